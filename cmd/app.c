@@ -282,8 +282,8 @@ char *app_state_path(struct app *app, const char *name, struct error *err)
 			 name);
 }
 
-static void keep_nearer(const char *name, const char *word, size_t *least,
-			const char **best)
+static void update_nearest(const char *name, const char *word, size_t *least,
+			   const char **best)
 {
 	size_t d = word ? nearest_distance(str_of(name), str_of(word)) : *least;
 
@@ -309,8 +309,8 @@ const char *app_similar_provider(struct app *app, const char *name)
 	for (size_t i = 0; all[i]; i++) {
 		if (all[i]->flags & SANDBOX_UNISOLATED)
 			continue;
-		keep_nearer(name, all[i]->name, &least, &best);
-		keep_nearer(name, all[i]->also, &least, &best);
+		update_nearest(name, all[i]->name, &least, &best);
+		update_nearest(name, all[i]->also, &least, &best);
 	}
 	return best;
 }
@@ -385,7 +385,8 @@ int app_client(struct app *app, const char *provider,
 	return 0;
 }
 
-static bool is_at(const struct sandbox_client *client, const char *endpoint)
+static bool has_endpoint(const struct sandbox_client *client,
+			 const char *endpoint)
 {
 	return client->endpoint && !strcmp(client->endpoint, endpoint);
 }
@@ -399,10 +400,10 @@ int app_client_at(struct app *app, const char *provider, const char *endpoint,
 	struct error ignored = { 0 };
 
 	if (!endpoint || !p || !p->also ||
-	    (rc == 0 && is_at(client, endpoint)) ||
+	    (rc == 0 && has_endpoint(client, endpoint)) ||
 	    app_client_check(app, p->also, &other, &ignored) < 0)
 		return rc;
-	if (other.provider != p || !is_at(&other, endpoint)) {
+	if (other.provider != p || !has_endpoint(&other, endpoint)) {
 		sandbox_client_close(&other);
 		return rc;
 	}
@@ -621,7 +622,7 @@ enum { TOLD_MAX = 8192 /* bytes */ };
 
 /* Stores the last warning about ignored settings. If that fails, the next run
  * prints the warning again. */
-static void keep_told(const char *dir, const char *file, const char *line)
+static void store_warning(const char *dir, const char *file, const char *line)
 {
 	struct error ignored = { 0 };
 
@@ -631,7 +632,7 @@ static void keep_told(const char *dir, const char *file, const char *line)
 
 /* A config.toml of the Python program may have settings that dcode ignores.
  * Warns once, and again when the list changes. */
-static void tell_foreign(struct app *app, const struct settings *set)
+static void warn_foreign(struct app *app, const struct settings *set)
 {
 	const char *line = settings_foreign(set);
 	char *dir = path_join(settings_dir(set), ".state");
@@ -643,7 +644,7 @@ static void tell_foreign(struct app *app, const struct settings *set)
 	    strcmp(told.ptr, line) != 0) {
 		app_warn("%s", line);
 		app->told_foreign = true;
-		keep_told(dir, file, line);
+		store_warning(dir, file, line);
 	}
 	buf_release(&told);
 	free(file);
@@ -681,7 +682,7 @@ static int load_settings(struct app *app, struct settings_input in,
 	for (size_t i = 0; i < n; i++)
 		app_warn("%s", lines[i]);
 	if (settings_foreign(*set))
-		tell_foreign(app, *set);
+		warn_foreign(app, *set);
 	return 0;
 }
 

@@ -25,7 +25,8 @@ const struct arg_row *args_row(const struct arg_row *rows, const char *name)
 	return NULL;
 }
 
-static const struct arg_row *by_letter(const struct arg_row *rows, char letter)
+static const struct arg_row *find_by_letter(const struct arg_row *rows,
+					    char letter)
 {
 	for (; rows && rows->name; rows++)
 		if (rows->letter == letter)
@@ -35,9 +36,9 @@ static const struct arg_row *by_letter(const struct arg_row *rows, char letter)
 
 /* Finds a row by exact name or unambiguous prefix. *several is set if the
  * prefix matches more than one name. */
-static const struct arg_row *by_name(const struct arg_row *const tables[2],
-				     const char *name, size_t len,
-				     bool *several)
+static const struct arg_row *find_by_name(const struct arg_row *const tables[2],
+					  const char *name, size_t len,
+					  bool *several)
 {
 	const struct arg_row *match = NULL;
 
@@ -154,7 +155,8 @@ static int read_long(struct args *a, const struct arg_row *const tables[2],
 	const char *equals = strchr(word, '=');
 	size_t len = equals ? (size_t)(equals - word) - 2 : strlen(word + 2);
 	bool several;
-	const struct arg_row *row = by_name(tables, word + 2, len, &several);
+	const struct arg_row *row =
+		find_by_name(tables, word + 2, len, &several);
 	const char *value = equals ? equals + 1 : NULL;
 
 	if (several)
@@ -173,12 +175,12 @@ static int read_short(struct args *a, const struct arg_row *const tables[2],
 	char *word = argv[*i];
 
 	for (char *p = word + 1; *p; p++) {
-		const struct arg_row *row = by_letter(tables[0], *p);
+		const struct arg_row *row = find_by_letter(tables[0], *p);
 		char spelled[3] = { '-', *p, '\0' };
 		const char *value = NULL;
 
 		if (!row)
-			row = by_letter(tables[1], *p);
+			row = find_by_letter(tables[1], *p);
 		if (!row && reference_flag("", 0, *p, err))
 			return -1;
 		if (!row)
@@ -249,7 +251,7 @@ bool args_flag(const struct args *a, const char *name)
 	return args_value(a, name) != NULL;
 }
 
-static int left_column(FILE *out, const struct arg_row *r)
+static int print_left_column(FILE *out, const struct arg_row *r)
 {
 	int n = r->letter ? fprintf(out, "  -%c, --%s", r->letter, r->name)
 			  : fprintf(out, "      --%s", r->name);
@@ -263,7 +265,7 @@ static int left_column(FILE *out, const struct arg_row *r)
 
 /* Returns the length of the first word. A bracket such as "[--only TEXT]"
  * counts as one word. */
-static int word_len(const char *text)
+static int first_word_len(const char *text)
 {
 	size_t n = strcspn(text, " ");
 	const char *end = text[0] == '[' ? strchr(text, ']') : NULL;
@@ -282,7 +284,7 @@ void args_text(FILE *out, const char *text, int at, int indent)
 	fprintf(out, "%*s", indent - at, "");
 	at = indent;
 	while (*text) {
-		int word = word_len(text);
+		int word = first_word_len(text);
 
 		if (at > indent && at + 1 + word > HELP_WIDTH) {
 			fprintf(out, "\n%*s", indent, "");
@@ -301,6 +303,6 @@ void args_help(FILE *out, const struct arg_row *rows)
 {
 	for (const struct arg_row *r = rows; r->name; r++)
 		if (r->help)
-			args_text(out, r->help, left_column(out, r),
+			args_text(out, r->help, print_left_column(out, r),
 				  HELP_COLUMN);
 }

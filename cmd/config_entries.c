@@ -12,7 +12,7 @@
 
 enum { LARGEST = 1 << 20 }; /* bytes of one value */
 
-static struct config_entry *add(struct config_entries *e, char *key)
+static struct config_entry *append_entry(struct config_entries *e, char *key)
 {
 	struct config_entry *entry;
 
@@ -114,7 +114,7 @@ static void add_row(struct config_entries *e, const struct settings *set,
 		    const char *group, const struct setting *row)
 {
 	char *key = row_path(group, row);
-	struct config_entry *entry = add(e, key);
+	struct config_entry *entry = append_entry(e, key);
 	enum setting_source source = settings_source(set, group, row->key);
 	struct buf text = BUF_INIT(LARGEST);
 	struct buf json = BUF_INIT(LARGEST);
@@ -141,7 +141,7 @@ static void add_row(struct config_entries *e, const struct settings *set,
 }
 
 /* True for addresses such as "https://user:password@host/". */
-static bool holds_password(const char *text)
+static bool has_password(const char *text)
 {
 	const char *host = strstr(text, "://");
 	size_t len = host ? strcspn(host + 3, "/?#") : 0;
@@ -229,14 +229,14 @@ static bool has_row(const struct setting_group *groups, const char *key)
 static void add_leaf(struct config_entries *e, char *key, const char *group,
 		     const struct toml_value *v, bool secret)
 {
-	struct config_entry *entry = add(e, key);
+	struct config_entry *entry = append_entry(e, key);
 	struct buf text = BUF_INIT(LARGEST);
 	struct buf json = BUF_INIT(LARGEST);
 
 	entry->group = xstrdup(group);
 	entry->set = true;
 	entry->secret =
-		secret || (v->kind == TOML_STRING && holds_password(v->text));
+		secret || (v->kind == TOML_STRING && has_password(v->text));
 	entry->source = xstrdup(setting_source_name(SOURCE_CONFIG));
 	if (entry->secret) {
 		set_presence(entry, true);

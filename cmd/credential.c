@@ -65,8 +65,8 @@ static void remember_passphrase(struct app *app, const char *room, int n)
 }
 
 /* Asks on the terminal unless the passphrase is known. */
-static int ask_passphrase(void *arg, int attempt, char *room, size_t size,
-			  struct error *err)
+static int prompt_passphrase(void *arg, int attempt, char *room, size_t size,
+			     struct error *err)
 {
 	struct app *app = arg;
 	const char *value = settings_env_plain(app->settings, phrase_env);
@@ -87,8 +87,8 @@ static int ask_passphrase(void *arg, int attempt, char *room, size_t size,
 	return n;
 }
 
-static int ask_nobody(void *arg, int attempt, char *room, size_t size,
-		      struct error *err)
+static int get_known_passphrase(void *arg, int attempt, char *room, size_t size,
+				struct error *err)
 {
 	int n = known_passphrase(arg, attempt, room, size);
 
@@ -97,7 +97,7 @@ static int ask_nobody(void *arg, int attempt, char *room, size_t size,
 
 struct vault_ask credential_ask_nobody(struct app *app)
 {
-	return (struct vault_ask){ ask_nobody, app };
+	return (struct vault_ask){ get_known_passphrase, app };
 }
 
 static void mask_key(void *arg, const char *name, const char *value)
@@ -113,7 +113,7 @@ static void mask_key(void *arg, const char *name, const char *value)
 struct settings_store credential_store(struct app *app)
 {
 	return (struct settings_store){
-		.ask = { ask_passphrase, app },
+		.ask = { prompt_passphrase, app },
 		.warn = app_warn_line,
 		.found = mask_key,
 		.url_owner = url_owner,
@@ -131,7 +131,7 @@ struct credential_search {
 	struct credential *c;
 };
 
-static bool match(void *arg, const struct settings_credential *c)
+static bool match_credential(void *arg, const struct settings_credential *c)
 {
 	struct credential_search *s = arg;
 
@@ -151,8 +151,8 @@ static bool list_name(void *arg, const struct settings_credential *c)
 }
 
 /* Explains why no credential has this name, and lists the known names. */
-static int unknown(const struct settings *set, const char *name,
-		   struct error *err)
+static int fail_unknown(const struct settings *set, const char *name,
+			struct error *err)
 {
 	const struct toml_value *own = settings_toml(set, "models.providers");
 	struct buf names = BUF_INIT(240);
@@ -189,12 +189,12 @@ int credential_find(struct credential *c, struct app *app, const char *name,
 	*c = (struct credential){ 0 };
 	if (app_settings(app, &set, err) < 0)
 		return -1;
-	settings_each_credential(set, match, &search);
+	settings_each_credential(set, match_credential, &search);
 	if (!c->name && preset) {
 		search.name = preset->name;
-		settings_each_credential(set, match, &search);
+		settings_each_credential(set, match_credential, &search);
 	}
-	return c->name ? 0 : unknown(set, name, err);
+	return c->name ? 0 : fail_unknown(set, name, err);
 }
 
 void credential_release(struct credential *c)
@@ -205,7 +205,7 @@ void credential_release(struct credential *c)
 	*c = (struct credential){ 0 };
 }
 
-static bool in_auth_json(const struct settings *set, const char *name)
+static bool is_in_auth_json(const struct settings *set, const char *name)
 {
 	const struct vault_entry *e = settings_vault_entry(set, name);
 
@@ -242,7 +242,7 @@ enum credential_state credential_state(const struct settings *set,
 	enum credential_state state = CREDENTIAL_ENV;
 
 	if (source == SOURCE_STORED) {
-		bool plain = in_auth_json(set, name);
+		bool plain = is_in_auth_json(set, name);
 
 		state = plain ? CREDENTIAL_PLAIN : CREDENTIAL_STORED;
 		buf_adds(label, plain ? "stored in auth.json" : "stored");
@@ -271,7 +271,7 @@ int credential_store_key(struct app *app, const struct vault_change *change,
 			 bool *changed, struct error *err)
 {
 	struct stop stop = app_stop(app);
-	struct vault_ask ask = { ask_passphrase, app };
+	struct vault_ask ask = { prompt_passphrase, app };
 	struct settings *set;
 	char *dir;
 	int rc;

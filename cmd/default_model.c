@@ -13,8 +13,8 @@
 static const char key[] = "models.default";
 
 /* Config edit: sets models.default to arg, or removes it if arg is NULL. */
-static int edit(void *arg, const char *name, struct str text, struct buf *out,
-		struct error *err)
+static int edit_default(void *arg, const char *name, struct str text,
+			struct buf *out, struct error *err)
 {
 	const struct list_edit e = { name, "models", "default" };
 
@@ -31,7 +31,7 @@ static void print_model(const struct app *app, const char *before,
 	buf_release(&line);
 }
 
-static int show(struct app *app)
+static int show_default(struct app *app)
 {
 	const char *model = NULL;
 	struct error err = { 0 };
@@ -47,12 +47,12 @@ static int show(struct app *app)
 
 int models_default_store(struct app *app, const char *spec, struct error *err)
 {
-	return config_file_edit(app, edit, (void *)spec, err);
+	return config_file_edit(app, edit_default, (void *)spec, err);
 }
 
 /* Sets or clears the default and prints the result. Fails if the policy sets
  * it. */
-static int store(struct app *app, const char *spec, struct error *err)
+static int store_default(struct app *app, const char *spec, struct error *err)
 {
 	char *full = NULL;
 	int rc = 0;
@@ -64,7 +64,7 @@ static int store(struct app *app, const char *spec, struct error *err)
 	if (spec)
 		rc = model_full_name(app->settings, spec, &full, err);
 	if (rc == 0)
-		rc = config_file_edit(app, edit, full, err);
+		rc = config_file_edit(app, edit_default, full, err);
 	if (rc == 0 && full)
 		print_model(app, "Default model set to ", full);
 	else if (rc == 0)
@@ -96,6 +96,6 @@ int models_default(struct app *app, const struct args *args)
 				   "are mutually exclusive"),
 			 &err));
 	if (spec == args_bare)
-		return show(app);
-	return store(app, spec, &err) < 0 ? app_fail(app, &err) : 0;
+		return show_default(app);
+	return store_default(app, spec, &err) < 0 ? app_fail(app, &err) : 0;
 }

@@ -64,7 +64,7 @@ struct first {
 /* Result of a question; -1 with err is an error. */
 enum { AGAIN, DONE, LEFT };
 
-static void print(const char *text)
+static void print_message(const char *text)
 {
 	struct buf clean = BUF_INIT(1 << 14);
 
@@ -86,7 +86,7 @@ static void on_restart(void *arg, const char *why)
 }
 
 /* Sends one short question. Sets *name to provider:model; owned. */
-static int ask_model(struct run *r, char **name, struct error *err)
+static int send_test_request(struct run *r, char **name, struct error *err)
 {
 	const struct model_sink sink = { .text = on_delta,
 					 .thinking = on_delta,
@@ -119,8 +119,8 @@ static int ask_model(struct run *r, char **name, struct error *err)
 	return rc;
 }
 
-static int store(struct run *r, const char *provider, struct str key,
-		 struct error *err)
+static int store_key(struct run *r, const char *provider, struct str key,
+		     struct error *err)
 {
 	const struct vault_change change = { .name = provider, .key = key };
 	int rc = credential_store_key(r->app, &change, NULL, err);
@@ -129,17 +129,17 @@ static int store(struct run *r, const char *provider, struct str key,
 	return rc;
 }
 
-static void tell(const char *what, const struct error *err)
+static void report_error(const char *what, const struct error *err)
 {
 	char *line = xasprintf("%s: %s", what, err->message);
 
-	print(line);
+	print_message(line);
 	free(line);
 }
 
 /* Tests a key that was just stored. Removes it if the vendor refuses it or the
  * user cancels. */
-static int try_key(struct run *r, const char *provider, struct error *err)
+static int test_key(struct run *r, const char *provider, struct error *err)
 {
 	struct error ignored = { 0 };
 	struct error why = { 0 };
@@ -147,29 +147,30 @@ static int try_key(struct run *r, const char *provider, struct error *err)
 	char *line;
 	int rc;
 
-	print("Checking the key with one short question ...");
-	rc = ask_model(r, &name, &why);
+	print_message("Checking the key with one short question ...");
+	rc = send_test_request(r, &name, &why);
 	if (rc < 0 && (why.code == ERR_AUTH || why.code == ERR_CANCELLED)) {
-		(void)store(r, provider, STR(""), &ignored);
+		(void)store_key(r, provider, STR(""), &ignored);
 		if (why.code == ERR_CANCELLED) {
 			*err = why;
 			rc = -1;
 		} else {
 			line = xasprintf("%s refuses this key (HTTP %d).",
 					 provider, why.http_status);
-			print(line);
+			print_message(line);
 			free(line);
 			rc = AGAIN;
 		}
 	} else if (rc < 0) {
-		tell("The key could not be checked", &why);
-		print("The key is stored anyway. To replace it: dcode auth "
-		      "set");
+		report_error("The key could not be checked", &why);
+		print_message(
+			"The key is stored anyway. To replace it: dcode auth "
+			"set");
 		rc = DONE;
 	} else {
 		line = xasprintf("%s accepted the key. It is stored encrypted.",
 				 name);
-		print(line);
+		print_message(line);
 		free(line);
 		rc = DONE;
 	}
@@ -187,30 +188,32 @@ static const struct key_vendor *vendor_of_key(struct str key)
 	return NULL;
 }
 
-static int take_key(struct run *r, const char *provider, struct str key,
-		    struct error *err)
+static int check_and_store_key(struct run *r, const char *provider,
+			       struct str key, struct error *err)
 {
 	const struct key_vendor *v = vendor_of_key(key);
 
 	if (!vault_key_ok(key)) {
-		print("This is not an API key: it has spaces or characters "
-		      "that are not ASCII.");
+		print_message(
+			"This is not an API key: it has spaces or characters "
+			"that are not ASCII.");
 		return AGAIN;
 	}
 	if (v && strcmp(v->provider, provider) != 0) {
-		print("This key belongs to another vendor, so dcode did not "
-		      "send it.");
+		print_message(
+			"This key belongs to another vendor, so dcode did not "
+			"send it.");
 		return AGAIN;
 	}
 	(void)mask_add(r->app->mask, "API key", key);
-	if (store(r, provider, key, err) < 0)
+	if (store_key(r, provider, key, err) < 0)
 		return -1;
-	return try_key(r, provider, err);
+	return test_key(r, provider, err);
 }
 
 /* Asks until the vendor accepts a key. An empty line returns to the menu
  * (AGAIN). */
-static int ask_key(struct first *f, const char *provider, struct error *err)
+static int prompt_key(struct first *f, const char *provider, struct error *err)
 {
 	char *prompt = xasprintf("Paste the key of %s (not shown): ", provider);
 	int rc = AGAIN;
@@ -224,8 +227,9 @@ static int ask_key(struct first *f, const char *provider, struct error *err)
 			break;
 		}
 		rc = n < 0 ? -1
-			   : take_key(f->r, provider,
-				      (struct str){ f->room, (size_t)n }, err);
+			   : check_and_store_key(
+				     f->r, provider,
+				     (struct str){ f->room, (size_t)n }, err);
 	}
 	free(prompt);
 	return rc;
@@ -248,7 +252,7 @@ static void add_models(struct local_server *s, const cJSON *list)
 }
 
 /* Lists the server's models if it answers within LOCAL_MS. */
-static void ask_server(struct run *r, struct local_server *s)
+static void query_server(struct run *r, struct local_server *s)
 {
 	struct stop stop = app_stop(r->app);
 	struct http_response res = { .body = BUF_INIT(LIST_MAX) };
@@ -291,7 +295,7 @@ static void find_servers(struct first *f)
 
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
 		f->servers[f->n_servers] = known[i];
-		ask_server(f->r, &f->servers[f->n_servers]);
+		query_server(f->r, &f->servers[f->n_servers]);
 		f->n_servers += f->servers[f->n_servers].n > 0;
 	}
 }
@@ -308,7 +312,7 @@ static void add_names(const struct local_server *s, struct buf *out)
 }
 
 /* Returns the menu as a prompt. Owned. */
-static char *menu(const struct first *f)
+static char *format_menu(const struct first *f)
 {
 	struct buf out = BUF_INIT(1 << 14);
 	size_t n = 0;
@@ -329,8 +333,8 @@ static char *menu(const struct first *f)
 }
 
 /* Selects the model for this run and stores it as the default. */
-static int take_model(struct first *f, const char *provider, const char *model,
-		      struct error *err)
+static int set_default_model(struct first *f, const char *provider,
+			     const char *model, struct error *err)
 {
 	struct app *app = f->r->app;
 	struct error why = { 0 };
@@ -341,9 +345,9 @@ static int take_model(struct first *f, const char *provider, const char *model,
 	int rc = settings_set_flag(app->settings, "models.default", spec, err);
 
 	if (rc == 0 && models_default_store(app, spec, &why) < 0)
-		tell("The choice could not be stored", &why);
+		report_error("The choice could not be stored", &why);
 	else if (rc == 0)
-		print(line);
+		print_message(line);
 	free(line);
 	free(spec);
 	return rc < 0 ? -1 : DONE;
@@ -368,12 +372,12 @@ static int choose_local(struct first *f, const struct local_server *s,
 	size_t number = 0;
 
 	if (s->n == 1)
-		return take_model(f, s->provider, s->models[0], err);
+		return set_default_model(f, s->provider, s->models[0], err);
 	for (size_t i = 0; i < s->n; i++) {
 		buf_addf(&list, "%s  %zu  ", i ? "\n" : "", i + 1);
 		sanitize_line(str_of(s->models[i]), &list);
 	}
-	print(list.ptr);
+	print_message(list.ptr);
 	buf_release(&list);
 	while (!number) {
 		int n = secret_ask_or_leave(f->r->app,
@@ -384,11 +388,11 @@ static int choose_local(struct first *f, const struct local_server *s,
 			return n == SECRET_LEFT ? LEFT : n < 0 ? -1 : AGAIN;
 		number = number_of(f, n, s->n);
 	}
-	return take_model(f, s->provider, s->models[number - 1], err);
+	return set_default_model(f, s->provider, s->models[number - 1], err);
 }
 
 /* Handles a menu answer: "q", a number, or a pasted key. */
-static int answer(struct first *f, int n, struct error *err)
+static int handle_answer(struct first *f, int n, struct error *err)
 {
 	struct str typed = { f->room, (size_t)n };
 	size_t number = number_of(f, n, N_VENDORS + f->n_servers);
@@ -398,33 +402,36 @@ static int answer(struct first *f, int n, struct error *err)
 	if (str_is_nocase(typed, "q"))
 		return LEFT;
 	if (v) {
-		rc = take_key(f->r, v->provider, typed, err);
-		return rc == AGAIN ? ask_key(f, v->provider, err) : rc;
+		rc = check_and_store_key(f->r, v->provider, typed, err);
+		return rc == AGAIN ? prompt_key(f, v->provider, err) : rc;
 	}
 	if (number > N_VENDORS)
 		return choose_local(f, &f->servers[number - N_VENDORS - 1],
 				    err);
 	if (number)
-		return ask_key(f, vendors[number - 1].provider, err);
-	print(typed.len < LEAST_KEY
-		      ? "This is not in the list."
-		      : "Cannot tell which vendor this key belongs to. Type "
-			"the vendor's number first.");
+		return prompt_key(f, vendors[number - 1].provider, err);
+	print_message(
+		typed.len < LEAST_KEY
+			? "This is not in the list."
+			: "Cannot tell which vendor this key belongs to. Type "
+			  "the vendor's number first.");
 	return AGAIN;
 }
 
-static int ask_menu(struct first *f, struct error *err)
+static int prompt_menu(struct first *f, struct error *err)
 {
 	int rc = AGAIN;
 
 	find_servers(f);
 	while (rc == AGAIN) {
-		char *prompt = menu(f);
+		char *prompt = format_menu(f);
 		int n = secret_ask_or_leave(f->r->app, prompt, f->room,
 					    VAULT_KEY_MAX, err);
 
 		free(prompt);
-		rc = n == SECRET_LEFT ? LEFT : n < 0 ? -1 : answer(f, n, err);
+		rc = n == SECRET_LEFT ? LEFT
+		     : n < 0          ? -1
+				      : handle_answer(f, n, err);
 	}
 	return rc;
 }
@@ -453,15 +460,16 @@ static char *named_provider(const struct run *r)
 	return name;
 }
 
-static int ask_named(struct first *f, const char *provider, struct error *err)
+static int prompt_named_key(struct first *f, const char *provider,
+			    struct error *err)
 {
 	char *line = xasprintf("No API key for %s yet. Press Enter to quit.",
 			       provider);
 	int rc;
 
-	print(line);
+	print_message(line);
 	free(line);
-	rc = ask_key(f, provider, err);
+	rc = prompt_key(f, provider, err);
 	return rc == AGAIN ? LEFT : rc;
 }
 
@@ -491,12 +499,13 @@ int run_first_start(struct run *r, struct error *err)
 		return 1;
 	f.room = secret_room(VAULT_KEY_MAX);
 	if (any)
-		rc = ask_menu(&f, err);
+		rc = prompt_menu(&f, err);
 	else if ((provider = named_provider(r)) != NULL)
-		rc = ask_named(&f, provider, err);
+		rc = prompt_named_key(&f, provider, err);
 	if (rc == LEFT)
-		print("To store a key later: dcode auth set anthropic. For "
-		      "other models: dcode help models.");
+		print_message(
+			"To store a key later: dcode auth set anthropic. For "
+			"other models: dcode help models.");
 	for (size_t i = 0; i < f.n_servers; i++)
 		for (size_t k = 0; k < f.servers[i].n; k++)
 			free(f.servers[i].models[k]);

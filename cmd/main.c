@@ -73,7 +73,7 @@ static int print_help(struct app *app, const struct line *l)
 }
 
 /* Runs --install NAME as dcode install NAME. */
-static int install(struct app *app, const struct line *l)
+static int run_install(struct app *app, const struct line *l)
 {
 	struct args alike = l->args;
 	char *name[] = { (char *)args_value(&l->args, "install"), NULL };
@@ -87,7 +87,7 @@ static int install(struct app *app, const struct line *l)
 	return command_run(app, &command_install, command_install.subs, &alike);
 }
 
-static int refuse_word(const char *name)
+static int refuse_command(const char *name)
 {
 	struct error err = { 0 };
 
@@ -144,7 +144,7 @@ static int check_options(const struct line *l, struct error *err)
 
 /* Handles global options and the policy, then runs the command, chat or
  * task. */
-static int dispatch(struct app *app, struct line *l)
+static int dispatch_line(struct app *app, struct line *l)
 {
 	struct args *args = &l->args;
 	const char *format = args_value(args, "output-format");
@@ -171,11 +171,11 @@ static int dispatch(struct app *app, struct line *l)
 	if (policy_check(app, l->sub, &err) < 0)
 		return app_fail(app, &err);
 	if (args_value(args, "install"))
-		return install(app, l);
+		return run_install(app, l);
 	if (!l->c && !args->argc && models_default_is_asked(args))
 		return models_default(app, args);
 	if (!l->c)
-		return args->argc ? refuse_word(args->argv[0])
+		return args->argc ? refuse_command(args->argv[0])
 				  : run_chat_or_task(app, args);
 	args->argc--;
 	memmove(args->argv, args->argv + 1,
@@ -185,7 +185,7 @@ static int dispatch(struct app *app, struct line *l)
 
 /* True if the reader of stdout is gone. errno does not tell if an earlier write
  * failed. */
-static bool reader_left(void)
+static bool is_reader_gone(void)
 {
 	struct pollfd p = { .fd = STDOUT_FILENO, .events = POLLOUT };
 
@@ -202,7 +202,7 @@ static int end_output(int status)
 	lost |= ferror(stdout) != 0;
 	if (!lost || status)
 		return status;
-	if (errno == EPIPE || reader_left())
+	if (errno == EPIPE || is_reader_gone())
 		return STATUS_PIPE;
 	fputs("Error: writing standard output failed\n", stderr);
 	return 1;
@@ -234,7 +234,7 @@ int main(int argc, char **argv)
 	if (parse_line(&line, argc - 1, argv + 1, &err) < 0)
 		status = refuse_line(&line, &err);
 	else
-		status = dispatch(&app, &line);
+		status = dispatch_line(&app, &line);
 	args_release(&line.args);
 	logins_release(&app);
 	app_release(&app);

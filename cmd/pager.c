@@ -59,7 +59,7 @@ static char *choose_line(bool *colours)
 }
 
 /* Starts the pager and redirects standard output to it. */
-static int spawn(struct pager_output *p, char *line)
+static int spawn_pager(struct pager_output *p, char *line)
 {
 	char *argv[] = { (char *)"sh", (char *)"-c", line, NULL };
 	int fds[] = { -1, STDOUT_FILENO, STDERR_FILENO };
@@ -91,7 +91,7 @@ void pager_begin(struct pager_output *p, bool wanted)
 	sigaction(SIGINT, NULL, &p->interrupt);
 	if (line)
 		sigaction(SIGINT, &ignore, NULL);
-	if (line && spawn(p, line) == 0)
+	if (line && spawn_pager(p, line) == 0)
 		p->colours = colours;
 	free(line);
 }

@@ -73,7 +73,7 @@ const char *print_sign(const struct app *app, enum glyph sign)
 
 /* If line begins with a check mark, skips it and returns the mark to print
  * (ASCII if so configured). Otherwise returns "". */
-static const char *take_sign(const struct app *app, const char **line)
+static const char *skip_sign(const struct app *app, const char **line)
 {
 	const struct theme t = { .ascii = false };
 	const char *check = theme_glyph(&t, GLYPH_CHECK);
@@ -87,7 +87,7 @@ static const char *take_sign(const struct app *app, const char **line)
 void print_progress(const struct app *app, const char *line)
 {
 	struct buf text = BUF_INIT(TEXT_MAX);
-	const char *sign = take_sign(app, &line);
+	const char *sign = skip_sign(app, &line);
 
 	sanitize_line(str_of(line), &text);
 	fprintf(stderr, "%s%s\n", sign, text.len ? text.ptr : "");
@@ -106,7 +106,7 @@ void print_line(const struct app *app, const char *fmt, ...)
 	va_start(ap, fmt);
 	(void)vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	sign = take_sign(app, &line);
+	sign = skip_sign(app, &line);
 	print_text(app, sign, line, "");
 }
 

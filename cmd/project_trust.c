@@ -23,7 +23,7 @@ static const char unnamed[] =
 	"One of its commands does not name a project file, so dcode does not "
 	"ask again\nwhen project files change.\n";
 
-static size_t columns(void)
+static size_t terminal_columns(void)
 {
 	struct winsize size = { 0 };
 
@@ -32,7 +32,7 @@ static size_t columns(void)
 	return size.ws_col;
 }
 
-static const char *purpose(const struct trust_entry *e)
+static const char *describe_purpose(const struct trust_entry *e)
 {
 	if (e->kind == TRUST_SUBAGENT)
 		return "wants to choose the model or sandbox of a subagent. "
@@ -53,10 +53,10 @@ static void add_variables(const struct trust_entry *e, struct buf *out)
 /* Shows the whole entry with hidden characters made visible. Returns false if
  * it is too long to show, because a repository could hide its command behind a
  * megabyte of blank text. */
-static bool show(const struct trust_entry *e, const char *files)
+static bool show_entry(const struct trust_entry *e, const char *files)
 {
 	struct question_item items[MOST_ITEMS];
-	struct question_screen room = { 0, columns() };
+	struct question_screen room = { 0, terminal_columns() };
 	struct buf variables = BUF_INIT(SHOWN_MAX);
 	struct buf text = BUF_INIT(SHOWN_MAX);
 	bool whole;
@@ -79,7 +79,7 @@ static bool show(const struct trust_entry *e, const char *files)
 						     str_trim(str_of(files)) };
 	question_render(items, n, room, &text);
 	whole = !text.over && !variables.over;
-	fprintf(stderr, "\nThis project %s:\n%s%s%s", purpose(e),
+	fprintf(stderr, "\nThis project %s:\n%s%s%s", describe_purpose(e),
 		!whole     ? "  the entry is too long to show, so it is not "
 			     "allowed\n"
 		: text.len ? text.ptr
@@ -98,7 +98,7 @@ static int on_ask(void *arg, const struct trust_entry *e, const char *files,
 	struct app *app = arg;
 	int rc = 0;
 
-	if (show(e, files))
+	if (show_entry(e, files))
 		rc = secret_confirm(app, "Allow it from now on? [y/N] ", err);
 	return rc;
 }

@@ -48,8 +48,8 @@ static const struct absent names[] = {
 	{ 0 },
 };
 
-static bool fail(const char *dashes, const struct absent *a, const char *what,
-		 struct error *err)
+static bool fail_absent(const char *dashes, const struct absent *a,
+			const char *what, struct error *err)
 {
 	error_set(err, ERR_USAGE,
 		  "%s%s: dcode does not have this %s of the Python program",
@@ -77,16 +77,16 @@ bool reference_flag(const char *name, size_t len, char letter,
 			continue;
 		found = a;
 		if (exact)
-			return fail("--", a, "flag", err);
+			return fail_absent("--", a, "flag", err);
 		matches++;
 	}
-	return matches == 1 && fail("--", found, "flag", err);
+	return matches == 1 && fail_absent("--", found, "flag", err);
 }
 
 bool reference_command(const char *name, struct error *err)
 {
 	for (const struct absent *a = names; a->name; a++)
 		if (!strcmp(a->name, name))
-			return fail("dcode ", a, "command", err);
+			return fail_absent("dcode ", a, "command", err);
 	return false;
 }

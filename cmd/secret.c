@@ -76,7 +76,7 @@ static int next_byte(struct app *app, int fd, char *c, struct error *err)
 }
 
 /* Moves the trimmed text to the front of room and returns its length. */
-static int trim(char *room, size_t len)
+static int trim_in_place(char *room, size_t len)
 {
 	struct str s = str_trim((struct str){ room, len });
 
@@ -85,7 +85,7 @@ static int trim(char *room, size_t len)
 	return (int)s.len;
 }
 
-static int too_long(size_t size, struct error *err)
+static int fail_too_long(size_t size, struct error *err)
 {
 	return error_set(err, ERR_LIMIT, "the input is longer than %zu bytes",
 			 size);
@@ -133,18 +133,18 @@ static int read_hidden(struct app *app, int fd, bool leaves, char *room,
 		else if (c == LINE_KILL)
 			len = 0;
 		else if (len == size)
-			return too_long(size, err);
+			return fail_too_long(size, err);
 		else
 			room[len++] = c;
 	}
 	if (leaves && rc == 0 && !len)
 		return SECRET_LEFT; /* the terminal is closed */
-	return rc < 0 ? -1 : trim(room, len);
+	return rc < 0 ? -1 : trim_in_place(room, len);
 }
 
 /* Switches echo off on /dev/tty while reading, then restores the terminal. */
-static int ask_hidden(struct app *app, const char *prompt, bool leaves,
-		      char *room, size_t size, struct error *err)
+static int read_without_echo(struct app *app, const char *prompt, bool leaves,
+			     char *room, size_t size, struct error *err)
 {
 	int fd = open("/dev/tty", O_RDWR | O_CLOEXEC);
 	struct termios was;
@@ -181,7 +181,7 @@ int secret_ask(struct app *app, const char *prompt, char *room, size_t size,
 	int rc;
 
 	app_borrow_terminal(app);
-	rc = ask_hidden(app, prompt, false, room, size, err);
+	rc = read_without_echo(app, prompt, false, room, size, err);
 	app_return_terminal(app);
 	return rc;
 }
@@ -192,7 +192,7 @@ int secret_ask_or_leave(struct app *app, const char *prompt, char *room,
 	int rc;
 
 	app_borrow_terminal(app);
-	rc = ask_hidden(app, prompt, true, room, size, err);
+	rc = read_without_echo(app, prompt, true, room, size, err);
 	app_return_terminal(app);
 	return rc;
 }
@@ -205,11 +205,11 @@ int secret_read(struct app *app, char *room, size_t size, struct error *err)
 
 	while ((rc = next_byte(app, STDIN_FILENO, &c, err)) > 0) {
 		if (len == size)
-			return too_long(size, err);
+			return fail_too_long(size, err);
 		room[len++] = c;
 	}
 	c = 0;
-	return rc < 0 ? -1 : trim(room, len);
+	return rc < 0 ? -1 : trim_in_place(room, len);
 }
 
 /* True for y or yes. Ignores escape sequences: a terminal's late answer to a
@@ -228,7 +228,8 @@ static bool is_yes(struct str answer)
 }
 
 /* Asks on stderr and reads the answer from stdin. */
-static int confirm(struct app *app, const char *question, struct error *err)
+static int prompt_yes_no(struct app *app, const char *question,
+			 struct error *err)
 {
 	char answer[ANSWER_MAX];
 	size_t len = 0;
@@ -289,7 +290,7 @@ int secret_confirm(struct app *app, const char *question, struct error *err)
 	app_borrow_terminal(app);
 	tcflush(STDIN_FILENO, TCIFLUSH); /* drops keys typed before the
 					    question */
-	rc = confirm(app, question, err);
+	rc = prompt_yes_no(app, question, err);
 	app_return_terminal(app);
 	return rc;
 }

@@ -2,10 +2,10 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * prepare() reads the flags and piped text and chooses between chat and task; a
- * chat needs a user at a terminal. prepare_chat() reports a missing sandbox
- * provider or model before the screen opens. Then run_chat() or run_task()
- * opens the run and closes it.
+ * prepare_run() reads the flags and piped text and chooses between chat and
+ * task; a chat needs a user at a terminal. prepare_chat() reports a missing
+ * sandbox provider or model before the screen opens. Then run_chat() or
+ * run_task() opens the run and closes it.
  */
 #include "cmd/start.h"
 
@@ -182,7 +182,7 @@ static char *join_prompt(char *piped, const char *task)
 }
 
 /* Reopens the terminal as stdin after piped text was read. */
-static bool back_to_terminal(void)
+static bool reopen_terminal(void)
 {
 	int fd = open("/dev/tty", O_RDWR | O_CLOEXEC);
 	bool ok = fd >= 0 && dup2(fd, STDIN_FILENO) == STDIN_FILENO;
@@ -228,8 +228,8 @@ static int choose_mode(struct run *r, const char *piped, struct error *err)
 	const struct run_options *o = &r->options;
 	bool chat = !piped || (o->message && o->message[0]);
 
-	r->interactive = !o->task && chat &&
-			 (isatty(STDIN_FILENO) || back_to_terminal());
+	r->interactive =
+		!o->task && chat && (isatty(STDIN_FILENO) || reopen_terminal());
 	r->app->unattended = !r->interactive;
 	r->options.yes |= o->yolo && !r->interactive;
 	if (o->task || piped || r->interactive)
@@ -242,8 +242,8 @@ static int choose_mode(struct run *r, const char *piped, struct error *err)
 
 /* Reads the flags, then the piped text. *prompt is owned; NULL if there is
  * none. */
-static int prepare(struct run *r, const struct args *args, char **prompt,
-		   struct error *err)
+static int prepare_run(struct run *r, const struct args *args, char **prompt,
+		       struct error *err)
 {
 	const struct run_options *o = &r->options;
 	char *piped = NULL;
@@ -286,7 +286,7 @@ int run_chat_or_task(struct app *app, const struct args *args)
 	app->unattended =
 		args_value(args, "non-interactive") || !isatty(STDIN_FILENO);
 	(void)app_http(app); /* loads libcurl in the background */
-	if (prepare(&r, args, &prompt, &err) < 0)
+	if (prepare_run(&r, args, &prompt, &err) < 0)
 		status = err.code == ERR_USAGE && !app->json
 				 ? command_refuse(NULL, NULL, &err)
 				 : run_fail(&r, &err);

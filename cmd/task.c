@@ -56,7 +56,7 @@ static int output_failed(const struct task *t)
 	return number == ECANCELED ? 0 : number; /* the run was cancelled */
 }
 
-static void show(struct task *t, const struct agent_event *ev)
+static void write_event(struct task *t, const struct agent_event *ev)
 {
 	if (t->json)
 		events_event(&t->events, ev);
@@ -64,7 +64,7 @@ static void show(struct task *t, const struct agent_event *ev)
 		plain_event(&t->plain, ev);
 }
 
-static void begin(struct task *t);
+static void start_output(struct task *t);
 
 static void on_event(void *arg, const struct agent_event *ev)
 {
@@ -72,13 +72,13 @@ static void on_event(void *arg, const struct agent_event *ev)
 
 	run_note_event(t->run, ev);
 	if (!t->begun && run_is_promised(t->run) && run_has_come(t->run))
-		begin(t);
+		start_output(t);
 	if (t->holds && ev->kind == EVENT_RESTART)
 		buf_clear(&t->held);
 	if (t->holds && ev->kind == EVENT_TEXT)
 		buf_addstr(&t->held, ev->text);
 	else
-		show(t, ev);
+		write_event(t, ev);
 	/* The reader is gone: stop paying for answers. */
 	if (output_failed(t))
 		cancel_trigger(&t->run->app->cancel);
@@ -127,7 +127,7 @@ static void print_start(struct task *t)
 }
 
 /* The sandbox is ready: prints the first lines and the held answer. */
-static void begin(struct task *t)
+static void start_output(struct task *t)
 {
 	struct buf held = t->held;
 
@@ -138,9 +138,9 @@ static void begin(struct task *t)
 	t->holds = false;
 	t->held = (struct buf){ 0 };
 	if (held.len) {
-		show(t, &(struct agent_event){ .kind = EVENT_TEXT,
-					       .text = buf_str(&held) });
-		show(t, &(struct agent_event){ .kind = EVENT_FLUSH });
+		write_event(t, &(struct agent_event){ .kind = EVENT_TEXT,
+						      .text = buf_str(&held) });
+		write_event(t, &(struct agent_event){ .kind = EVENT_FLUSH });
 	}
 	buf_release(&held);
 }
@@ -151,7 +151,7 @@ static int on_opened(void *arg, struct error *err)
 
 	if (run_apply_check(t->run, err) < 0)
 		return -1;
-	begin(t);
+	start_output(t);
 	return 0;
 }
 
@@ -176,8 +176,8 @@ static int output_error(const struct task *t, struct error *err)
 }
 
 /* Sets err and *status for a failed run and returns the exit status. */
-static int verdict(struct task *t, const struct stop *stop, struct error *err,
-		   const char **status)
+static int classify_failure(struct task *t, const struct stop *stop,
+			    struct error *err, const char **status)
 {
 	struct error why = { 0 };
 	struct run *r = t->run;
@@ -226,7 +226,7 @@ static int verdict(struct task *t, const struct stop *stop, struct error *err,
 }
 
 /* Emits the first event of a run without a sandbox, with what is known. */
-static void start_without(struct task *t)
+static void emit_start(struct task *t)
 {
 	struct run *r = t->run;
 	char *model = r->choice.model ? run_model_name(r) : NULL;
@@ -239,12 +239,12 @@ static void start_without(struct task *t)
 	free(model);
 }
 
-static void report(struct task *t, const struct error *err)
+static void report_error(struct task *t, const struct error *err)
 {
 	struct buf message = BUF_INIT(1 << 12);
 
 	if (t->json) {
-		start_without(t);
+		emit_start(t);
 		app_clean(t->run->app, CLEAN_LATER, str_of(err->message),
 			  &message);
 		events_error(&t->events, error_name(err->code),
@@ -290,20 +290,20 @@ static int print_end(struct task *t, int rc, int code, const char *status,
 		/* The last write failed, perhaps because the run was stopped.
 		 */
 		(void)stop_check(&r->stop, err);
-		code = verdict(t, &r->stop, err, &status);
+		code = classify_failure(t, &r->stop, err, &status);
 		rc = -1;
 	}
 	if (rc == 0 && !code)
 		code = run_remark_outcome(r, &status, err);
 	if (rc < 0 || code)
-		report(t, err);
+		report_error(t, err);
 	else
 		run_remark(r);
 	if (!t->json) {
 		print_cost(r);
 		return code;
 	}
-	start_without(t);
+	emit_start(t);
 	if (rc >= 0 && !code)
 		emit_remark(t);
 	run_transfers_json(r, &transfers);
@@ -324,8 +324,8 @@ static int print_end(struct task *t, int rc, int code, const char *status,
 			  r->agent.all_turns, &r->agent.usage, code) < 0 &&
 	    rc == 0) {
 		(void)stop_check(&r->stop, err);
-		code = verdict(t, &r->stop, err, &status);
-		report(t, err);
+		code = classify_failure(t, &r->stop, err, &status);
+		report_error(t, err);
 	}
 	return code;
 }
@@ -334,7 +334,7 @@ int run_fail(struct run *r, struct error *err)
 {
 	struct task t = { .run = r };
 	const char *status;
-	int code = verdict(&t, &r->stop, err, &status);
+	int code = classify_failure(&t, &r->stop, err, &status);
 
 	open_output(&t);
 	output_obey(&r->app->guard, &r->stop);
@@ -388,7 +388,7 @@ int run_task(struct run *r, const char *prompt)
 	run_promise_end(r); /* hooks may have ended the run before the
 			       sandbox was ready */
 	if (rc < 0)
-		code = verdict(&t, &r->stop, &err, &status);
+		code = classify_failure(&t, &r->stop, &err, &status);
 	plain_break(&t.plain);
 	run_hooks_end(r, "other");
 	if (run_download(r, &lost) < 0 && rc == 0)
@@ -400,12 +400,12 @@ int run_task(struct run *r, const char *prompt)
 
 		rc = -1;
 		err = lost;
-		code = verdict(&t, &signals, &err, &status);
+		code = classify_failure(&t, &signals, &err, &status);
 	}
 	(void)run_end_sandbox(r, &ignored); /* failures were already reported */
 	if (rc == 0 && save_check(&r->saved, &err) < 0) {
 		rc = -1;
-		code = verdict(&t, &r->stop, &err, &status);
+		code = classify_failure(&t, &r->stop, &err, &status);
 	}
 	code = print_end(&t, rc, code, status, &err);
 	run_close(r);

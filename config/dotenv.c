@@ -246,10 +246,10 @@ struct dotenv_reader {
 	struct buf value; /* the value being parsed */
 };
 
-static void warn(struct dotenv_reader *r, int line, const char *fmt, ...)
+static void add_warning(struct dotenv_reader *r, int line, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
-static void warn(struct dotenv_reader *r, int line, const char *fmt, ...)
+static void add_warning(struct dotenv_reader *r, int line, const char *fmt, ...)
 {
 	struct dotenv *d = r->out;
 	char what[256];
@@ -284,7 +284,7 @@ static bool is_blank(char c)
 	return c == ' ' || c == '\t';
 }
 
-static bool at_line_end(const struct dotenv_reader *r)
+static bool is_at_line_end(const struct dotenv_reader *r)
 {
 	return r->at == r->end || *r->at == '\n' || *r->at == '\r';
 }
@@ -355,13 +355,14 @@ static const char *find_value(const struct dotenv_reader *r, struct str name)
 
 /* Copies an unresolved reference of a project's file into the value, with a
  * warning. */
-static void keep_reference(struct dotenv_reader *r, struct str name,
-			   const char *end)
+static void append_reference(struct dotenv_reader *r, struct str name,
+			     const char *end)
 {
-	warn(r, r->line,
-	     "${%.*s} is not replaced, because this file does not set it: a "
-	     "project's .env file cannot use other variables",
-	     name.len > 80 ? 80 : (int)name.len, name.ptr);
+	add_warning(
+		r, r->line,
+		"${%.*s} is not replaced, because this file does not set it: a "
+		"project's .env file cannot use other variables",
+		name.len > 80 ? 80 : (int)name.len, name.ptr);
 	buf_add(&r->value, r->at, (size_t)(end - r->at));
 }
 
@@ -392,7 +393,7 @@ static bool expand_reference(struct dotenv_reader *r, const char *end)
 	if (value && *value)
 		buf_adds(&r->value, value);
 	else if (!value && !other.ptr && foreign)
-		keep_reference(r, (struct str){ name, len }, p + 1);
+		append_reference(r, (struct str){ name, len }, p + 1);
 	else
 		buf_addstr(&r->value, other);
 	r->at = p + 1;
@@ -443,7 +444,8 @@ static int read_quoted(struct dotenv_reader *r)
 	int line = r->line;
 
 	if (!close) {
-		warn(r, line, "a quote is not closed; this line is ignored");
+		add_warning(r, line,
+			    "a quote is not closed; this line is ignored");
 		return -1;
 	}
 	r->at++;
@@ -457,9 +459,10 @@ static int read_quoted(struct dotenv_reader *r)
 	}
 	r->at = close + 1;
 	skip_blanks(r);
-	if (at_line_end(r) || *r->at == '#')
+	if (is_at_line_end(r) || *r->at == '#')
 		return 0;
-	warn(r, line, "text after the closing quote; this line is ignored");
+	add_warning(r, line,
+		    "text after the closing quote; this line is ignored");
 	return -1;
 }
 
@@ -509,14 +512,15 @@ static void store_value(struct dotenv_reader *r, struct str name, int line)
  * too, since references can multiply a small file. */
 static void warn_too_large(struct dotenv_reader *r, int line)
 {
-	warn(r, line,
-	     "the values are larger than %d bytes; the rest is ignored",
-	     DOTENV_LARGEST_SUM);
+	add_warning(r, line,
+		    "the values are larger than %d bytes; the rest is ignored",
+		    DOTENV_LARGEST_SUM);
 	r->at = r->end;
 }
 
 /* Stores the parsed value, or warns why it is refused. */
-static void keep_value(struct dotenv_reader *r, struct str name, int line)
+static void store_checked_value(struct dotenv_reader *r, struct str name,
+				int line)
 {
 	const char *owner =
 		r->in->owner == DOTENV_PROJECT ? "a project's " : "a ";
@@ -526,14 +530,15 @@ static void keep_value(struct dotenv_reader *r, struct str name, int line)
 	if (r->out->sum > DOTENV_LARGEST_SUM)
 		warn_too_large(r, line);
 	else if (dotenv_denied(name, r->in->owner))
-		warn(r, line, "%.*s may not be set in %s.env file; ignored",
-		     len, name.ptr, owner);
+		add_warning(r, line,
+			    "%.*s may not be set in %s.env file; ignored", len,
+			    name.ptr, owner);
 	else if (r->value.len && memchr(r->value.ptr, '\0', r->value.len))
-		warn(r, line, "%.*s contains a NUL byte; ignored", len,
-		     name.ptr);
+		add_warning(r, line, "%.*s contains a NUL byte; ignored", len,
+			    name.ptr);
 	else if (r->value.over)
-		warn(r, line, "%.*s is larger than %d bytes; ignored", len,
-		     name.ptr, DOTENV_LARGEST_VALUE);
+		add_warning(r, line, "%.*s is larger than %d bytes; ignored",
+			    len, name.ptr, DOTENV_LARGEST_VALUE);
 	else
 		store_value(r, name, line);
 }
@@ -554,7 +559,8 @@ static void read_statement(struct dotenv_reader *r)
 	r->at += name.len;
 	skip_blanks(r);
 	if (!name.len || r->at == r->end || *r->at != '=') {
-		warn(r, line, "expected NAME=value; this line is ignored");
+		add_warning(r, line,
+			    "expected NAME=value; this line is ignored");
 		skip_line(r);
 		return;
 	}
@@ -566,7 +572,7 @@ static void read_statement(struct dotenv_reader *r)
 	else
 		rc = read_plain(r);
 	if (rc == 0)
-		keep_value(r, name, line);
+		store_checked_value(r, name, line);
 	skip_line(r);
 }
 
@@ -584,8 +590,8 @@ void dotenv_parse(struct dotenv *d, const struct dotenv_input *in)
 	if (!in->text.len)
 		return;
 	if (in->text.len > DOTENV_LARGEST) {
-		warn(&r, 1, "larger than %d bytes; this file is ignored",
-		     DOTENV_LARGEST);
+		add_warning(&r, 1, "larger than %d bytes; this file is ignored",
+			    DOTENV_LARGEST);
 		return;
 	}
 	if (str_starts(in->text, "\xEF\xBB\xBF"))
@@ -643,7 +649,7 @@ static void reserve_room(struct env *e, size_t size)
 	e->blocks = b;
 }
 
-static char *take_room(struct env *e, size_t size)
+static char *alloc_room(struct env *e, size_t size)
 {
 	reserve_room(e, size);
 	e->blocks->used += size;
@@ -680,7 +686,7 @@ void env_add(struct env *e, struct str name, const char *value,
 
 	if (!name.len || (there && !strcmp(there->value, value)))
 		return;
-	copy = take_room(e, name.len + 1 + size);
+	copy = alloc_room(e, name.len + 1 + size);
 	memcpy(copy, name.ptr, name.len);
 	copy[name.len] = '\0';
 	memcpy(copy + name.len + 1, value, size);

@@ -23,7 +23,7 @@ uint64_t hash_code(struct str name, uint32_t scope)
 	return code ? code : 1;
 }
 
-static void put(struct hash *h, struct hash_slot slot)
+static void insert_slot(struct hash *h, struct hash_slot slot)
 {
 	size_t at = slot.code & (h->cap - 1);
 
@@ -32,7 +32,7 @@ static void put(struct hash *h, struct hash_slot slot)
 	h->slots[at] = slot;
 }
 
-static void grow(struct hash *h)
+static void grow_table(struct hash *h)
 {
 	struct hash old = *h;
 
@@ -40,15 +40,15 @@ static void grow(struct hash *h)
 	h->slots = xcalloc(h->cap, sizeof(*h->slots));
 	for (size_t i = 0; i < old.cap; i++)
 		if (old.slots[i].code)
-			put(h, old.slots[i]);
+			insert_slot(h, old.slots[i]);
 	free(old.slots);
 }
 
 void hash_add(struct hash *h, uint64_t code, uint32_t number)
 {
 	if (h->n >= h->cap / 2)
-		grow(h);
-	put(h, (struct hash_slot){ code, number });
+		grow_table(h);
+	insert_slot(h, (struct hash_slot){ code, number });
 	h->n++;
 }
 

@@ -95,8 +95,8 @@ static bool has_item(const struct toml_value *list, struct str item)
 
 /* Returns 0 if the text is TOML, its list has n items, and the list contains
  * item exactly if has is true; else -1. */
-static int check(const struct list_edit *e, struct str text, struct str item,
-		 size_t n, bool has)
+static int check_result(const struct list_edit *e, struct str text,
+			struct str item, size_t n, bool has)
 {
 	struct toml_value root = { 0 };
 	struct error ignored = { 0 };
@@ -113,7 +113,7 @@ static int check(const struct list_edit *e, struct str text, struct str item,
 	return rc;
 }
 
-static int refuse(const struct list_edit *e, struct error *err)
+static int fail_uneditable(const struct list_edit *e, struct error *err)
 {
 	return error_set(err, ERR_CONFIG,
 			 "%s: dcode cannot edit %s.%s automatically in this "
@@ -122,7 +122,8 @@ static int refuse(const struct list_edit *e, struct error *err)
 }
 
 /* Appends the text with middle inserted at offset at. */
-static void put(struct str text, size_t at, struct str middle, struct buf *out)
+static void append_spliced(struct str text, size_t at, struct str middle,
+			   struct buf *out)
 {
 	buf_add(out, text.ptr, at);
 	buf_addstr(out, middle);
@@ -131,9 +132,9 @@ static void put(struct str text, size_t at, struct str middle, struct buf *out)
 
 /* Finds the offset where the item must be inserted, and the text to insert.
  * False if the key exists but is not a list. */
-static bool place_item(const struct list_edit *e, struct str text,
-		       const struct toml_value *list, struct str item,
-		       size_t *at, struct buf *middle)
+static bool find_insertion(const struct list_edit *e, struct str text,
+			   const struct toml_value *list, struct str item,
+			   size_t *at, struct buf *middle)
 {
 	size_t header = find_header(e, text);
 
@@ -172,14 +173,14 @@ int list_edit_add(const struct list_edit *e, struct str text, struct str item,
 		list = find_list(e, &root);
 		if (has_item(list, item))
 			buf_addstr(out, text);
-		else if (!place_item(e, text, list, item, &at, &middle))
-			rc = refuse(e, err);
+		else if (!find_insertion(e, text, list, item, &at, &middle))
+			rc = fail_uneditable(e, err);
 		else
-			put(text, at, buf_str(&middle), out);
+			append_spliced(text, at, buf_str(&middle), out);
 		if (rc == 0 && !has_item(list, item) &&
-		    check(e, buf_str(out), item, list ? list->n_items + 1 : 1,
-			  true) < 0)
-			rc = refuse(e, err);
+		    check_result(e, buf_str(out), item,
+				 list ? list->n_items + 1 : 1, true) < 0)
+			rc = fail_uneditable(e, err);
 	}
 	toml_release(&root);
 	buf_release(&middle);
@@ -211,8 +212,9 @@ int list_edit_remove(const struct list_edit *e, struct str text,
 		end = line_begin(text, v->line + 1);
 		buf_add(out, text.ptr, begin);
 		buf_addstr(out, str_skip(text, end));
-		if (check(e, buf_str(out), item, list->n_items - 1, false) < 0)
-			rc = refuse(e, err);
+		if (check_result(e, buf_str(out), item, list->n_items - 1,
+				 false) < 0)
+			rc = fail_uneditable(e, err);
 		break;
 	}
 	toml_release(&root);
@@ -221,7 +223,8 @@ int list_edit_remove(const struct list_edit *e, struct str text,
 
 /* True if the text is TOML in which the key has this value, or is missing if
  * value is NULL. */
-static bool says(const struct list_edit *e, struct str text, const char *value)
+static bool has_value(const struct list_edit *e, struct str text,
+		      const char *value)
 {
 	struct toml_value root = { 0 };
 	struct error ignored = { 0 };
@@ -255,7 +258,7 @@ static void add_string_line(const struct list_edit *e, struct str text,
 	add_string(&middle, str_of(value));
 	if (header == SIZE_MAX)
 		buf_addc(&middle, '\n');
-	put(text, at, buf_str(&middle), out);
+	append_spliced(text, at, buf_str(&middle), out);
 	buf_release(&middle);
 }
 
@@ -284,5 +287,5 @@ int list_edit_string(const struct list_edit *e, struct str text,
 		buf_addstr(out, text);
 	}
 	toml_release(&root);
-	return says(e, buf_str(out), value) ? 0 : refuse(e, err);
+	return has_value(e, buf_str(out), value) ? 0 : fail_uneditable(e, err);
 }

@@ -36,7 +36,7 @@ int protect_load(struct protect *p, const struct settings *set,
 
 /* Decodes a UTF-8 sequence into *c and returns its length. An invalid byte is a
  * sequence of one, with a value that equals no character. */
-static size_t decode(const unsigned char *p, size_t len, uint32_t *c)
+static size_t decode_utf8(const unsigned char *p, size_t len, uint32_t *c)
 {
 	size_t n = p[0] < 0x80   ? 1
 		   : p[0] < 0xC2 ? 0
@@ -96,14 +96,14 @@ static uint32_t fold_case(uint32_t c)
 
 /* Returns the name with its letters in ASCII lower case, other characters
  * unchanged, as a file system would compare it. */
-static struct str fold(struct str name, char room[NAME_BYTES])
+static struct str fold_name(struct str name, char room[NAME_BYTES])
 {
 	const unsigned char *p = (const unsigned char *)name.ptr;
 	size_t n = 0;
 
 	for (size_t i = 0; i < name.len;) {
 		uint32_t c;
-		size_t step = decode(p + i, name.len - i, &c);
+		size_t step = decode_utf8(p + i, name.len - i, &c);
 		uint32_t low = fold_case(c);
 
 		/* NTFS: the name of an alternate stream follows */
@@ -126,7 +126,7 @@ static struct str fold(struct str name, char room[NAME_BYTES])
 
 /* Matches a pattern with "*". Both arguments must be folded. Backtracks only to
  * the last star, so that the time is bounded. */
-static bool wildcard(struct str pattern, struct str name)
+static bool matches_wildcard(struct str pattern, struct str name)
 {
 	size_t star = SIZE_MAX;
 	size_t again = 0;
@@ -171,21 +171,22 @@ static bool is_short_name(struct str pattern, struct str name)
 	       name.ptr[tilde + 1] <= '9';
 }
 
-static bool same_name(const char *pattern, struct str folded)
+static bool matches_name(const char *pattern, struct str folded)
 {
 	char room[NAME_BYTES];
-	struct str wanted = fold(str_of(pattern), room);
+	struct str wanted = fold_name(str_of(pattern), room);
 
-	return wildcard(wanted, folded) || is_short_name(wanted, folded);
+	return matches_wildcard(wanted, folded) ||
+	       is_short_name(wanted, folded);
 }
 
 bool protect_matches(const struct protect *p, struct str name)
 {
 	char room[NAME_BYTES];
-	struct str folded = fold(name, room);
+	struct str folded = fold_name(name, room);
 
 	for (size_t i = 0; i < p->n; i++)
-		if (same_name(p->patterns[i], folded))
+		if (matches_name(p->patterns[i], folded))
 			return true;
 	return false;
 }
@@ -194,7 +195,7 @@ bool protect_is_git(struct str name)
 {
 	char room[NAME_BYTES];
 
-	return same_name(".git", fold(name, room));
+	return matches_name(".git", fold_name(name, room));
 }
 
 struct str protect_find(const struct protect *p, struct str path)

@@ -23,7 +23,7 @@
 #include "config/toml.h"
 
 /* Compares groups by their text. NULL is the core. */
-static bool same_group(const char *a, const char *b)
+static bool is_same_group(const char *a, const char *b)
 {
 	return a == b || (a && b && !strcmp(a, b));
 }
@@ -37,7 +37,7 @@ static struct setting_slot *find_slot(const struct settings *s,
 
 	while (hash_next(&s->slot_index, code, &cursor, &i))
 		if (!strcmp(s->slots[i].row->key, key) &&
-		    same_group(s->slots[i].group, group))
+		    is_same_group(s->slots[i].group, group))
 			return &s->slots[i];
 	return NULL;
 }
@@ -368,7 +368,7 @@ static void make_slots(struct settings *s, const struct setting_group *groups)
 
 /* True if the project's .env file must be read. False if the setting is
  * invalid. */
-static bool wants_project(struct settings *s)
+static bool may_read_project_env(struct settings *s)
 {
 	static const char key[] = "startup.read_project_dotenv";
 	struct setting_slot *slot = find_slot(s, NULL, key);
@@ -441,7 +441,7 @@ static void warn_about_git(struct settings *s)
 }
 
 /* Replaces the last warning by the number of warnings that were left out. */
-static void warn_of_rest(struct settings *s)
+static void summarize_warnings(struct settings *s)
 {
 	char **last;
 
@@ -482,7 +482,7 @@ int settings_load(struct settings **out, const struct settings_input *in,
 	if (!in->quiet)
 		settings_check_unknown(s);
 	settings_read_policy(s);
-	settings_read_dotenv(s, wants_project(s));
+	settings_read_dotenv(s, may_read_project_env(s));
 	if (!in->quiet)
 		warn_about_git(s);
 	if (!in->quiet)
@@ -492,7 +492,7 @@ int settings_load(struct settings **out, const struct settings_input *in,
 	settings_check_policy(s);
 	settings_guard_values(s);
 	check_values(s);
-	warn_of_rest(s);
+	summarize_warnings(s);
 	*out = s;
 	return 0;
 }

@@ -24,7 +24,7 @@ struct each {
 	void *arg;
 };
 
-static bool ends_nocase(struct str s, const char *suffix)
+static bool has_suffix_nocase(struct str s, const char *suffix)
 {
 	size_t len = strlen(suffix);
 
@@ -50,7 +50,7 @@ bool setting_looks_secret(const char *name)
 		if (str_is_nocase(word, words[i]))
 			return true;
 	for (size_t i = 0; endings[i]; i++)
-		if (ends_nocase(s, endings[i]))
+		if (has_suffix_nocase(s, endings[i]))
 			return true;
 	return false;
 }
@@ -167,7 +167,7 @@ static void each_member(const struct settings *s, const struct toml_value *v,
 		if (item->kind == TOML_TABLE || item->kind == TOML_ARRAY) {
 			each_member(s, item, hidden, each);
 		} else if (item->kind == TOML_STRING && name &&
-			   (ends_nocase(str_of(name), "_env") ||
+			   (has_suffix_nocase(str_of(name), "_env") ||
 			    !strcmp(name, "credentials"))) {
 			/* stored keys are reported when the store is opened */
 			each_of_name(s, item->text, 1, each);
@@ -290,7 +290,7 @@ char **settings_environ(const struct settings *s, const char *provider)
 	return l.env;
 }
 
-static void drop_key(void *arg, const char *name, const char *value)
+static void unset_key(void *arg, const char *name, const char *value)
 {
 	static const char prefix[] = "DEEPAGENTS_CODE_";
 	char *with = xasprintf("%s%s", prefix, name);
@@ -307,7 +307,7 @@ char **settings_environ_keyless(const struct settings *s)
 
 	while (l.env[l.n])
 		l.n++;
-	settings_each_key(s, drop_key, &l);
+	settings_each_key(s, unset_key, &l);
 	return l.env;
 }
 

@@ -102,8 +102,8 @@ static const char *describe_errno(int number, char *room, size_t size)
 	return strerror_r(number, room, size);
 }
 
-static void break_config(struct settings *s, const char *why,
-			 const char *detail)
+static void set_config_broken(struct settings *s, const char *why,
+			      const char *detail)
 {
 	free(s->broken);
 	s->broken = xasprintf("%s: %s", why, detail);
@@ -152,12 +152,12 @@ static int read_toml(struct settings_file *file, struct toml_value *root,
 	return rc;
 }
 
-static struct toml_value *member(struct toml_value *table, const char *key)
+static struct toml_value *get_member(struct toml_value *table, const char *key)
 {
 	return (struct toml_value *)toml_get(table, key);
 }
 
-static bool describes_own(const struct toml_value *v)
+static bool is_own_definition(const struct toml_value *v)
 {
 	return v->kind != TOML_TABLE || toml_get(v, "class_path") ||
 	       toml_get(v, "command") || toml_get(v, "http");
@@ -175,11 +175,12 @@ static void join_names(struct settings *s, const struct settings_file *file,
 		return;
 	for (const struct setting_group *g = s->groups;
 	     g && (g->name || g->rows); g++) {
-		struct toml_value *v = g->also ? member(all, g->also) : NULL;
+		struct toml_value *v =
+			g->also ? get_member(all, g->also) : NULL;
 
-		if (!v || describes_own(v))
+		if (!v || is_own_definition(v))
 			continue;
-		if (member(all, g->name)) {
+		if (get_member(all, g->name)) {
 			settings_warn(
 				s,
 				"%s:%d:%d: sandboxes.providers.%s and .%s "
@@ -199,18 +200,18 @@ void settings_read_config(struct settings *s)
 	struct error err = { 0 };
 
 	if (read_toml(&s->files[FILE_CONFIG], &s->config, &err) < 0)
-		break_config(s,
-			     err.code == ERR_SYSTEM
-				     ? "could not read config file"
-				     : "invalid TOML syntax",
-			     err.message);
+		set_config_broken(s,
+				  err.code == ERR_SYSTEM
+					  ? "could not read config file"
+					  : "invalid TOML syntax",
+				  err.message);
 	else
 		join_names(s, &s->files[FILE_CONFIG], &s->config);
 }
 
 /* True if the file exists but cannot be opened. Not for EACCES of a directory
  * above, which does not tell whether the file exists. */
-static bool there_but_closed(const char *path)
+static bool is_unreadable(const char *path)
 {
 	struct stat st;
 
@@ -243,7 +244,7 @@ static char *find_project(struct settings *s, int *fd, struct stat *st)
 		char *path = path_join(dir, ".env");
 
 		*fd = open_file(path, st);
-		if ((*fd >= 0 || there_but_closed(path)) &&
+		if ((*fd >= 0 || is_unreadable(path)) &&
 		    is_counted(s, dir, path, owner) &&
 		    (*fd < 0 || project_trusts(st, owner)))
 			found = path;
@@ -256,7 +257,7 @@ static char *find_project(struct settings *s, int *fd, struct stat *st)
 	return found;
 }
 
-static const char *exported(void *arg, const char *name)
+static const char *lookup_exported(void *arg, const char *name)
 {
 	const struct env_var *v = env_get(arg, name);
 
@@ -272,7 +273,7 @@ static void parse_dotenv(struct settings *s, struct settings_file *file, int fd,
 		.file = file->path,
 		.owner = file == &s->files[FILE_PROJECT_ENV] ? DOTENV_PROJECT
 							     : DOTENV_USER,
-		.lookup = exported,
+		.lookup = lookup_exported,
 		.arg = &s->env,
 	};
 	char room[128];
@@ -580,7 +581,7 @@ static void warn_unknown(struct settings *s, const struct toml_value *v,
 }
 
 /* True if path is a setting or a table that contains one. */
-static bool leads_somewhere(const struct settings *s, const char *path)
+static bool is_setting_or_table(const struct settings *s, const char *path)
 {
 	size_t len = strlen(path);
 
@@ -651,7 +652,7 @@ static void check_limits(struct settings *s, const struct toml_value *limits,
 
 /* True if the entry is a program or a service of the user, which defines its
  * own params. */
-static bool runs_itself(const struct toml_value *entry)
+static bool is_user_defined(const struct toml_value *entry)
 {
 	return toml_get(entry, "command") || toml_get(entry, "class_path") ||
 	       toml_get(entry, "http");
@@ -665,7 +666,7 @@ static bool is_free(const struct settings *s, const char *path,
 	struct str p = str_of(path);
 
 	if (str_starts(p, providers) && str_ends(p, params_end))
-		return !leads_somewhere(s, path);
+		return !is_setting_or_table(s, path);
 	if (str_starts(p, "retries.") && v->kind == TOML_TABLE)
 		return true;
 	/* other keys of an entry are checked where they are read */
@@ -674,15 +675,16 @@ static bool is_free(const struct settings *s, const char *path,
 }
 
 /* True if the keys of the table at this path must be checked too. */
-static bool leads_on(const struct settings *s, const struct toml_value *v,
-		     const char *path, bool entry)
+static bool has_checked_keys(const struct settings *s,
+			     const struct toml_value *v, const char *path,
+			     bool entry)
 {
 	if (v->kind != TOML_TABLE || is_free(s, path, v))
 		return false;
 	if (entry)
-		return !runs_itself(v);
+		return !is_user_defined(v);
 	return !is_row(s, path) || !strcmp(path, "sandboxes.providers")
-		       ? leads_somewhere(s, path)
+		       ? is_setting_or_table(s, path)
 		       : false;
 }
 
@@ -698,7 +700,7 @@ static void add_foreign(struct buf *names, const char *path)
 }
 
 /* Stores one line that names the Python program's settings. */
-static void note_foreign(struct settings *s, const struct buf *names)
+static void store_foreign(struct settings *s, const struct buf *names)
 {
 	if (names->len)
 		s->foreign = xasprintf("%s: dcode does not have these settings "
@@ -712,13 +714,13 @@ static void check_key(struct settings *s, const struct toml_value *v,
 		      const char *path, struct key_level *l, struct unknown *u)
 {
 	bool entry = !strcmp(l->prefix, "sandboxes.providers");
-	bool leads = leads_somewhere(s, path);
+	bool leads = is_setting_or_table(s, path);
 
 	if (!strcmp(path, "models.providers") && v->kind == TOML_TABLE)
 		check_model_providers(s, v, u);
 	else if (!strcmp(path, "limits") && v->kind == TOML_TABLE)
 		check_limits(s, v, u);
-	else if ((entry || leads) && leads_on(s, v, path, entry))
+	else if ((entry || leads) && has_checked_keys(s, v, path, entry))
 		check_table(s, v, path, u);
 	else if (!leads && foreign_key_find(path))
 		add_foreign(&u->foreign, path);
@@ -752,7 +754,7 @@ void settings_check_unknown(struct settings *s)
 	struct unknown u = { .foreign = BUF_INIT(FOREIGN_BYTES) };
 
 	check_table(s, &s->config, "", &u);
-	note_foreign(s, &u.foreign);
+	store_foreign(s, &u.foreign);
 	buf_release(&u.foreign);
 	if (u.n <= MOST_UNKNOWN)
 		return;
@@ -865,7 +867,7 @@ static bool is_core_key(const char *key)
 	return false;
 }
 
-static bool restricts(const struct setting_slot *slot)
+static bool is_guarded_slot(const struct setting_slot *slot)
 {
 	if (!slot->group)
 		return is_core_key(slot->row->key);
@@ -876,9 +878,9 @@ static bool restricts(const struct setting_slot *slot)
 }
 
 /* Sets *fault unless it is set. */
-static void note_fault(char **fault, const struct settings *s, int file,
-		       const struct toml_value *v, const char *path,
-		       const char *wanted)
+static void set_fault(char **fault, const struct settings *s, int file,
+		      const struct toml_value *v, const char *path,
+		      const char *wanted)
 {
 	const char *kind = toml_kind_name(v->kind);
 
@@ -910,16 +912,16 @@ static void guard_limits(char **fault, const struct settings *s, int file,
 		limits ? toml_get(limits, "max_usd") : NULL;
 
 	if (limits && limits->kind != TOML_TABLE)
-		note_fault(fault, s, file, limits, "limits", "a table");
+		set_fault(fault, s, file, limits, "limits", "a table");
 	if (v && !is_amount(v))
-		note_fault(fault, s, file, v, "limits.max_usd", amount);
+		set_fault(fault, s, file, v, "limits.max_usd", amount);
 	v = limits ? toml_get(limits, "warn_usd") : NULL;
 	if (v && v->kind != TOML_ARRAY && !is_amount(v))
-		note_fault(fault, s, file, v, "limits.warn_usd", amount);
+		set_fault(fault, s, file, v, "limits.warn_usd", amount);
 	for (size_t i = 0; v && v->kind == TOML_ARRAY && i < v->n_items; i++)
 		if (!is_amount(&v->items[i]))
-			note_fault(fault, s, file, &v->items[i],
-				   "limits.warn_usd", amount);
+			set_fault(fault, s, file, &v->items[i],
+				  "limits.warn_usd", amount);
 }
 
 /* Checks that enabled and allow_http of each model provider are booleans. */
@@ -939,7 +941,7 @@ static void guard_models(char **fault, const struct settings *s, int file,
 				continue;
 			path = xasprintf("models.providers.%s.%s",
 					 all->items[i].key, flags[k]);
-			note_fault(fault, s, file, v, path, "true or false");
+			set_fault(fault, s, file, v, path, "true or false");
 			free(path);
 		}
 }
@@ -960,7 +962,7 @@ static void guard_section(char **fault, const struct settings *s, int file,
 		path = xstrndup(section.ptr, end);
 		v = toml_path(root, path);
 		if (v && v->kind != TOML_TABLE)
-			note_fault(fault, s, file, v, path, "a table");
+			set_fault(fault, s, file, v, path, "a table");
 		free(path);
 		if (!v || v->kind != TOML_TABLE)
 			return;
@@ -981,7 +983,7 @@ void settings_guard_tables(const struct settings *s, int file,
 
 		/* rows of one section are adjacent */
 		if ((slot->group && !sandboxes) || str_eq(section, before) ||
-		    !restricts(slot))
+		    !is_guarded_slot(slot))
 			continue;
 		before = section;
 		guard_section(fault, s, file, root, section);
@@ -996,7 +998,7 @@ void settings_guard_values(struct settings *s)
 		const struct setting_slot *slot = &s->slots[i];
 		struct error err = { 0 };
 
-		if (slot->source == SOURCE_CONFIG && restricts(slot) &&
+		if (slot->source == SOURCE_CONFIG && is_guarded_slot(slot) &&
 		    setting_slot_check(s, slot, &err) < 0)
 			s->unguarded = xstrdup(err.message);
 	}

@@ -101,7 +101,7 @@ int setting_slot_int(const struct settings *s, const struct setting_slot *slot,
 	return 0;
 }
 
-static bool one_of(struct str text, const char *const *words)
+static bool is_one_of(struct str text, const char *const *words)
 {
 	for (; *words; words++)
 		if (str_is_nocase(text, *words))
@@ -115,11 +115,11 @@ int setting_slot_bool(const struct settings *s, const struct setting_slot *slot,
 	static const char *const yes[] = { "1", "true", "yes", "on", NULL };
 	static const char *const no[] = { "0", "false", "no", "off", NULL };
 	struct str text = str_trim(str_of(slot->text));
-	bool is = slot->text && one_of(text, yes);
+	bool is = slot->text && is_one_of(text, yes);
 
 	if (slot->source == SOURCE_NONE)
 		return 0;
-	if (slot->text ? !is && !one_of(text, no)
+	if (slot->text ? !is && !is_one_of(text, no)
 		       : slot->toml->kind != TOML_BOOL)
 		return set_type_error(s, slot, "true or false", err);
 	*value = slot->text ? is : slot->toml->integer;

@@ -186,8 +186,8 @@ static bool has_row(const struct settings *s, const char *variable)
 	return false;
 }
 
-static bool named_before(const struct toml_value *entry, size_t i,
-			 const char *variable)
+static bool is_named_before(const struct toml_value *entry, size_t i,
+			    const char *variable)
 {
 	bool same = false;
 
@@ -213,7 +213,7 @@ static bool each_of_entry(const struct settings *s,
 		struct settings_credential c = { name, env, entry->key, true,
 						 false };
 
-		if (!has_row(s, env) && !named_before(entry, i, env))
+		if (!has_row(s, env) && !is_named_before(entry, i, env))
 			on = each(arg, &c);
 		free(name);
 		free(env);
@@ -319,7 +319,7 @@ static const struct vault_entry *find_entry(const struct settings *set,
 
 /* True if opening the stored keys would ask for a passphrase: there is no key
  * file. */
-static bool would_ask(const struct settings *set)
+static bool is_phrase_needed(const struct settings *set)
 {
 	struct settings *s = (struct settings *)set;
 	char *sealed = path_join(s->dir, ".state/credentials");
@@ -339,14 +339,14 @@ const char *settings_env_unasked(const struct settings *s, const char *name)
 {
 	const struct env_var *v;
 
-	if (!would_ask(s))
+	if (!is_phrase_needed(s))
 		return settings_env(s, name);
 	v = env_resolve(&s->env, name);
 	return v && v->value[0] ? v->value : NULL;
 }
 
 /* True if DEEPAGENTS_CODE_variable is set, even if empty. */
-static bool overruled(const struct settings *s, const char *variable)
+static bool is_overruled(const struct settings *s, const char *variable)
 {
 	return env_prefixed(&s->env, variable) != NULL;
 }
@@ -396,7 +396,7 @@ const char *settings_stored(const struct settings *s, const char *variable)
 	if (!s->store)
 		return NULL;
 	name = name_of(s, variable);
-	if (name && !overruled(s, variable))
+	if (name && !is_overruled(s, variable))
 		e = find_entry(s, name);
 	free(name);
 	return e ? e->key : NULL;
@@ -449,11 +449,11 @@ static const char *find_stored_url(const struct settings *s,
 	struct stored_search search = { name, NULL };
 	const struct vault_entry *e = NULL;
 
-	if (!name || overruled(s, variable))
+	if (!name || is_overruled(s, variable))
 		return NULL;
 	settings_each_credential(s, match_name, &search);
 	/* A stored address is used only together with its stored key. */
-	if (search.variable && !overruled(s, search.variable))
+	if (search.variable && !is_overruled(s, search.variable))
 		e = find_entry(s, name);
 	free(search.variable);
 	return e && e->url[0] ? e->url : NULL;
@@ -485,7 +485,7 @@ void settings_store_close(struct settings *s)
 	pthread_mutex_destroy(&s->vault_lock);
 }
 
-static const char *stored(const struct settings *s, const char *name)
+static const char *find_stored_value(const struct settings *s, const char *name)
 {
 	const char *value = settings_stored(s, name);
 
@@ -494,7 +494,7 @@ static const char *stored(const struct settings *s, const char *name)
 
 const char *settings_env(const struct settings *s, const char *name)
 {
-	const char *value = stored(s, name);
+	const char *value = find_stored_value(s, name);
 	const struct env_var *v = env_resolve(&s->env, name);
 
 	if (value)
@@ -507,7 +507,7 @@ enum setting_source settings_env_source(const struct settings *s,
 {
 	const struct env_var *v = env_resolve(&s->env, name);
 
-	if (stored(s, name))
+	if (find_stored_value(s, name))
 		return SOURCE_STORED;
 	return v && v->value[0] ? v->source : SOURCE_NONE;
 }
@@ -539,8 +539,8 @@ static bool user_has(const struct settings *s, const char *variable)
 	return env_resolve(&s->env, variable) || settings_stored(s, variable);
 }
 
-static bool same_vendor(const struct setting_slot *a,
-			const struct setting_slot *b)
+static bool is_same_vendor(const struct setting_slot *a,
+			   const struct setting_slot *b)
 {
 	return a == b || (a->group && b->group && !strcmp(a->group, b->group));
 }
@@ -555,7 +555,7 @@ static bool user_has_vendor(const struct settings *s,
 		const struct setting_slot *other = &s->slots[i];
 
 		if (!(other->row->flags & SETTING_SECRET) ||
-		    !same_vendor(slot, other))
+		    !is_same_vendor(slot, other))
 			continue;
 		if (other->source != SOURCE_NONE ||
 		    (other->row->env && user_has(s, other->row->env)))

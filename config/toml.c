@@ -17,8 +17,8 @@
 
 static int read_value(struct toml_reader *r, struct toml_value *v, int depth);
 
-static void begin_table(struct toml_reader *r, struct toml_value *v,
-			unsigned flags)
+static void init_table(struct toml_reader *r, struct toml_value *v,
+		       unsigned flags)
 {
 	v->kind = TOML_TABLE;
 	v->flags = ++r->tables << TOML_ID_SHIFT | flags;
@@ -93,7 +93,7 @@ static bool is_open(const struct toml_value *v)
 }
 
 /* Returns the kind of v with its article, for messages. */
-static const char *describe(const struct toml_value *v)
+static const char *describe_kind(const struct toml_value *v)
 {
 	if (v->kind == TOML_ARRAY)
 		return v->flags & TOML_BY_HEADER ? "an array of tables"
@@ -103,16 +103,17 @@ static const char *describe(const struct toml_value *v)
 	return "a value";
 }
 
-static struct toml_value *refuse(struct toml_reader *r,
-				 const struct toml_key *key,
-				 const struct toml_value *old,
-				 const char *problem)
+static struct toml_value *fail_duplicate(struct toml_reader *r,
+					 const struct toml_key *key,
+					 const struct toml_value *old,
+					 const char *problem)
 {
 	char shown[64];
 	struct str name = { key->text, key->len };
 
 	toml_fail(r, key->at, "%s is already %s, set on line %d%s",
-		  toml_shown(name, shown), describe(old), old->line, problem);
+		  toml_shown(name, shown), describe_kind(old), old->line,
+		  problem);
 	return NULL;
 }
 
@@ -125,14 +126,14 @@ static struct toml_value *enter_dotted(struct toml_reader *r,
 
 	if (!next) {
 		next = add_item(r, table, key);
-		begin_table(r, next, TOML_DOTTED);
+		init_table(r, next, TOML_DOTTED);
 		return next;
 	}
 	if (!is_open(next))
-		return refuse(r, key, next, ", and cannot be extended");
+		return fail_duplicate(r, key, next, ", and cannot be extended");
 	if (next->flags & TOML_DEFINED)
-		return refuse(r, key, next,
-			      ": add to it under its own [header]");
+		return fail_duplicate(r, key, next,
+				      ": add to it under its own [header]");
 	next->flags |= TOML_DOTTED;
 	return next;
 }
@@ -170,7 +171,7 @@ static struct toml_value *enter_header(struct toml_reader *r,
 	(*depth)++;
 	if (!next) {
 		next = add_item(r, table, key);
-		begin_table(r, next, 0);
+		init_table(r, next, 0);
 		return next;
 	}
 	if (next->kind == TOML_ARRAY && next->flags & TOML_BY_HEADER) {
@@ -178,7 +179,7 @@ static struct toml_value *enter_header(struct toml_reader *r,
 		return &next->items[next->n_items - 1];
 	}
 	if (!is_open(next))
-		return refuse(r, key, next, ", and cannot be extended");
+		return fail_duplicate(r, key, next, ", and cannot be extended");
 	return next;
 }
 
@@ -196,13 +197,13 @@ static struct toml_value *open_element(struct toml_reader *r,
 		array->flags = TOML_BY_HEADER;
 	} else if (array->kind != TOML_ARRAY ||
 		   !(array->flags & TOML_BY_HEADER)) {
-		return refuse(r, key, array,
-			      ", and cannot be an array of tables too");
+		return fail_duplicate(r, key, array,
+				      ", and cannot be an array of tables too");
 	}
 	element = toml_append(array);
 	element->line = key->at.line;
 	element->column = key->at.column;
-	begin_table(r, element, TOML_DEFINED);
+	init_table(r, element, TOML_DEFINED);
 	return element;
 }
 
@@ -218,11 +219,12 @@ static struct toml_value *open_table(struct toml_reader *r,
 
 	if (!old) {
 		old = add_item(r, table, key);
-		begin_table(r, old, TOML_DEFINED);
+		init_table(r, old, TOML_DEFINED);
 		return old;
 	}
 	if (!is_open(old))
-		return refuse(r, key, old, ", and cannot be a table too");
+		return fail_duplicate(r, key, old,
+				      ", and cannot be a table too");
 	if (old->flags & (TOML_DEFINED | TOML_DOTTED)) {
 		toml_fail(r, key->at, "table %s is already defined on line %d",
 			  toml_shown(name, shown), old->line);
@@ -320,7 +322,7 @@ static int read_inline_table(struct toml_reader *r, struct toml_value *v,
 	struct toml_place at = toml_here(r);
 	char found[32];
 
-	begin_table(r, v, 0);
+	init_table(r, v, 0);
 	r->at++;
 	toml_blanks(r);
 	if (r->at < r->end && *r->at == '}')
@@ -447,7 +449,7 @@ static int read_document(struct toml_reader *r, struct toml_value *root)
 	struct toml_value *table = root;
 	int depth = 0;
 
-	begin_table(r, root, TOML_DEFINED);
+	init_table(r, root, TOML_DEFINED);
 	root->line = 1;
 	root->column = 1;
 	for (;;) {
@@ -560,8 +562,8 @@ int toml_parse_value(struct toml_value *v, struct str text, const char *name,
 	return rc;
 }
 
-static const struct toml_value *member(const struct toml_value *table,
-				       struct str key)
+static const struct toml_value *lookup_member(const struct toml_value *table,
+					      struct str key)
 {
 	if (!table || table->kind != TOML_TABLE)
 		return NULL;
@@ -577,7 +579,7 @@ static const struct toml_value *member(const struct toml_value *table,
 const struct toml_value *toml_get(const struct toml_value *table,
 				  const char *key)
 {
-	return member(table, str_of(key));
+	return lookup_member(table, str_of(key));
 }
 
 /* Removes a segment, "a" or "\"a.b\"", and the dot after it from the front. */
@@ -610,7 +612,7 @@ const struct toml_value *toml_path(const struct toml_value *table,
 	do {
 		if (!next_segment(&rest, &segment))
 			return NULL;
-		table = member(table, segment);
+		table = lookup_member(table, segment);
 	} while (table && rest.len);
 	return table;
 }

@@ -41,7 +41,7 @@ int toml_fail(struct toml_reader *r, struct toml_place at, const char *fmt, ...)
 }
 
 /* Returns the code point at `at`; U+FFFD for invalid UTF-8. */
-static unsigned code_point(const char *at, const char *end)
+static unsigned decode_code_point(const char *at, const char *end)
 {
 	size_t len = str_char_offset((struct str){ at, (size_t)(end - at) }, 1);
 	unsigned code = (unsigned char)*at;
@@ -69,7 +69,7 @@ const char *toml_found(const struct toml_reader *r, char out[32])
 		snprintf(out, 32, "'%c'", *r->at);
 	else
 		snprintf(out, 32, "the character U+%04X",
-			 code_point(r->at, r->end));
+			 decode_code_point(r->at, r->end));
 	return out;
 }
 
@@ -276,7 +276,7 @@ static const char *parse_offset(struct str *s)
 	return NULL;
 }
 
-static bool looks_dated(struct str word)
+static bool is_date_like(struct str word)
 {
 	size_t n = 0;
 
@@ -287,7 +287,7 @@ static bool looks_dated(struct str word)
 }
 
 /* Extends the word if a time follows the date after a single space. */
-static struct str with_time(const struct toml_reader *r, struct str word)
+static struct str extend_with_time(const struct toml_reader *r, struct str word)
 {
 	const char *p = word.ptr + word.len;
 
@@ -334,7 +334,7 @@ static int read_date_value(struct toml_reader *r, struct toml_value *v,
 {
 	const char *wrong;
 
-	word = with_time(r, word);
+	word = extend_with_time(r, word);
 	wrong = read_date(word, &v->kind);
 	if (wrong)
 		return toml_fail(r, toml_here(r), "'%.*s%s': %s",
@@ -517,7 +517,7 @@ static bool read_float(struct str s, double *value)
 }
 
 /* Returns why the word is not a value. */
-static const char *complaint(struct str w)
+static const char *explain_invalid(struct str w)
 {
 	struct str number = w;
 
@@ -549,7 +549,7 @@ int toml_bare(struct toml_reader *r, struct toml_value *v)
 	if (!word.len)
 		return toml_fail(r, toml_here(r), "expected a value, found %s",
 				 toml_found(r, found));
-	if (looks_dated(word))
+	if (is_date_like(word))
 		return read_date_value(r, v, word);
 	if (str_is(word, "true") || str_is(word, "false")) {
 		v->kind = TOML_BOOL;
@@ -569,7 +569,7 @@ int toml_bare(struct toml_reader *r, struct toml_value *v)
 			return toml_fail(r, toml_here(r), "'%.*s%s': %s",
 					 (int)(word.len > 40 ? 40 : word.len),
 					 word.ptr, word.len > 40 ? "..." : "",
-					 complaint(word));
+					 explain_invalid(word));
 	}
 	r->at += word.len;
 	return 0;
@@ -582,7 +582,7 @@ struct quoted {
 	struct toml_place at;
 };
 
-static bool at_repeated(const struct toml_reader *r, char c, size_t times)
+static bool is_at_repeated(const struct toml_reader *r, char c, size_t times)
 {
 	if ((size_t)(r->end - r->at) < times)
 		return false;
@@ -651,7 +651,7 @@ static int unicode_escape(struct toml_reader *r, int digits,
 
 /* Handles a backslash at the end of a line: skips white space up to the next
  * text. False if text follows on the line. */
-static bool line_joined(struct toml_reader *r)
+static bool skip_line_join(struct toml_reader *r)
 {
 	const char *start = r->at;
 
@@ -677,7 +677,7 @@ static int read_escape(struct toml_reader *r, const struct quoted *q)
 	char found[32];
 
 	r->at++;
-	if (q->lines && line_joined(r))
+	if (q->lines && skip_line_join(r))
 		return 0;
 	if (r->at == r->end || toml_at_newline(r))
 		return toml_fail(r, q->at, "this string is not closed");
@@ -760,7 +760,7 @@ int toml_string(struct toml_reader *r, struct toml_value *v)
 {
 	struct quoted q = { *r->at, false, toml_here(r) };
 
-	q.lines = at_repeated(r, q.quote, 3);
+	q.lines = is_at_repeated(r, q.quote, 3);
 	r->at += q.lines ? 3 : 1;
 	if (q.lines && toml_at_newline(r))
 		skip_newline(r);
@@ -777,7 +777,7 @@ static int quoted_key(struct toml_reader *r, struct toml_key *key)
 {
 	struct toml_value v = { 0 };
 
-	if (at_repeated(r, *r->at, 3))
+	if (is_at_repeated(r, *r->at, 3))
 		return toml_fail(r, toml_here(r),
 				 "a key cannot be a multi-line string");
 	if (toml_string(r, &v) < 0)
@@ -788,7 +788,7 @@ static int quoted_key(struct toml_reader *r, struct toml_key *key)
 }
 
 /* Parses one key without dots, bare or quoted. */
-static int one_key(struct toml_reader *r, struct toml_key *key)
+static int parse_key(struct toml_reader *r, struct toml_key *key)
 {
 	const char *start = r->at;
 	char found[32];
@@ -818,7 +818,7 @@ int toml_keys(struct toml_reader *r)
 			return toml_fail(r, toml_here(r), "more than %d levels",
 					 TOML_DEEPEST);
 		toml_blanks(r);
-		if (one_key(r, &r->keys[r->n_keys]) < 0)
+		if (parse_key(r, &r->keys[r->n_keys]) < 0)
 			return -1;
 		r->n_keys++;
 		toml_blanks(r);

@@ -300,7 +300,7 @@ static int read_records(struct vault *v, char *text, size_t len, bool plain)
 	return 0;
 }
 
-static void put_text(struct text *t, const char *s, size_t len)
+static void append_text(struct text *t, const char *s, size_t len)
 {
 	if (len + 1 > t->size - t->len)
 		abort();
@@ -310,12 +310,12 @@ static void put_text(struct text *t, const char *s, size_t len)
 	t->ptr[t->len++] = '\0';
 }
 
-static void put_entry(struct text *t, const struct vault_entry *e)
+static void append_entry(struct text *t, const struct vault_entry *e)
 {
-	put_text(t, e->name, strlen(e->name));
-	put_text(t, e->key, strlen(e->key));
-	put_text(t, e->url, strlen(e->url));
-	put_text(t, e->when, strlen(e->when));
+	append_text(t, e->name, strlen(e->name));
+	append_text(t, e->key, strlen(e->key));
+	append_text(t, e->url, strlen(e->url));
+	append_text(t, e->when, strlen(e->when));
 }
 
 /* Returns the encrypted file's records with one change applied, in locked
@@ -338,13 +338,13 @@ static char *write_records(const struct vault *v, const struct vault_change *c,
 		if (!strcmp(v->entries[i].name, c->name))
 			*changed = true;
 		else
-			put_entry(&t, &v->entries[i]);
+			append_entry(&t, &v->entries[i]);
 	}
 	if (c->key.len) {
-		put_text(&t, c->name, strlen(c->name));
-		put_text(&t, c->key.ptr, c->key.len);
-		put_text(&t, url, strlen(url));
-		put_text(&t, when, strlen(when));
+		append_text(&t, c->name, strlen(c->name));
+		append_text(&t, c->key.ptr, c->key.len);
+		append_text(&t, url, strlen(url));
+		append_text(&t, when, strlen(when));
 	}
 	*len = t.len;
 	return t.ptr;
@@ -386,10 +386,10 @@ static void read_tree(struct vault *v, const cJSON *all, size_t size)
 		if (!is_usable(item) || n++ >= VAULT_MOST)
 			continue;
 		key = str_trim(str_of(json_string(item, "key", "")));
-		put_text(&t, item->string, strlen(item->string));
-		put_text(&t, key.ptr, key.len);
-		put_text(&t, url, strlen(url));
-		put_text(&t, "", 0);
+		append_text(&t, item->string, strlen(item->string));
+		append_text(&t, key.ptr, key.len);
+		append_text(&t, url, strlen(url));
+		append_text(&t, "", 0);
 	}
 	(void)read_records(v, t.ptr, t.len, true);
 }
@@ -441,9 +441,9 @@ const struct vault_entry *vault_find(const struct vault *v, const char *name)
 }
 
 /* Asks for the passphrase until it is correct or the user gives up. */
-static int open_by_phrase(struct vault_seal *seal, struct str file,
-			  const struct vault_ask *ask, char **text, size_t *len,
-			  struct error *err)
+static int open_with_passphrase(struct vault_seal *seal, struct str file,
+				const struct vault_ask *ask, char **text,
+				size_t *len, struct error *err)
 {
 	char *room;
 	int rc = -1;
@@ -504,8 +504,8 @@ static int read_sealed(struct vault *v, struct vault_seal *seal,
 	if (rc == 0)
 		rc = read_seal(seal, buf_str(&file), err);
 	if (rc == 0)
-		rc = seal->phrase ? open_by_phrase(seal, buf_str(&file), ask,
-						   &text, &len, err)
+		rc = seal->phrase ? open_with_passphrase(seal, buf_str(&file),
+							 ask, &text, &len, err)
 				  : open_by_file(seal, buf_str(&file), dir,
 						 &text, &len, err);
 	if (rc == 0 && read_records(v, text, len, false) < 0)

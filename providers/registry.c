@@ -55,10 +55,10 @@ static struct registry_entry *find_entry(const struct registry *r,
 	return NULL;
 }
 
-static struct registry_entry *add(struct registry *r,
-				  const struct sandbox_provider *p,
-				  struct made_provider *made,
-				  const char *origin)
+static struct registry_entry *append_entry(struct registry *r,
+					   const struct sandbox_provider *p,
+					   struct made_provider *made,
+					   const char *origin)
 {
 	struct registry_entry *e;
 
@@ -86,7 +86,7 @@ static int add_external(struct registry *r, struct provider_config *d,
 					     : process_provider_new(d, err);
 
 	if (made)
-		add(r, &made->base, made, origin);
+		append_entry(r, &made->base, made, origin);
 	provider_config_release(d);
 	free(origin);
 	return made ? 0 : -1;
@@ -207,8 +207,8 @@ static void add_programs(struct registry *r, const char *dir)
 }
 
 /* Applies an entry without class, command and http to an existing provider. */
-static int overlay(struct registry *r, struct provider_config *d,
-		   struct error *err)
+static int apply_overlay(struct registry *r, struct provider_config *d,
+			 struct error *err)
 {
 	/* Called for its effect: it also finds programs on PATH. */
 	struct registry_entry *e =
@@ -263,7 +263,7 @@ static void add_config(struct registry *r, bool overlays)
 		if (rc == 0 &&
 		    overlays == !(d.class_path || d.command || d.http) &&
 		    !is_reserved(r, d.name, d.origin)) {
-			rc = overlays ? overlay(r, &d, &err)
+			rc = overlays ? apply_overlay(r, &d, &err)
 				      : add_external(r, &d, &err);
 			if (rc < 0)
 				warn_skipped(r, err.message);
@@ -285,7 +285,7 @@ struct registry *registry_new(struct settings *set,
 	add_programs(r, dir);
 	for (size_t i = 0; sandbox_providers[i]; i++)
 		if (!find_entry(r, sandbox_providers[i]->name))
-			add(r, sandbox_providers[i], NULL, "built in");
+			append_entry(r, sandbox_providers[i], NULL, "built in");
 	add_config(r, true);
 	free(dir);
 	return r;

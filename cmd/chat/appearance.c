@@ -37,7 +37,7 @@ static bool read_stored(struct app *app, enum theme_name *found)
 }
 
 /* Returns the value of [ui] theme, or NULL if it is not set. */
-static const char *configured(struct app *app)
+static const char *get_theme_setting(struct app *app)
 {
 	const char *value = NULL;
 	struct error err = { 0 };
@@ -51,7 +51,7 @@ static const char *configured(struct app *app)
  * precedence. */
 static void load_theme(struct app *app, struct theme *t)
 {
-	const char *value = configured(app);
+	const char *value = get_theme_setting(app);
 	enum theme_name name = THEME_AUTO;
 	bool known = value ? parse_name(str_of(value), &name)
 			   : read_stored(app, &name);
@@ -84,7 +84,7 @@ void appearance_load(struct app *app, struct theme *t)
 	load_glyphs(app, t);
 }
 
-static int store(struct app *app, enum theme_name name, struct error *err)
+static int store_theme(struct app *app, enum theme_name name, struct error *err)
 {
 	char *path = app_state_path(app, file_name, err);
 	char *state = path ? app_state_path(app, "", err) : NULL;
@@ -109,10 +109,10 @@ int appearance_choose(struct app *app, struct theme *t, const char *name,
 				  "Type /theme auto, dark, light or none.");
 	}
 	theme_choose(t, chosen);
-	value = configured(app);
+	value = get_theme_setting(app);
 	if (value && strcmp(value, theme_name(chosen)) != 0)
 		app_warn("[ui] theme = \"%s\" is set and applies again in the "
 			 "next session",
 			 value);
-	return store(app, chosen, err);
+	return store_theme(app, chosen, err);
 }

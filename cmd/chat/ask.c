@@ -34,7 +34,8 @@ static struct str text_arg(const struct approval *a, const char *name)
 }
 
 /* Appends the file's text as the edit would leave it. -1: the edit fails. */
-static int edit(const struct approval *a, struct str before, struct buf *after)
+static int preview_edit(const struct approval *a, struct str before,
+			struct buf *after)
 {
 	struct edit_change change = { .middle = BUF_INIT(after->max) };
 	struct error ignored = { 0 };
@@ -54,7 +55,7 @@ static int edit(const struct approval *a, struct str before, struct buf *after)
 
 /* Computes what a call would change in its file, or notes why no diff is shown.
  */
-static void compare(struct approval *a, struct str file)
+static void preview_change(struct approval *a, struct str file)
 {
 	struct buf after = BUF_INIT(TOOL_CHANGE_BYTES);
 	struct buf text = BUF_INIT(TOOL_CHANGE_BYTES);
@@ -71,7 +72,7 @@ static void compare(struct approval *a, struct str file)
 	} else if (!a->tool->old_arg) {
 		tool_change_set(&a->change, before,
 				text_arg(a, a->tool->new_arg));
-	} else if (edit(a, before, &after) == 0) {
+	} else if (preview_edit(a, before, &after) == 0) {
 		tool_change_set(&a->change, before, buf_str(&after));
 	} else {
 		a->file_note = "does not contain this text exactly once, so "
@@ -122,7 +123,7 @@ static int preview_read(struct run *r, struct approval *a,
 		a->file_note = "contains keys, so no diff is shown";
 	else if (real && files_load(a->acts_in, real, a->real_path != NULL,
 				    &before, &soon, &why) == 0)
-		compare(a, buf_str(&before));
+		preview_change(a, buf_str(&before));
 	else if (real)
 		explain_failure(a, &why);
 	buf_release(&before);
@@ -148,8 +149,8 @@ static bool is_granted(struct asker *k, const struct approval *a)
 
 /* Judges a call. *asks: the user must be asked; the effect of the call is known
  * then. Returns -1 when stop ended it. */
-static int judge(struct asker *k, struct approval *a, bool *asks,
-		 const struct stop *stop, struct error *err)
+static int decide_call(struct asker *k, struct approval *a, bool *asks,
+		       const struct stop *stop, struct error *err)
 {
 	enum run_verdict verdict;
 
@@ -170,8 +171,9 @@ static int judge(struct asker *k, struct approval *a, bool *asks,
 }
 
 /* Collects a and the later calls that the user must be asked about. */
-static int collect(struct asker *k, struct approval *a, struct together *t,
-		   const struct stop *stop, struct error *err)
+static int collect_calls(struct asker *k, struct approval *a,
+			 struct together *t, const struct stop *stop,
+			 struct error *err)
 {
 	struct buf ignored = BUF_INIT(RESULT_RAW_BYTES);
 	int rc = 0;
@@ -194,7 +196,7 @@ static int collect(struct asker *k, struct approval *a, struct together *t,
 			t->args[i] = args_read(b->tool, b->call, &ignored);
 		b->args = t->args[i];
 		if (b->args)
-			rc = judge(k, b, &asks, stop, err);
+			rc = decide_call(k, b, &asks, stop, err);
 		if (asks)
 			t->list[t->n++] = b;
 	}
@@ -203,8 +205,8 @@ static int collect(struct asker *k, struct approval *a, struct together *t,
 }
 
 /* Remembers the answer for the later calls of the same model answer. */
-static void note_together(struct asker *k, const struct together *t,
-			  enum dialog_answer said)
+static void store_batch_answer(struct asker *k, const struct together *t,
+			       enum dialog_answer said)
 {
 	struct grants *g = said == DIALOG_YES      ? &k->batch
 			   : said == DIALOG_REASON ? &k->refused
@@ -221,7 +223,7 @@ static void note_together(struct asker *k, const struct together *t,
 
 /* Asks one question for a and all later calls. A yes covers only the calls that
  * the question shows. */
-static int ask_together(struct asker *k, struct approval *a,
+static int prompt_batch(struct asker *k, struct approval *a,
 			enum dialog_answer *said, const struct stop *stop,
 			struct error *err)
 {
@@ -230,13 +232,13 @@ static int ask_together(struct asker *k, struct approval *a,
 		.args = xcalloc(a->n_later, sizeof(cJSON *)),
 		.list = xcalloc(a->n_later + 1, sizeof(struct approval *)),
 	};
-	int rc = collect(k, a, &t, stop, err);
+	int rc = collect_calls(k, a, &t, stop, err);
 	struct question q = { .list = t.list, .n = t.n };
 
 	*said = DIALOG_ONE;
 	if (rc == 0 && t.n > 1)
 		*said = k->ask(k->arg, &q, stop);
-	note_together(k, &t, *said);
+	store_batch_answer(k, &t, *said);
 	for (size_t i = 0; i < a->n_later; i++) {
 		approval_release(&t.later[i]);
 		cJSON_Delete(t.args[i]);
@@ -279,8 +281,8 @@ static void store_grant(struct run *r, const struct approval *a)
 
 /* Asks one question about a. Returns 1 if a must be judged and asked about
  * again. */
-static int ask_once(struct asker *k, struct approval *a,
-		    const struct stop *stop, struct error *err)
+static int prompt_once(struct asker *k, struct approval *a,
+		       const struct stop *stop, struct error *err)
 {
 	struct question q = { .list = &a,
 			      .n = 1,
@@ -291,7 +293,7 @@ static int ask_once(struct asker *k, struct approval *a,
 	run_hooks_notify(k->run, "permission_prompt", a->tool->spec.name);
 	said = k->ask(k->arg, &q, stop);
 	if (said == DIALOG_TOGETHER)
-		rc = ask_together(k, a, &said, stop, err);
+		rc = prompt_batch(k, a, &said, stop, err);
 	if (rc == 0 && said == DIALOG_EDITED)
 		edit_call(k, a, buf_str(&q.edited));
 	buf_release(&q.edited);
@@ -322,9 +324,9 @@ int ask_approval(struct asker *k, struct approval *a, const struct stop *stop,
 	}
 	k->last = a->number;
 	do {
-		rc = judge(k, a, &asks, stop, err);
+		rc = decide_call(k, a, &asks, stop, err);
 		if (rc == 0 && asks)
-			rc = ask_once(k, a, stop, err);
+			rc = prompt_once(k, a, stop, err);
 	} while (rc > 0);
 	return rc;
 }

@@ -23,7 +23,7 @@
 #include "cmd/chat/ask.h"
 #include "cmd/chat/external.h"
 
-static void chat_set_aside_now(struct chat_input *in, struct buf *early);
+static void save_typed_text_now(struct chat_input *in, struct buf *early);
 
 enum { NOTICED_MS = 250 /* earlier input does not answer a question */ };
 
@@ -99,7 +99,7 @@ static void read_lines(struct chat_input *in)
 /* Reads a line that the user has not finished yet. The terminal holds it back
  * in line mode, so canonical mode is switched off briefly. A background process
  * must not do that: it would be stopped. */
-static void read_begun_line(struct chat_input *in)
+static void read_partial_line(struct chat_input *in)
 {
 	struct termios was;
 	struct termios now;
@@ -123,22 +123,22 @@ static void read_begun_line(struct chat_input *in)
 
 /* Call after showing a question, before its prompt. Waits 0.25 s, then moves
  * everything typed so far into early, unfinished lines included, so that it
- * answers nothing. chat_put_back() restores it for the next prompt. */
-static void chat_set_aside(struct chat_input *in, struct buf *early)
+ * answers nothing. restore_typed_text() restores it for the next prompt. */
+static void save_typed_text(struct chat_input *in, struct buf *early)
 {
 	struct pollfd stopped = { .fd = in->cancel->fd[0], .events = POLLIN };
 
 	if (isatty(STDIN_FILENO))
 		(void)poll(&stopped, 1, NOTICED_MS);
-	chat_set_aside_now(in, early);
+	save_typed_text_now(in, early);
 }
 
-/* Like chat_set_aside() without the wait; used before a list is shown. */
-static void chat_set_aside_now(struct chat_input *in, struct buf *early)
+/* Like save_typed_text() without the wait; used before a list is shown. */
+static void save_typed_text_now(struct chat_input *in, struct buf *early)
 {
 	if (isatty(STDIN_FILENO)) {
 		read_lines(in);
-		read_begun_line(in);
+		read_partial_line(in);
 	}
 	*early = in->typed;
 	in->typed = BUF_INIT(CHAT_MAX_LINE);
@@ -147,7 +147,7 @@ static void chat_set_aside_now(struct chat_input *in, struct buf *early)
 
 /* Shows the unfinished message again and reads the rest of its line, because
  * the question was printed in the middle of it. */
-static int end_begun_line(struct chat_input *in, struct buf *early)
+static int finish_partial_line(struct chat_input *in, struct buf *early)
 {
 	struct buf shown = BUF_INIT(4 * CHAT_MAX_LINE);
 	struct str begun = buf_str(early);
@@ -176,13 +176,13 @@ static int chat_read_answer(struct chat_input *in, struct buf *early,
 {
 	while (in->begun) {
 		struct buf more;
-		int rc = end_begun_line(in, early);
+		int rc = finish_partial_line(in, early);
 
 		if (rc <= 0)
 			return rc;
 		/* lines pasted together with the end of the message are
 		 * messages, too */
-		chat_set_aside(in, &more);
+		save_typed_text(in, &more);
 		buf_addstr(early, buf_str(&more));
 		buf_release(&more);
 	}
@@ -190,7 +190,7 @@ static int chat_read_answer(struct chat_input *in, struct buf *early,
 	return chat_read_line(in, line);
 }
 
-static void chat_put_back(struct chat_input *in, struct buf *early)
+static void restore_typed_text(struct chat_input *in, struct buf *early)
 {
 	in->begun = false;
 	buf_addstr(early, buf_str(&in->typed));
@@ -234,7 +234,8 @@ static size_t rows_left(const struct call_view *v, struct question_screen s)
 }
 
 /* Prints the call. Returns -1 if it is too large to show. */
-static int show(const struct call_view *v, struct question_screen s, bool whole)
+static int print_call(const struct call_view *v, struct question_screen s,
+		      bool whole)
 {
 	struct buf text = BUF_INIT(CALL_VIEW_BYTES);
 	struct question_screen room = {
@@ -260,7 +261,7 @@ static int show_all(const struct question *q, struct question_screen s)
 		struct call_view view;
 
 		call_view_open(&view, q->list[i]);
-		rc = show(&view, s, true);
+		rc = print_call(&view, s, true);
 		call_view_close(&view);
 	}
 	return rc;
@@ -275,7 +276,7 @@ static int show_question(const struct question *q, struct question_screen s)
 	if (q->n > 1)
 		return show_all(q, s);
 	call_view_open(&view, q->list[0]);
-	rc = show(&view, s, false);
+	rc = print_call(&view, s, false);
 	call_view_close(&view);
 	return rc;
 }
@@ -382,7 +383,7 @@ static bool is_smaller(struct question_screen now, struct question_screen was)
 }
 
 /* Opens the call in the user's own editor. Returns false if it is unchanged. */
-static bool edit(struct approve *p, struct question *q)
+static bool edit_call_text(struct approve *p, struct question *q)
 {
 	struct external x = { p->app, STDOUT_FILENO, STDERR_FILENO };
 	struct str text;
@@ -400,8 +401,8 @@ static bool edit(struct approve *p, struct question *q)
 }
 
 /* After a line that did not answer: prints what the user needs to try again. */
-static void go_on(const struct question *q, enum dialog_answer said,
-		  struct question_screen now)
+static void explain_retry(const struct question *q, enum dialog_answer said,
+			  struct question_screen now)
 {
 	if (said == DIALOG_OPEN) {
 		fputs("Please answer y or n.\n", stderr);
@@ -416,8 +417,8 @@ static void go_on(const struct question *q, enum dialog_answer said,
 
 /* Shows the question and reads lines until one of them decides. A call that is
  * too long to show is declined. */
-static enum dialog_answer ask(struct approve *p, struct question *q,
-			      struct buf *early)
+static enum dialog_answer prompt_approval(struct approve *p, struct question *q,
+					  struct buf *early)
 {
 	struct question_screen size = screen_size();
 
@@ -429,7 +430,7 @@ static enum dialog_answer ask(struct approve *p, struct question *q,
 			 q->list[0]->tool->spec.name);
 		return DIALOG_REASON;
 	}
-	chat_set_aside(p->input, early);
+	save_typed_text(p->input, early);
 	for (;;) {
 		bool stopped;
 		enum dialog_answer said = read_answer(p, q, early, &stopped);
@@ -446,11 +447,11 @@ static enum dialog_answer ask(struct approve *p, struct question *q,
 			      stderr);
 			(void)show_question(q, now);
 		} else if (said == DIALOG_ELSEWHERE) {
-			if (edit(p, q))
+			if (edit_call_text(p, q))
 				return DIALOG_EDITED;
 			(void)show_question(q, now);
 		} else if (said == DIALOG_OPEN || said == DIALOG_SHOW) {
-			go_on(q, said, now);
+			explain_retry(q, said, now);
 		} else {
 			return said;
 		}
@@ -469,8 +470,8 @@ enum dialog_answer chat_approve(void *arg, struct question *q,
 	if (!p->explained && q->n == 1)
 		explain_answers(q);
 	p->explained = true;
-	said = ask(p, q, &early);
-	chat_put_back(p->input, &early);
+	said = prompt_approval(p, q, &early);
+	restore_typed_text(p->input, &early);
 	return said;
 }
 
@@ -543,7 +544,7 @@ static bool mark_numbers(struct inquiry_item *item, struct str line, bool *bad)
 }
 
 /* Stores the line as the item's answer. False: ask again. */
-static bool take_line(struct inquiry_item *item, struct str line)
+static bool store_answer(struct inquiry_item *item, struct str line)
 {
 	bool bad = false;
 
@@ -579,7 +580,7 @@ static int read_answer_inquire(struct chat_input *in, struct inquiry_item *item,
 		text = str_trim(buf_str(&line));
 		*declined = rc > 0 && !text.len;
 		if (rc > 0 && text.len)
-			taken = take_line(item, text);
+			taken = store_answer(item, text);
 	} while (rc > 0 && !*declined && !taken);
 	buf_release(&line);
 	return rc;
@@ -599,13 +600,13 @@ int chat_inquire(struct chat_input *in, struct inquiry *q,
 	for (size_t i = 0; rc > 0 && i < q->n; i++) {
 		print_item(q, i);
 		if (!i)
-			chat_set_aside(in, &early);
+			save_typed_text(in, &early);
 		rc = read_answer_inquire(in, &q->items[i], &early, &declined);
 		if (rc > 0 && declined && q->items[i].required)
 			break;
 		declined = false;
 	}
-	chat_put_back(in, &early);
+	restore_typed_text(in, &early);
 	if (rc > 0)
 		*end = declined ? INQUIRY_DECLINED : INQUIRY_ANSWERED;
 	return rc < 0 ? stop_check(stop, err) : 0;
@@ -623,7 +624,7 @@ static void print_item_choose(const struct pick *p, size_t i)
 }
 
 /* Returns the index of the only match, or prints all matches and returns -1. */
-static int narrow(const struct pick *p, struct str letters)
+static int find_only_match(const struct pick *p, struct str letters)
 {
 	size_t *order = xcalloc(p->n, sizeof(*order));
 	size_t n = fuzzy_rank(letters, p->items, p->n, order, p->n);
@@ -658,7 +659,7 @@ static int read_choice(const struct pick *p, struct chat_input *in,
 		    number <= (int64_t)p->n)
 			*chosen = (int)number - 1;
 		else if (word.len)
-			*chosen = narrow(p, word);
+			*chosen = find_only_match(p, word);
 		rc = *chosen >= 0 ? 1 : rc;
 	}
 	free(prompt);
@@ -672,15 +673,15 @@ int choose_line(const struct pick *p, struct chat_input *in)
 	int chosen = -1;
 	int rc;
 
-	chat_set_aside_now(in, &early);
+	save_typed_text_now(in, &early);
 	if (p->n)
-		(void)narrow(p, (struct str){ 0 });
+		(void)find_only_match(p, (struct str){ 0 });
 	if (p->n == 1)
 		print_item_choose(p, 0);
 	do
 		rc = p->n ? read_choice(p, in, &early, &chosen) : -1;
 	while (rc == 0);
-	chat_put_back(in, &early);
+	restore_typed_text(in, &early);
 	return rc == 1 ? chosen : -1;
 }
 
@@ -698,7 +699,7 @@ int choice_ask_lines(void *arg, const struct app_question *q, struct error *err)
 
 	c->input->until = 0;
 	ask_add_advice(q, &advice);
-	chat_set_aside(c->input, &early);
+	save_typed_text(c->input, &early);
 	do {
 		buf_clear(&line);
 		rc = chat_read_answer(c->input, &early, prompt, &line);
@@ -711,7 +712,7 @@ int choice_ask_lines(void *arg, const struct app_question *q, struct error *err)
 		if (rc > 0 && answer == ASK_NO_CHOICE)
 			fprintf(stderr, "%s\n", advice.ptr);
 	} while (rc > 0 && answer == ASK_NO_CHOICE);
-	chat_put_back(c->input, &early);
+	restore_typed_text(c->input, &early);
 	c->input->until = until;
 	if (rc <= 0)
 		fputc('\n', stderr);

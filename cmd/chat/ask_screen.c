@@ -168,8 +168,8 @@ void dialog_close(struct dialog *d)
 }
 
 /* Handles a key while the reason for a no is typed. */
-static enum dialog_answer type_reason(struct dialog *d,
-				      const struct key_event *ev)
+static enum dialog_answer handle_reason_key(struct dialog *d,
+					    const struct key_event *ev)
 {
 	const struct key *key = &ev->key;
 
@@ -195,7 +195,7 @@ static enum dialog_answer type_reason(struct dialog *d,
 
 /* Opens the call's text in the built-in editor. A text with control characters
  * goes to the user's own editor, which preserves every byte. */
-static enum dialog_answer begin_edit(struct dialog *d)
+static enum dialog_answer open_editor(struct dialog *d)
 {
 	struct str text;
 	const char *name = ask_editable(d->asked, &text);
@@ -213,7 +213,8 @@ static enum dialog_answer begin_edit(struct dialog *d)
 }
 
 /* Handles a key while the call's text is edited. */
-static enum dialog_answer edit(struct dialog *d, const struct key_event *ev)
+static enum dialog_answer handle_edit_key(struct dialog *d,
+					  const struct key_event *ev)
 {
 	switch (editor_event(&d->editor, ev)) {
 	case EDITOR_SUBMIT:
@@ -253,7 +254,7 @@ static enum dialog_answer on_letter(struct dialog *d, char letter)
 		return DIALOG_SHOW;
 	case 'e':
 	case 'E':
-		return begin_edit(d);
+		return open_editor(d);
 	case 't':
 	case 'T':
 		return ask_has_more(d->asked) ? DIALOG_TOGETHER : DIALOG_OPEN;
@@ -290,9 +291,9 @@ static enum dialog_answer on_named_key(struct dialog *d, const struct key *key)
 enum dialog_answer dialog_event(struct dialog *d, const struct key_event *ev)
 {
 	if (d->explains)
-		return type_reason(d, ev);
+		return handle_reason_key(d, ev);
 	if (d->edits)
-		return edit(d, ev);
+		return handle_edit_key(d, ev);
 	d->note = NULL;
 	if (ev->kind == KEY_EVENT_KEY)
 		return on_named_key(d, &ev->key);
@@ -362,7 +363,8 @@ static void add_line(struct rows *out, struct style style, struct str text,
 }
 
 /* Returns the longer text if it fits. */
-static struct str fitting(const char *text, const char *brief, size_t columns)
+static struct str select_fitting(const char *text, const char *brief,
+				 size_t columns)
 {
 	return str_of(width_cells(str_of(text)) <= columns ? text : brief);
 }
@@ -395,7 +397,8 @@ static void add_answers(const struct dialog *d, size_t columns,
 	}
 	if (d->edits) {
 		add_line(out, strong,
-			 fitting("Enter keeps the change, Esc discards it, "
+			 select_fitting(
+				 "Enter keeps the change, Esc discards it, "
 				 "Ctrl+X opens $EDITOR",
 				 "Enter/Esc/Ctrl+X", columns),
 			 columns);
@@ -415,9 +418,9 @@ static void add_answers(const struct dialog *d, size_t columns,
 	}
 	if (!d->explains && d->asked->n > 1) {
 		add_line(out, strong,
-			 fitting("y yes to all of these  n no  w no, "
-				 "because...  o one by one  v view",
-				 "y/n/w/o, v: all", columns),
+			 select_fitting("y yes to all of these  n no  w no, "
+					"because...  o one by one  v view",
+					"y/n/w/o, v: all", columns),
 			 columns);
 		return;
 	}
@@ -437,7 +440,8 @@ static void add_answers(const struct dialog *d, size_t columns,
 }
 
 /* Asks about several calls, which were printed above. */
-static int add_together(struct dialog *d, size_t columns, struct rows *out)
+static int add_batch_question(struct dialog *d, size_t columns,
+			      struct rows *out)
 {
 	char text[96];
 
@@ -458,13 +462,14 @@ static int add_call(struct dialog *d, size_t columns, size_t rows,
 	};
 
 	if (d->asked->n > 1)
-		return add_together(d, columns, out);
+		return add_batch_question(d, columns, out);
 	add_line(out, strong, str_trim(str_of(d->view.title)), columns);
 	if (add_items(&d->view, room, out, &d->hidden) < 0)
 		return -1;
 	if (d->hidden)
 		add_line(out, muted,
-			 fitting("This is only part of the call: v shows the "
+			 select_fitting(
+				 "This is only part of the call: v shows the "
 				 "rest.",
 				 "v shows the rest", columns),
 			 columns);
@@ -473,7 +478,8 @@ static int add_call(struct dialog *d, size_t columns, size_t rows,
 }
 
 /* Adds a single row when the call does not fit: how to view or decline it. */
-static void add_small(const struct dialog *d, size_t columns, struct rows *out)
+static void add_compact_row(const struct dialog *d, size_t columns,
+			    struct rows *out)
 {
 	if (d->keys == QUESTION_DRAFT)
 		answer_row_hint(columns, out);
@@ -502,7 +508,7 @@ void dialog_render(struct dialog *d, size_t columns, size_t rows,
 		add_line(out, strong, STR("Too long to show: n declines"),
 			 columns);
 	} else if (call.n > rows) {
-		add_small(d, columns, out);
+		add_compact_row(d, columns, out);
 	} else {
 		d->seen = d->seen || d->asked->n == 1;
 		rows_append(out, &call, 0, call.n);
@@ -543,7 +549,7 @@ void choice_close(struct choice_dialog *d)
 	*d = (struct choice_dialog){ 0 };
 }
 
-static int submit(struct choice_dialog *d)
+static int submit_reply(struct choice_dialog *d)
 {
 	int answer = ask_parse_choice(d->asked, buf_str(&d->reply));
 
@@ -565,7 +571,7 @@ static int on_key(struct choice_dialog *d, const struct key *key)
 	if (key->name == KEY_ENTER)
 		return d->keys == QUESTION_SELECTED && !d->reply.len
 			       ? (int)d->row.selected
-			       : submit(d);
+			       : submit_reply(d);
 	if (key->name == KEY_ESCAPE || (ctrl && key->c == 'u'))
 		buf_clear(&d->reply);
 	else if (key->name == KEY_BACKSPACE)
@@ -576,7 +582,7 @@ static int on_key(struct choice_dialog *d, const struct key *key)
 }
 
 /* True if the reply is the beginning of one of the answers. */
-static bool begins_answer(const struct choice_dialog *d)
+static bool is_answer_prefix(const struct choice_dialog *d)
 {
 	struct str reply = buf_str(&d->reply);
 
@@ -604,7 +610,7 @@ int choice_event(struct choice_dialog *d, const struct key_event *ev)
 		if (d->reply.len + clean.len < ASK_REPLY_BYTES)
 			buf_addstr(&d->reply, buf_str(&clean));
 		buf_release(&clean);
-		if (d->asked->drafts && d->reply.len && !begins_answer(d))
+		if (d->asked->drafts && d->reply.len && !is_answer_prefix(d))
 			return CHOICE_DRAFT;
 	}
 	return CHOICE_OPEN;
@@ -655,18 +661,18 @@ enum {
 	INQUIRY_ROWS = 3,  /* title, note, keys */
 };
 
-static struct inquiry_item *current(const struct inquiry_dialog *d)
+static struct inquiry_item *current_item(const struct inquiry_dialog *d)
 {
 	return &d->asked->items[d->at];
 }
 
 /* Shows question i with the answer it already has. */
-static void show(struct inquiry_dialog *d, size_t i)
+static void show_item(struct inquiry_dialog *d, size_t i)
 {
 	struct inquiry_item *item;
 
 	d->at = i;
-	item = current(d);
+	item = current_item(d);
 	d->types = item->kind == INQUIRY_TEXT;
 	d->selected = 0;
 	while (d->selected < item->n_choices && !item->chosen[d->selected])
@@ -681,12 +687,12 @@ void inquiry_dialog_open(struct inquiry_dialog *d, struct inquiry *asked)
 	*d = (struct inquiry_dialog){ .asked = asked };
 	d->editor.prompt = STR("> ");
 	d->editor.prompt_style = strong;
-	show(d, 0);
+	show_item(d, 0);
 }
 
 void inquiry_dialog_select_own_words(struct inquiry_dialog *d)
 {
-	d->selected = current(d)->n_choices;
+	d->selected = current_item(d)->n_choices;
 }
 
 void inquiry_dialog_close(struct inquiry_dialog *d)
@@ -708,27 +714,27 @@ static bool is_answered(const struct inquiry_item *item)
 
 /* After an answer, shows the next question, or the first one still without an
  * answer. Returns true when all are answered. */
-static bool go_on(struct inquiry_dialog *d)
+static bool show_next_item(struct inquiry_dialog *d)
 {
 	size_t n = d->asked->n;
 
 	if (d->at + 1 < n) {
-		show(d, d->at + 1);
+		show_item(d, d->at + 1);
 		return false;
 	}
 	for (size_t i = 0; i < n; i++) {
 		if (is_answered(&d->asked->items[i]))
 			continue;
-		show(d, i);
+		show_item(d, i);
 		return false;
 	}
 	return true;
 }
 
 /* Stores the typed text as the answer. Returns false if it is too long. */
-static bool take_words(struct inquiry_dialog *d)
+static bool store_typed_answer(struct inquiry_dialog *d)
 {
-	struct inquiry_item *item = current(d);
+	struct inquiry_item *item = current_item(d);
 	struct buf text = BUF_INIT(64 << 20);
 	struct buf clean = BUF_INIT(INQUIRY_ANSWER_BYTES);
 
@@ -749,11 +755,11 @@ static bool take_words(struct inquiry_dialog *d)
 
 /* Stores the typed answer and goes on. Returns true when all questions are
  * answered. */
-static bool submit_words(struct inquiry_dialog *d)
+static bool submit_typed_answer(struct inquiry_dialog *d)
 {
-	struct inquiry_item *item = current(d);
+	struct inquiry_item *item = current_item(d);
 
-	if (!take_words(d))
+	if (!store_typed_answer(d))
 		return false;
 	if (!item->answer.len && item->kind != INQUIRY_TEXT) {
 		d->types = false;
@@ -763,13 +769,13 @@ static bool submit_words(struct inquiry_dialog *d)
 		d->note = "Type an answer; Esc declines.";
 		return false;
 	}
-	return go_on(d);
+	return show_next_item(d);
 }
 
 /* Chooses item i and goes on; the last item begins a free answer. */
-static bool choose(struct inquiry_dialog *d, size_t i)
+static bool select_choice(struct inquiry_dialog *d, size_t i)
 {
-	struct inquiry_item *item = current(d);
+	struct inquiry_item *item = current_item(d);
 
 	d->selected = i;
 	if (i >= item->n_choices) {
@@ -779,12 +785,12 @@ static bool choose(struct inquiry_dialog *d, size_t i)
 	memset(item->chosen, 0, sizeof(item->chosen));
 	buf_clear(&item->answer);
 	item->chosen[i] = true;
-	return go_on(d);
+	return show_next_item(d);
 }
 
-static void toggle(struct inquiry_dialog *d, size_t i)
+static void toggle_choice(struct inquiry_dialog *d, size_t i)
 {
-	struct inquiry_item *item = current(d);
+	struct inquiry_item *item = current_item(d);
 
 	d->selected = i;
 	if (i >= item->n_choices)
@@ -796,40 +802,41 @@ static void toggle(struct inquiry_dialog *d, size_t i)
 /* Handles Enter in a list. Returns true when all questions are answered. */
 static bool submit_choice(struct inquiry_dialog *d)
 {
-	struct inquiry_item *item = current(d);
+	struct inquiry_item *item = current_item(d);
 
 	if (item->kind == INQUIRY_CHOICE)
-		return choose(d, d->selected);
+		return select_choice(d, d->selected);
 	if (d->selected == item->n_choices && !item->answer.len) {
 		d->types = true;
 		return false;
 	}
 	if (is_answered(item))
-		return go_on(d);
+		return show_next_item(d);
 	d->note = "Space marks a choice; Esc declines.";
 	return false;
 }
 
 /* Toggles the choices that the typed characters name: a digit, or a space for
  * the selected one. */
-static void toggle_each(struct inquiry_dialog *d, struct str text)
+static void toggle_typed(struct inquiry_dialog *d, struct str text)
 {
 	for (size_t i = 0; i < text.len && !d->types; i++) {
 		char c = text.ptr[i];
 
 		if (c == ' ')
-			toggle(d, d->selected);
+			toggle_choice(d, d->selected);
 		else if (c >= '1' && c <= '9' &&
-			 (size_t)(c - '1') < current(d)->n_choices)
-			toggle(d, (size_t)(c - '1'));
+			 (size_t)(c - '1') < current_item(d)->n_choices)
+			toggle_choice(d, (size_t)(c - '1'));
 	}
 }
 
 /* Handles text typed in a list: a digit, a space that marks, or the beginning
  * of a free answer. */
-static bool type_at_list(struct inquiry_dialog *d, const struct key_event *ev)
+static bool handle_list_text(struct inquiry_dialog *d,
+			     const struct key_event *ev)
 {
-	struct inquiry_item *item = current(d);
+	struct inquiry_item *item = current_item(d);
 	char c = ev->text.len == 1 ? ev->text.ptr[0] : '\0';
 	bool number = c >= '1' && c <= '9';
 
@@ -837,16 +844,16 @@ static bool type_at_list(struct inquiry_dialog *d, const struct key_event *ev)
 		d->types = true;
 		(void)editor_event(&d->editor, ev);
 	} else if (item->kind == INQUIRY_SEVERAL) {
-		toggle_each(d, ev->text);
+		toggle_typed(d, ev->text);
 	} else if (number && (size_t)(c - '1') < item->n_choices) {
-		return choose(d, (size_t)(c - '1'));
+		return select_choice(d, (size_t)(c - '1'));
 	}
 	return false;
 }
 
-static void move(struct inquiry_dialog *d, const struct key *key)
+static void move_selection(struct inquiry_dialog *d, const struct key *key)
 {
-	size_t n = current(d)->n_choices + 1;
+	size_t n = current_item(d)->n_choices + 1;
 	bool ctrl = key->name == KEY_CHAR && key->mods == KEY_CTRL;
 
 	if (key->name == KEY_DOWN || (ctrl && key->c == 'n'))
@@ -864,17 +871,18 @@ static bool turn_page(struct inquiry_dialog *d, const struct key *key)
 	if (key->name != KEY_TAB)
 		return false;
 	if (d->types)
-		(void)take_words(d);
-	show(d, (d->at + (key->mods & KEY_SHIFT ? n - 1 : 1)) % n);
+		(void)store_typed_answer(d);
+	show_item(d, (d->at + (key->mods & KEY_SHIFT ? n - 1 : 1)) % n);
 	return true;
 }
 
-static bool is_way_out(const struct inquiry_dialog *d, const struct key *key)
+static bool is_decline_key(const struct inquiry_dialog *d,
+			   const struct key *key)
 {
 	bool eof =
 		key->name == KEY_CHAR && key->c == 'd' && key->mods == KEY_CTRL;
 
-	if (d->types && current(d)->kind != INQUIRY_TEXT)
+	if (d->types && current_item(d)->kind != INQUIRY_TEXT)
 		return false;
 	return key->name == KEY_ESCAPE ||
 	       (eof && (!d->types || editor_is_empty(&d->editor)));
@@ -885,7 +893,7 @@ static bool on_editor(struct inquiry_dialog *d, const struct key_event *ev)
 {
 	switch (editor_event(&d->editor, ev)) {
 	case EDITOR_SUBMIT:
-		return submit_words(d);
+		return submit_typed_answer(d);
 	case EDITOR_ESCAPE:
 		d->types = false;
 		return false;
@@ -901,7 +909,7 @@ bool inquiry_dialog_event(struct inquiry_dialog *d, const struct key_event *ev,
 
 	d->note = NULL;
 	*end = INQUIRY_ANSWERED;
-	if (key && is_way_out(d, &ev->key)) {
+	if (key && is_decline_key(d, &ev->key)) {
 		*end = INQUIRY_DECLINED;
 		return true;
 	}
@@ -912,11 +920,11 @@ bool inquiry_dialog_event(struct inquiry_dialog *d, const struct key_event *ev,
 	if (d->types)
 		return on_editor(d, ev);
 	if (ev->kind == KEY_EVENT_TEXT)
-		return type_at_list(d, ev);
+		return handle_list_text(d, ev);
 	if (key && ev->key.name == KEY_ENTER)
 		return submit_choice(d);
 	if (key)
-		move(d, &ev->key);
+		move_selection(d, &ev->key);
 	return false;
 }
 
@@ -952,7 +960,7 @@ static void add_inquiry_choice(const struct inquiry_dialog *d, size_t i,
 			       const struct theme *theme, size_t columns,
 			       struct rows *out)
 {
-	const struct inquiry_item *item = current(d);
+	const struct inquiry_item *item = current_item(d);
 	bool own = i == item->n_choices;
 	bool here = i == d->selected;
 	struct buf sign = BUF_INIT(64);
@@ -984,7 +992,7 @@ static void add_choices(const struct inquiry_dialog *d,
 			const struct theme *theme, size_t columns, size_t rows,
 			struct rows *out)
 {
-	size_t n = current(d)->n_choices + 1;
+	size_t n = current_item(d)->n_choices + 1;
 	size_t first = 0;
 	size_t room = rows > CHOICE_ROWS + 2 ? rows - CHOICE_ROWS : 2;
 
@@ -995,15 +1003,15 @@ static void add_choices(const struct inquiry_dialog *d,
 }
 
 /* Returns the description of the keys for the last row. */
-static const char *keys_of(const struct inquiry_dialog *d)
+static const char *describe_keys(const struct inquiry_dialog *d)
 {
-	if (current(d)->kind == INQUIRY_TEXT)
+	if (current_item(d)->kind == INQUIRY_TEXT)
 		return d->asked->n > 1 ? "Enter answers  Tab next question  "
 					 "Esc declines"
 				       : "Enter answers  Esc declines";
 	if (d->types)
 		return "Enter answers  Esc back to the choices";
-	if (current(d)->kind == INQUIRY_SEVERAL)
+	if (current_item(d)->kind == INQUIRY_SEVERAL)
 		return "Space marks  Enter answers  Esc declines";
 	return "Enter or a number selects  Esc declines";
 }
@@ -1019,11 +1027,12 @@ static void add_all(struct inquiry_dialog *d, const struct theme *theme,
 	struct buf title = BUF_INIT(64);
 
 	buf_addf(&title, "The model asks (%zu of %zu)%s", d->at + 1,
-		 d->asked->n, current(d)->required ? "" : ", not required");
+		 d->asked->n,
+		 current_item(d)->required ? "" : ", not required");
 	cut_text_add(out, strong, buf_str(&title), columns);
 	rows_end(out);
 	buf_release(&title);
-	add_text(STR("  "), plain, str_trim(str_of(current(d)->question)),
+	add_text(STR("  "), plain, str_trim(str_of(current_item(d)->question)),
 		 columns, most ? most : 1, out);
 	room = rows > out->n + 2 ? rows - out->n - 2 : 1;
 	caret[0] = out->n;
@@ -1046,9 +1055,10 @@ static void add_all(struct inquiry_dialog *d, const struct theme *theme,
 		answer_row_hint(columns, out);
 		return;
 	}
-	cut_text_add(out, strong,
-		     str_of(d->keys == QUESTION_TOO_NEW ? "" : keys_of(d)),
-		     columns);
+	cut_text_add(
+		out, strong,
+		str_of(d->keys == QUESTION_TOO_NEW ? "" : describe_keys(d)),
+		columns);
 	rows_end(out);
 }
 

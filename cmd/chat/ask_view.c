@@ -57,7 +57,7 @@ static void add_unused(struct call_view *v, const cJSON *item)
 }
 
 /* Appends what the call does: "run in the sandbox (docker 4f1a)". */
-static void add_deed(const struct approval *a, struct buf *out)
+static void add_action(const struct approval *a, struct buf *out)
 {
 	const char *here = "this machine";
 	struct buf id = BUF_INIT(IDS_SHOWN);
@@ -85,7 +85,7 @@ static void set_title(struct call_view *v, const struct approval *a)
 
 	if (a->total > 1)
 		snprintf(of, sizeof(of), " (%zu of %zu)", a->number, a->total);
-	add_deed(a, &deed);
+	add_action(a, &deed);
 	snprintf(v->title, sizeof(v->title), "%s%s%s wants to %s%s%s:\n",
 		 a->subagent ? a->subagent : "", a->subagent ? ": " : "",
 		 a->tool->spec.name, deed.ptr, of,

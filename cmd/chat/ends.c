@@ -111,7 +111,7 @@ static bool apply_changes(struct run *r)
 /* Asks what to do with the sandbox, and asks again if changes could not be
  * applied. Without an answer (end of input, Ctrl-C) the sandbox is deleted and
  * its work is saved as a patch. */
-static void read_exit(struct run *r, bool may_apply)
+static void prompt_exit(struct run *r, bool may_apply)
 {
 	enum { DELETE, KEEP, APPLY, STOP };
 	static const char *const all[] = { "delete", "keep", "apply", "stop" };
@@ -157,7 +157,7 @@ void chat_ask_exit(struct run *r)
 	    !isatty(STDIN_FILENO) || !run_has_unreturned_work(r, &files))
 		return;
 	print_work(r, files);
-	read_exit(r, files > 0);
+	prompt_exit(r, files > 0);
 }
 
 /* Records a sandbox that is not deleted. For a deleted one, the work was

@@ -2,9 +2,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * One thread owns the screen, the worker's thread runs the agent. Begin reading
- * at live_chat() and step(). A signal (on_signal()) or the end of input from
- * the terminal (read_keys()) ends the chat. run_loop() then closes the run,
- * and with it the sandbox.
+ * at live_chat() and run_loop_once(). A signal (on_signal()) or the end of
+ * input from the terminal (read_keys()) ends the chat. run_loop() then closes
+ * the run, and with it the sandbox.
  */
 #include "cmd/chat/live.h"
 
@@ -52,7 +52,7 @@ bool live_can(const struct run *r)
 }
 
 /* Updates the progress line from an agent event. */
-static void follow(struct live *l, const struct agent_event *ev)
+static void update_progress(struct live *l, const struct agent_event *ev)
 {
 	char text[64];
 
@@ -165,19 +165,19 @@ static void on_notice(struct live *l, const struct queued *item)
 }
 
 /* False while the terminal is behind: the agent has to wait for it. */
-static bool takes_events(const struct live *l)
+static bool has_screen_room(const struct live *l)
 {
 	return l->gone || screen_backlog(&l->screen) < MAX_BACKLOG;
 }
 
 /* Handles queued events and notices, as long as the terminal keeps up. */
-static void take_events(struct live *l)
+static void handle_events(struct live *l)
 {
 	struct queued *item;
 
-	while (takes_events(l) && (item = eventq_take(l->events))) {
+	while (has_screen_room(l) && (item = eventq_take(l->events))) {
 		if (item->event.kind) {
-			follow(l, &item->event);
+			update_progress(l, &item->event);
 			transcript_event(&l->transcript, &item->event,
 					 clock_ms());
 			if (item->event.kind == EVENT_TOOL_RESULT)
@@ -245,14 +245,14 @@ static bool read_keys(struct live *l)
 	return !keys_in_paste(&l->keys);
 }
 
-static int64_t earliest(int64_t a, int64_t b)
+static int64_t min_time(int64_t a, int64_t b)
 {
 	return a < b ? a : b;
 }
 
 /* True if a question waits for a pause in the typing. During a paste it waits
  * for the end of the paste. */
-static bool waits_to_ask(const struct live *l)
+static bool is_question_pending(const struct live *l)
 {
 	return !keys_in_paste(&l->keys) && live_is_asked(l) &&
 	       !live_has_question(l);
@@ -265,20 +265,20 @@ static void wait_for_any(struct live *l, struct pollfd p[N_FDS], bool drawn,
 			 int64_t frame)
 {
 	bool watches = !l->stopping && l->state != LIVE_CLOSING;
-	int64_t until = earliest(live_redraw_at(l), keys_deadline(&l->keys));
+	int64_t until = min_time(live_redraw_at(l), keys_deadline(&l->keys));
 	bool draws = !l->lent && !l->gone;
-	bool hears = takes_events(l) && (drawn || !draws);
+	bool hears = has_screen_room(l) && (drawn || !draws);
 	int64_t ms;
 
 	p[FD_SCREEN].fd = p[FD_OUTPUT].fd = -1;
 	if (draws)
-		until = earliest(until, screen_wait(&l->screen, p + FD_SCREEN));
+		until = min_time(until, screen_wait(&l->screen, p + FD_SCREEN));
 	if (!drawn && draws)
-		until = earliest(until, frame + FRAME_MS);
-	until = earliest(until, live_notify_at(l));
-	until = earliest(until, live_cap_at(l));
-	if (waits_to_ask(l))
-		until = earliest(until, l->typed + LIVE_QUIET_MS);
+		until = min_time(until, frame + FRAME_MS);
+	until = min_time(until, live_notify_at(l));
+	until = min_time(until, live_cap_at(l));
+	if (is_question_pending(l))
+		until = min_time(until, l->typed + LIVE_QUIET_MS);
 	ms = until == INT64_MAX ? -1 : until - clock_ms();
 	p[FD_KEYS] = (struct pollfd){ .fd = draws ? STDIN_FILENO : -1,
 				      .events = POLLIN };
@@ -293,7 +293,7 @@ static void wait_for_any(struct live *l, struct pollfd p[N_FDS], bool drawn,
 }
 
 /* Draws the screen, and once more if the terminal was resized meanwhile. */
-static void draw(struct live *l)
+static void draw_screen(struct live *l)
 {
 	bool resized = false;
 
@@ -307,7 +307,7 @@ static void draw(struct live *l)
 }
 
 /* One round of the loop: waits, handles keys, events and timers, and draws. */
-static void step(struct live *l, bool *drawn, int64_t *frame)
+static void run_loop_once(struct live *l, bool *drawn, int64_t *frame)
 {
 	const struct key_sink sink = { live_on_key, l };
 	struct pollfd p[N_FDS];
@@ -318,7 +318,7 @@ static void step(struct live *l, bool *drawn, int64_t *frame)
 	on_signal(l);
 	if (p[FD_KEYS].revents)
 		typed = read_keys(l);
-	take_events(l);
+	handle_events(l);
 	now = clock_ms();
 	if (now >= keys_deadline(&l->keys)) {
 		keys_timeout(&l->keys, now, sink);
@@ -337,7 +337,7 @@ static void step(struct live *l, bool *drawn, int64_t *frame)
 	}
 	if (!*drawn || l->lent || l->gone)
 		return;
-	draw(l);
+	draw_screen(l);
 	*frame = now;
 }
 
@@ -348,7 +348,7 @@ static void run_loop(struct live *l)
 	int64_t frame = 0;
 
 	while (!l->over || l->state == LIVE_OPENING || l->state == LIVE_WORKING)
-		step(l, &drawn, &frame);
+		run_loop_once(l, &drawn, &frame);
 	l->state = LIVE_CLOSING;
 	l->offers = !l->status;
 	live_set_wait(l, !l->unopened && l->run->box.ours
@@ -356,7 +356,7 @@ static void run_loop(struct live *l)
 				 : "leaving");
 	worker_run(&l->worker, live_job_close, l);
 	while (l->state == LIVE_CLOSING)
-		step(l, &drawn, &frame);
+		run_loop_once(l, &drawn, &frame);
 }
 
 /* Opens the screen, the output pipe and the worker. On failure nothing stays
@@ -397,7 +397,7 @@ static int open_live(struct live *l, struct error *err)
 static void close_live(struct live *l)
 {
 	worker_stop(&l->worker);
-	take_events(l);
+	handle_events(l);
 	live_suspend(l);
 	printed_close(&l->printed);
 	screen_close(&l->screen);

@@ -64,7 +64,7 @@ static void answer_pick(struct live *l, int chosen)
 }
 
 /* The job was stopped: returns -1 to the command that asked for a choice. */
-static void drop_pick(struct live *l)
+static void cancel_pick(struct live *l)
 {
 	if (!l->asked_pick)
 		return;
@@ -130,7 +130,7 @@ static bool show_topic(struct live *l, struct str line, const char *text)
 
 /* Runs a command that does not have to wait. Returns false for any other text.
  */
-static bool run_at_once(struct live *l, const char *text)
+static bool run_immediate_command(struct live *l, const char *text)
 {
 	struct str line = str_trim(str_of(text));
 	struct buf shown = BUF_INIT(SHOWN_BYTES);
@@ -164,7 +164,7 @@ static bool run_at_once(struct live *l, const char *text)
 /* Copies a mode that was chosen after the new run copied its own. A mode that
  * allows more is not copied from a sandbox to this machine, or to a run where
  * the user has just declined it. */
-static void follow_mode(struct run *now, const struct run *was)
+static void copy_mode(struct run *now, const struct run *was)
 {
 	if (was->mode < now->mode ||
 	    (!sandbox_acts_on_host(&now->box.sandbox) && !now->declined))
@@ -172,14 +172,14 @@ static void follow_mode(struct run *now, const struct run *was)
 }
 
 /* Call after each command, which may have replaced the run or its thread. */
-static void follow_run(struct live *l)
+static void update_run(struct live *l)
 {
 	struct run *was = l->run;
 
 	if (was->next) {
 		l->run = was->next;
 		l->asker.run = l->run;
-		follow_mode(l->run, was);
+		copy_mode(l->run, was);
 		next_free(was);
 	}
 	if (l->run->switched != l->switched)
@@ -240,7 +240,8 @@ int live_on_opened(void *arg, struct error *err)
 
 /* Runs on the worker's thread while the run's sandbox is being created: runs a
  * message that is sent meanwhile, or waits for the sandbox. */
-static int run_ahead(struct live *l, const struct stop *stop, struct error *err)
+static int run_early_message(struct live *l, const struct stop *stop,
+			     struct error *err)
 {
 	struct live_ahead *a = &l->ahead;
 	struct run *r = l->run;
@@ -277,7 +278,7 @@ static void show_message(struct live *l, const struct waiting *m)
 }
 
 /* Moves the first queued message to l->now and shows it. */
-static void take_next(struct live *l)
+static void dequeue_message(struct live *l)
 {
 	free(l->now.text);
 	l->now = l->queue[0];
@@ -310,7 +311,7 @@ void live_send_ahead(struct live *l)
 		return;
 	pthread_mutex_lock(&a->lock);
 	if (a->listens) {
-		take_next(l);
+		dequeue_message(l);
 		a->sent = true;
 		pthread_cond_broadcast(&a->changed);
 	}
@@ -333,7 +334,7 @@ void live_go_on(struct live *l)
 
 /* The opening was interrupted: puts the message back at the front of the queue.
  */
-static void return_ahead(struct live *l)
+static void requeue_early_message(struct live *l)
 {
 	if (!l->ahead.sent)
 		return;
@@ -361,7 +362,7 @@ static int open_run(void *arg)
 	    startup_run(r, &stop, &l->err) < 0)
 		return -1;
 	if (run_is_promised(r))
-		return run_ahead(l, &stop, &l->err);
+		return run_early_message(l, &stop, &l->err);
 	/* A message is stored before it is sent. Open the database now, while
 	 * the user is still typing. */
 	(void)app_store(r->app, &store, &ignored);
@@ -446,7 +447,7 @@ void live_submit(struct live *l, char *text)
 	    (l->state != LIVE_IDLE || l->unopened)) {
 		l->over = true;
 		live_stop_job(l);
-	} else if (run_at_once(l, text)) {
+	} else if (run_immediate_command(l, text)) {
 		/* the command has run */
 	} else if (str_trim(str_of(text)).len) {
 		add_waiting(l, message_classify(str_of(text)), text);
@@ -462,7 +463,7 @@ void live_submit_prompt(struct live *l, const char *text)
 }
 
 /* Starts l->now on the worker's thread. */
-static void begin_job(struct live *l, const char *wait)
+static void start_job(struct live *l, const char *wait)
 {
 	char text[sizeof(l->wait)];
 
@@ -497,7 +498,7 @@ void live_list_files(void *arg)
 		return;
 	free(l->now.text);
 	l->now = (struct waiting){ .kind = JOB_FILES };
-	begin_job(l, "listing files");
+	start_job(l, "listing files");
 }
 
 void live_list_arguments(void *arg, struct str command)
@@ -515,11 +516,11 @@ void live_list_arguments(void *arg, struct str command)
 	}
 	free(l->now.text);
 	l->now = (struct waiting){ .kind = JOB_ARGUMENTS, .text = name };
-	begin_job(l, "listing");
+	start_job(l, "listing");
 }
 
 /* Starts the listing that completion requested while a job was running. */
-static void list_later(struct live *l)
+static void start_pending_listing(struct live *l)
 {
 	char *command = l->lists_arguments;
 
@@ -532,7 +533,7 @@ static void list_later(struct live *l)
 	free(command);
 }
 
-static bool asks_model(enum job_kind kind)
+static bool is_model_job(enum job_kind kind)
 {
 	return kind == JOB_PROMPT || kind == JOB_GIVEN;
 }
@@ -540,7 +541,7 @@ static bool asks_model(enum job_kind kind)
 void live_next(struct live *l)
 {
 	if (l->state == LIVE_IDLE && !l->n_queue && !l->unopened)
-		list_later(l);
+		start_pending_listing(l);
 	live_send_ahead(l);
 	if (l->state != LIVE_IDLE || !l->n_queue || l->held || l->over)
 		return;
@@ -548,9 +549,9 @@ void live_next(struct live *l)
 		live_open(l);
 		return;
 	}
-	take_next(l);
-	begin_job(l, asks_model(l->now.kind) ? "waiting for the model"
-					     : "running");
+	dequeue_message(l);
+	start_job(l, is_model_job(l->now.kind) ? "waiting for the model"
+					       : "running");
 }
 
 bool live_take_back(struct live *l)
@@ -584,7 +585,7 @@ void live_stop_job(struct live *l)
 		live_withdraw_question(l);
 	live_drop_inquiry(l);
 	live_drop_choice(l);
-	drop_pick(l);
+	cancel_pick(l);
 	live_set_wait(l, "stopping");
 }
 
@@ -606,7 +607,7 @@ int64_t live_cap_at(const struct live *l)
 				     : run_money_ends_at(l->run);
 }
 
-static void end_at_cap(struct live *l)
+static void exit_at_cap(struct live *l)
 {
 	l->over = true;
 	l->status = SLASH_CAP_STATUS;
@@ -619,7 +620,7 @@ void live_watch_cap(struct live *l)
 	if (l->state == LIVE_IDLE) {
 		free(l->now.text);
 		l->now = (struct waiting){ .kind = JOB_CAP };
-		begin_job(l, "asking about --max-usd");
+		start_job(l, "asking about --max-usd");
 		return;
 	}
 	/* the cap's question was not answered */
@@ -627,13 +628,13 @@ void live_watch_cap(struct live *l)
 		live_say(l, (struct style){ 0, STYLE_WARN },
 			 "Chat ended: the cost of the running sandbox reached "
 			 "--max-usd while a question waited for an answer.");
-	end_at_cap(l);
+	exit_at_cap(l);
 	live_stop_job(l);
 }
 
 /* The opening was interrupted: the user is at the prompt and keeps his draft.
  */
-static void stay_unopened(struct live *l)
+static void report_interrupted_open(struct live *l)
 {
 	live_print(l);
 	live_say(l, (struct style){ 0, STYLE_WARN }, CHAT_STOPPED);
@@ -649,8 +650,8 @@ static void end_opening(struct live *l, int rc)
 	l->state = LIVE_IDLE;
 	l->stopping = false;
 	if (rc < 0 && stopped) {
-		return_ahead(l);
-		stay_unopened(l);
+		requeue_early_message(l);
+		report_interrupted_open(l);
 		return;
 	}
 	if (rc < 0 && l->over && l->err.code == ERR_CANCELLED) {
@@ -702,13 +703,13 @@ static void end_work(struct live *l, int rc)
 	else if (l->now.kind == JOB_PROMPT || l->now.kind == JOB_GIVEN)
 		run_remark(l->run);
 	if (l->now.kind == JOB_SLASH)
-		follow_run(l);
+		update_run(l);
 	live_status_refresh(l);
 	l->state = LIVE_IDLE;
 	if (l->left)
 		l->over = true;
 	if (rc < 0 && l->now.kind == JOB_CAP)
-		end_at_cap(l);
+		exit_at_cap(l);
 	if (rc < 0 && chat_ends(l->err.code)) {
 		l->over = true;
 		l->status = app_signal() ? 128 + app_signal() : 1;

@@ -4,7 +4,7 @@
  * A half-written message never answers a question. While there is one, every
  * key belongs to it, until Up or Down moves the focus to the question, where
  * "no" is selected. Single keys answer only beside an empty draft that has been
- * left alone for DRAFT_MS. Begin reading at live_on_key() and key_is_for().
+ * left alone for DRAFT_MS. Begin reading at live_on_key() and route_key().
  * Other keys edit the draft (src/editor). Enter calls send_draft(), which gives
  * the message to live_submit() in live_jobs.c. Answers to questions are in
  * live_question.c.
@@ -44,7 +44,7 @@ void live_open_question(struct live *l, int64_t now)
 
 /* True while the user types into the question: a reason, a changed command or a
  * free answer. */
-static bool has_own_text(const struct live *l)
+static bool is_typing_answer(const struct live *l)
 {
 	return l->dialog.explains || l->dialog.edits || l->choice.reply.len ||
 	       (l->inquiry.asked && l->inquiry.types && l->focused);
@@ -64,7 +64,7 @@ static bool is_paste(const struct key_event *ev)
 
 /* Esc and Ctrl+D decline, but not while a message is being written, where they
  * are easily pressed by mistake. */
-static bool declines(const struct live *l, const struct key_event *ev)
+static bool is_decline_key(const struct live *l, const struct key_event *ev)
 {
 	bool eof = ev->kind == KEY_EVENT_KEY && ev->key.name == KEY_CHAR &&
 		   ev->key.c == 'd' && ev->key.mods == KEY_CTRL;
@@ -91,7 +91,7 @@ enum live_key {
 /* An arrow key moves the focus to the question. The least harmful answer is
  * selected for Enter. If the question already had the keys and has a list, the
  * key moves in that list. */
-static enum live_key take_focus(struct live *l, bool letters)
+static enum live_key focus_question(struct live *l, bool letters)
 {
 	l->focused = true;
 	l->dialog.note = NULL;
@@ -108,7 +108,8 @@ static enum live_key take_focus(struct live *l, bool letters)
 
 /* Decides about a key while the question has the focus. Typed text returns the
  * focus to the message. */
-static enum live_key when_selected(struct live *l, const struct key_event *ev)
+static enum live_key route_focused_key(struct live *l,
+				       const struct key_event *ev)
 {
 	bool escapes = is_plain_key(ev, KEY_ESCAPE);
 	/* A single letter answers if the draft is empty, but not right after a
@@ -125,29 +126,29 @@ static enum live_key when_selected(struct live *l, const struct key_event *ev)
 }
 
 /* Decides who gets a key while a question is shown. May move the focus. */
-static enum live_key key_is_for(struct live *l, const struct key_event *ev)
+static enum live_key route_key(struct live *l, const struct key_event *ev)
 {
 	enum question_keys keys = live_question_keys(l);
 	bool letters = keys == QUESTION_LETTERS;
 	bool own_list = l->inquiry.asked || l->picking;
 
-	if (has_own_text(l))
+	if (is_typing_answer(l))
 		return LIVE_KEY_QUESTION;
 	if (keys == QUESTION_TOO_NEW)
 		return LIVE_KEY_DRAFT;
 	if (l->focused)
-		return when_selected(l, ev);
-	if (declines(l, ev))
+		return route_focused_key(l, ev);
+	if (is_decline_key(l, ev))
 		return LIVE_KEY_QUESTION;
 	if (moves_focus(l, ev))
-		return take_focus(l, letters);
+		return focus_question(l, letters);
 	if (!letters || (is_paste(ev) && !own_list))
 		return LIVE_KEY_DRAFT;
 	l->focused = own_list;
 	return LIVE_KEY_QUESTION;
 }
 
-static void note_focus(struct live *l, bool has)
+static void set_terminal_focus(struct live *l, bool has)
 {
 	l->notify.focus = has ? LIVE_FOCUS_HERE : LIVE_FOCUS_ELSEWHERE;
 }
@@ -174,7 +175,7 @@ static bool on_reply(struct live *l, const struct key_event *ev)
 			tty_use_modify_other_keys(&l->screen.tty);
 		return true;
 	case KEY_EVENT_FOCUS:
-		note_focus(l, ev->value);
+		set_terminal_focus(l, ev->value);
 		return true;
 	case KEY_EVENT_MODE:
 		return true;
@@ -298,7 +299,7 @@ static void walk_history(struct live *l, bool older)
 	buf_release(&draft);
 }
 
-static void leave(struct live *l)
+static void exit_chat(struct live *l)
 {
 	l->over = true;
 	live_stop_job(l);
@@ -306,7 +307,7 @@ static void leave(struct live *l)
 
 /* Replaces a paste that consists only of image paths by their marks. Not in a
  * command, which may need the path. */
-static void take_pictures(struct live *l)
+static void replace_image_paths(struct live *l)
 {
 	struct buf draft = BUF_INIT(MAX_MESSAGE);
 	struct buf marks = BUF_INIT(MAX_MESSAGE);
@@ -330,7 +331,7 @@ static void on_editor(struct live *l, const struct key_event *ev)
 	bool empty;
 
 	if (ev->kind == KEY_EVENT_PASTE_END)
-		take_pictures(l);
+		replace_image_paths(l);
 	if (ev->kind == KEY_EVENT_KEY &&
 	    complete_key(&l->completer, &l->editor, ev->key)) {
 		l->drafted = l->typed;
@@ -358,7 +359,7 @@ static void on_editor(struct live *l, const struct key_event *ev)
 		on_interrupt(l);
 		break;
 	case EDITOR_EOF:
-		leave(l);
+		exit_chat(l);
 		break;
 	case EDITOR_SUSPEND:
 		screen_stop(&l->screen);
@@ -406,7 +407,7 @@ static void on_draft(struct live *l, const struct key_event *ev)
 		on_editor(l, ev);
 }
 
-/* Handles a key while a question is open: key_is_for() decides whether the
+/* Handles a key while a question is open: route_key() decides whether the
  * message or the question gets it. */
 static void on_question(struct live *l, const struct key_event *ev)
 {
@@ -416,7 +417,7 @@ static void on_question(struct live *l, const struct key_event *ev)
 		on_interrupt(l);
 		return;
 	}
-	whose = key_is_for(l, ev);
+	whose = route_key(l, ev);
 	l->dialog.keys = l->inquiry.keys = l->choice.keys =
 		live_question_keys(l);
 	switch (whose) {

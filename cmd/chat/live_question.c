@@ -27,7 +27,7 @@ enum {
 };
 
 /* Prints the one line that remains of an answered question. */
-static void leave_line(struct live *l, const char *said, struct str what)
+static void print_answer_line(struct live *l, const char *said, struct str what)
 {
 	const struct style muted = { 0, STYLE_MUTED };
 	struct buf line = BUF_INIT(MOST_LINE);
@@ -45,7 +45,7 @@ static void leave_line(struct live *l, const char *said, struct str what)
 
 /* Prints the answer with the call ("execute: make test") or the number of
  * calls. */
-static void leave_answer(struct live *l, enum dialog_answer a)
+static void print_answer(struct live *l, enum dialog_answer a)
 {
 	static const char *const said[] = {
 		[DIALOG_YES] = "Allowed",
@@ -70,7 +70,7 @@ static void leave_answer(struct live *l, enum dialog_answer a)
 	if (l->theme.ascii)
 		summary_to_ascii(&what);
 	app_clean(l->run->app, CLEAN_LATER, buf_str(&what), &masked);
-	leave_line(l, said[a], buf_str(&masked));
+	print_answer_line(l, said[a], buf_str(&masked));
 	buf_release(&what);
 	buf_release(&masked);
 }
@@ -84,7 +84,7 @@ static void answer_call(struct live *l, enum dialog_answer a)
 	if (q->n == 1)
 		snprintf(text, sizeof(text), "running %.40s",
 			 q->list[0]->call->name);
-	leave_answer(l, a);
+	print_answer(l, a);
 	dialog_close(&l->dialog);
 	l->asked = NULL;
 	l->focused = false;
@@ -103,7 +103,7 @@ void live_withdraw_question(struct live *l)
 
 /* A no without a reason ends the turn, so that the user can say what he wants
  * instead. */
-static void refuse(struct live *l)
+static void decline_and_stop(struct live *l)
 {
 	l->refused = true;
 	l->stopping = true;
@@ -124,7 +124,7 @@ void live_show_question(struct live *l)
 
 /* Opens the call in the user's own editor. If it is unchanged, the question
  * stays open. */
-static void edit_elsewhere(struct live *l)
+static void run_external_editor(struct live *l)
 {
 	struct buf text = BUF_INIT(CALL_VIEW_BYTES);
 	struct str before;
@@ -140,7 +140,7 @@ static void edit_elsewhere(struct live *l)
 	buf_release(&text);
 }
 
-static void take_edited(struct live *l)
+static void submit_edited_call(struct live *l)
 {
 	editor_text(&l->dialog.editor, &l->asked->edited);
 	answer_call(l, DIALOG_EDITED);
@@ -179,7 +179,7 @@ void live_answer_call(struct live *l, const struct key_event *ev)
 		live_show_question(l);
 		break;
 	case DIALOG_NO:
-		refuse(l);
+		decline_and_stop(l);
 		break;
 	case DIALOG_EDITS:
 		accept_edits(l);
@@ -189,10 +189,10 @@ void live_answer_call(struct live *l, const struct key_event *ev)
 		answer_call(l, said);
 		break;
 	case DIALOG_EDITED:
-		take_edited(l);
+		submit_edited_call(l);
 		break;
 	case DIALOG_ELSEWHERE:
-		edit_elsewhere(l);
+		run_external_editor(l);
 		break;
 	default:
 		answer_call(l, said);
@@ -212,7 +212,7 @@ int live_choose(void *arg, const struct app_question *q, struct error *err)
 }
 
 /* Prints the question with its answer: "Allow it? [y/N] yes". */
-static void leave_choice(struct live *l, const char *answer)
+static void print_choice(struct live *l, const char *answer)
 {
 	char *line = xasprintf("%s [%s] %s", l->asked_choice->text,
 			       l->asked_choice->choices, answer);
@@ -228,7 +228,7 @@ static void answer_choice(struct live *l, int answer)
 	const struct app_question *q = l->asked_choice;
 
 	if (answer >= 0)
-		leave_choice(l, q->answers[answer]);
+		print_choice(l, q->answers[answer]);
 	choice_close(&l->choice);
 	l->asked_choice = NULL;
 	l->focused = false;
@@ -244,7 +244,7 @@ void live_drop_choice(struct live *l)
 
 /* Moves text typed at the question into the draft, because it begins a message.
  */
-static void take_as_draft(struct live *l)
+static void move_reply_to_draft(struct live *l)
 {
 	struct buf text = BUF_INIT(MOST_DRAFT);
 
@@ -263,11 +263,11 @@ void live_answer_choice(struct live *l, const struct key_event *ev)
 	int answer = choice_event(&l->choice, ev);
 
 	if (answer == CHOICE_DRAFT)
-		take_as_draft(l);
+		move_reply_to_draft(l);
 	else if (answer != CHOICE_OPEN)
 		answer_choice(l, answer);
 	else if (l->choice.wrong)
-		leave_choice(l, "?");
+		print_choice(l, "?");
 }
 
 int live_inquire(void *arg, struct inquiry *q, enum inquiry_end *end,
@@ -340,14 +340,14 @@ void live_notify_load(struct live *l)
 }
 
 /* Returns the time, as clock_ms(), from which the user counts as away. */
-static int64_t away_at(const struct live *l)
+static int64_t compute_away_time(const struct live *l)
 {
 	int64_t last = l->typed > l->began ? l->typed : l->began;
 
 	return last + l->notify.after_ms;
 }
 
-static void ring(struct live *l, enum notify_event event)
+static void notify_user(struct live *l, enum notify_event event)
 {
 	if (l->notify.focus != LIVE_FOCUS_HERE && !l->lent && !l->gone)
 		(void)tty_write(&l->screen.tty,
@@ -358,15 +358,16 @@ void live_notify_turn(struct live *l)
 {
 	bool listed = l->now.kind == JOB_FILES || l->now.kind == JOB_ARGUMENTS;
 
-	if (l->notify.way != NOTIFY_OFF && !listed && clock_ms() >= away_at(l))
-		ring(l, NOTIFY_TURN);
+	if (l->notify.way != NOTIFY_OFF && !listed &&
+	    clock_ms() >= compute_away_time(l))
+		notify_user(l, NOTIFY_TURN);
 }
 
 int64_t live_notify_at(const struct live *l)
 {
 	return live_has_question(l) && l->notify.rang != l->opened &&
 			       l->notify.way != NOTIFY_OFF
-		       ? away_at(l)
+		       ? compute_away_time(l)
 		       : INT64_MAX;
 }
 
@@ -375,5 +376,5 @@ void live_notify_question(struct live *l, int64_t now)
 	if (now < live_notify_at(l))
 		return;
 	l->notify.rang = l->opened;
-	ring(l, NOTIFY_QUESTION);
+	notify_user(l, NOTIFY_QUESTION);
 }

@@ -82,7 +82,7 @@ static void close_all(struct printed *p)
 	*p = (struct printed){ { -1, -1 }, -1, -1 };
 }
 
-static void printed_resume(struct printed *p)
+static void redirect_output(struct printed *p)
 {
 	fflush(stdout);
 	(void)dup2(p->in, STDOUT_FILENO);
@@ -107,7 +107,7 @@ int printed_open(struct printed *p, struct error *err)
 		close_all(p);
 		return -1;
 	}
-	printed_resume(p);
+	redirect_output(p);
 	return 0;
 }
 
@@ -123,7 +123,7 @@ void printed_read(struct printed *p, struct buf *out)
 }
 
 /* Restores the real output streams while other code uses the terminal. */
-static void printed_suspend(struct printed *p)
+static void restore_output(struct printed *p)
 {
 	fflush(stdout);
 	(void)dup2(p->real[0], STDOUT_FILENO);
@@ -134,7 +134,7 @@ void printed_close(struct printed *p)
 {
 	if (p->fd <= STDERR_FILENO)
 		return;
-	printed_suspend(p);
+	restore_output(p);
 	close_all(p);
 }
 
@@ -204,7 +204,7 @@ static void follow_lines(struct live *l, struct str lines)
 		follow_line(l, line);
 }
 
-static const char *way_out(const struct live *l)
+static const char *describe_stop_key(const struct live *l)
 {
 	if (l->state == LIVE_CLOSING)
 		return ", Ctrl-C twice leaves at once";
@@ -212,7 +212,8 @@ static const char *way_out(const struct live *l)
 }
 
 /* Adds the progress text in at most room cells. */
-static void add_what(const struct live *l, size_t room, struct rows *out)
+static void add_progress_text(const struct live *l, size_t room,
+			      struct rows *out)
 {
 	const char *more = theme_glyph(&l->theme, GLYPH_ELLIPSIS);
 	struct buf what = BUF_INIT(MOST_LINE);
@@ -260,21 +261,21 @@ static void add_wait(const struct live *l, struct rows *out)
 		  theme_spinner(&l->theme, (size_t)(ms / MOVES_MS)));
 	rows_add(out, muted, STR(" "));
 	snprintf(rest, sizeof(rest), "  %" PRId64 " s%s%s", shown_seconds(l),
-		 l->retries_at ? " left" : "", way_out(l));
+		 l->retries_at ? " left" : "", describe_stop_key(l));
 	if (room < LEAST_WHAT + width_cells(str_of(rest)))
 		snprintf(rest, sizeof(rest), "  %" PRId64 " s",
 			 shown_seconds(l));
 	room -= room > 2 ? 2 : 0;
 	if (width_cells(str_of(rest)) + 4 < room) {
-		add_what(l, room - width_cells(str_of(rest)), out);
+		add_progress_text(l, room - width_cells(str_of(rest)), out);
 		rows_adds(out, muted, rest);
 	} else {
-		add_what(l, room, out);
+		add_progress_text(l, room, out);
 	}
 	rows_end(out);
 }
 
-static int64_t wait_moves_at(const struct live *l)
+static int64_t next_animation_time(const struct live *l)
 {
 	int64_t now = clock_ms();
 
@@ -425,7 +426,7 @@ static const char *mode_of(const struct live *l)
 					       : (enum run_mode)r->mode);
 }
 
-static int64_t seconds_left(const struct live *l)
+static int64_t remaining_seconds(const struct live *l)
 {
 	int64_t ms = l->ends - clock_ms();
 
@@ -495,7 +496,7 @@ static void add_status(const struct live *l, struct rows *out)
 		.branch = l->branch,
 		.cost = cost_of(l, cost),
 		.hint = hint_of(l),
-		.left_s = seconds_left(l),
+		.left_s = remaining_seconds(l),
 		.context = l->context,
 		.window = l->window,
 		.input = l->usage.input + l->usage.cache_read +
@@ -509,9 +510,9 @@ static void add_status(const struct live *l, struct rows *out)
 
 /* Returns when the status line changes by itself, as clock_ms(); INT64_MAX:
  * never. */
-static int64_t status_changes_at(const struct live *l)
+static int64_t next_status_change(const struct live *l)
 {
-	int64_t left = seconds_left(l);
+	int64_t left = remaining_seconds(l);
 	int64_t now = clock_ms();
 
 	/* the yolo question accepts an answer from then on */
@@ -559,7 +560,7 @@ static struct str last_part(struct str line)
 /* Appends text as a terminal would finally show it: of a line that is
  * overwritten after carriage returns, like a progress bar, only the last part.
  */
-static void add_overwritten(struct str text, struct buf *out)
+static void add_last_parts(struct str text, struct buf *out)
 {
 	while (text.len) {
 		size_t n = str_find(text, '\n');
@@ -584,7 +585,7 @@ static void print_lines(struct live *l, bool all)
 	const char *last = text.len ? memrchr(text.ptr, '\n', text.len) : NULL;
 	size_t end = all ? text.len : last ? (size_t)(last - text.ptr) + 1 : 0;
 
-	add_overwritten((struct str){ text.ptr, end }, &shown);
+	add_last_parts((struct str){ text.ptr, end }, &shown);
 	if (shown.len) {
 		follow_lines(l, buf_str(&shown));
 		rows_add(&rows, muted, buf_str(&shown));
@@ -593,7 +594,7 @@ static void print_lines(struct live *l, bool all)
 		rows_release(&rows);
 	}
 	buf_clear(&shown);
-	add_overwritten(str_skip(text, end), &shown);
+	add_last_parts(str_skip(text, end), &shown);
 	if (text.len) {
 		buf_clear(&l->text);
 		buf_addstr(&l->text, buf_str(&shown));
@@ -615,7 +616,7 @@ void live_print(struct live *l)
 /* Suspends the screen: prints the pending output, erases the live rows and
  * restores the terminal's normal state. screen_resume() draws the screen again;
  * output printed in between appears then. */
-static void live_leave_screen(struct live *l)
+static void restore_streams(struct live *l)
 {
 	printed_read(&l->printed, &l->text);
 	print_lines(l, true);
@@ -628,17 +629,17 @@ static void live_leave_screen(struct live *l)
 
 void live_suspend(struct live *l)
 {
-	live_leave_screen(l);
-	printed_suspend(&l->printed);
+	restore_streams(l);
+	restore_output(&l->printed);
 }
 
 void live_resume(struct live *l)
 {
-	printed_resume(&l->printed);
+	redirect_output(&l->printed);
 	screen_resume(&l->screen);
 }
 
-static size_t less(size_t a, size_t b)
+static size_t subtract_or_zero(size_t a, size_t b)
 {
 	return a > b ? a - b : 0;
 }
@@ -661,8 +662,8 @@ static void add_queue(const struct live *l, size_t most, struct rows *out)
 			break;
 		}
 		text.len = str_find(text, '\n');
-		text.len =
-			width_prefix(text, less(screen_columns(&l->screen), 2));
+		text.len = width_prefix(
+			text, subtract_or_zero(screen_columns(&l->screen), 2));
 		rows_adds(out, faint, "+ ");
 		rows_add(out, faint, text);
 		rows_end(out);
@@ -715,10 +716,10 @@ static void compose_editor(struct live *l, size_t most, struct rows *out,
 	bool status;
 
 	add_wait(l, &wait);
-	room = less(most, wait.n + 1);
+	room = subtract_or_zero(most, wait.n + 1);
 	rows += l->picking ? LEAST_EDITOR : 0;
 	add_editor(l, rows < room ? rows : room, &editor, caret);
-	room = less(most, editor.n);
+	room = subtract_or_zero(most, editor.n);
 	waits = wait.n && room;
 	room -= waits;
 	status = room;
@@ -734,7 +735,7 @@ static void compose_editor(struct live *l, size_t most, struct rows *out,
 		choice_render(&l->choice, columns, &asked, typed);
 	if (l->picking && room && l->choice.keys == QUESTION_DRAFT)
 		add_waiting_list(l, columns, &asked);
-	room = less(room, asked.n);
+	room = subtract_or_zero(room, asked.n);
 	if (room > (l->n_queue > 0)) {
 		rows_end(out); /* blank row between the output and the progress
 				*/
@@ -777,7 +778,7 @@ static void compose_inquiry(struct live *l, size_t most, struct rows *out,
 			   at);
 	first = out->n;
 	inquiry_dialog_render(&l->inquiry, &l->theme, out, columns,
-			      less(most, first + editor.n), caret);
+			      subtract_or_zero(most, first + editor.n), caret);
 	caret[0] += first;
 	if (writes) {
 		caret[0] = out->n + at[0];
@@ -789,8 +790,8 @@ static void compose_inquiry(struct live *l, size_t most, struct rows *out,
 
 /* Draws a question about a call on a small screen: only the question, and one
  * row of the message that is being written. */
-static void compose_small(struct live *l, size_t most, struct rows *out,
-			  size_t caret[2])
+static void compose_compact(struct live *l, size_t most, struct rows *out,
+			    size_t caret[2])
 {
 	size_t columns = screen_columns(&l->screen);
 	bool writes = live_is_drafting(l) && most > 1;
@@ -815,7 +816,7 @@ static void compose_bottom(struct live *l, size_t most, struct rows *out,
 	l->dialog.keys = l->inquiry.keys = l->choice.keys =
 		live_question_keys(l);
 	if (l->dialog.asked && !l->dialog.edits && most < LEAST_AROUND)
-		compose_small(l, most, out, caret);
+		compose_compact(l, most, out, caret);
 	else if (l->inquiry.asked)
 		compose_inquiry(l, most, out, caret);
 	else
@@ -848,7 +849,8 @@ int64_t live_redraw_at(const struct live *l)
 {
 	if (l->lent)
 		return INT64_MAX;
-	return l->state == LIVE_IDLE ? status_changes_at(l) : wait_moves_at(l);
+	return l->state == LIVE_IDLE ? next_status_change(l)
+				     : next_animation_time(l);
 }
 
 void live_show_own(struct live *l, const struct agent_event *ev)
@@ -868,9 +870,9 @@ void live_show_own(struct live *l, const struct agent_event *ev)
 
 enum { USAGE_MOST = 1 << 14 };
 
-static struct external leave_screen(struct live *l)
+static struct external lend_screen(struct live *l)
 {
-	live_leave_screen(l);
+	restore_streams(l);
 	return (struct external){ l->run->app, l->printed.real[0],
 				  l->printed.real[1] };
 }
@@ -884,7 +886,7 @@ void elsewhere_edit(struct live *l)
 	struct str text;
 
 	editor_text(&l->editor, &draft);
-	x = leave_screen(l);
+	x = lend_screen(l);
 	if (external_edit(&x, ".md", buf_str(&draft), &edited, &err) == 0) {
 		text = buf_str(&edited);
 		text.len -= str_ends(text, "\n"); /* the draft had none */
@@ -899,7 +901,7 @@ void elsewhere_edit(struct live *l)
 
 bool elsewhere_edit_text(struct live *l, struct buf *text)
 {
-	struct external x = leave_screen(l);
+	struct external x = lend_screen(l);
 	bool changed = external_edit_text(&x, text);
 
 	screen_resume(&l->screen);
@@ -927,7 +929,7 @@ static void page_rows(struct live *l, const struct rows *rows)
 		buf_addc(&text, '\n');
 	}
 	name = external_file(l->run->app, ".txt", buf_str(&text), &err);
-	x = leave_screen(l);
+	x = lend_screen(l);
 	if (name)
 		status = external_run(&x, line ? line : "less", name, &err);
 	screen_resume(&l->screen);
@@ -943,7 +945,7 @@ static void page_rows(struct live *l, const struct rows *rows)
 	buf_release(&text);
 }
 
-static void show(struct live *l, struct rows *rows)
+static void show_rows(struct live *l, struct rows *rows)
 {
 	rows_close(rows);
 	if (rows->n > screen_live_rows(&l->screen))
@@ -957,7 +959,7 @@ void elsewhere_show_call(struct live *l)
 	struct rows rows = { 0 };
 
 	if (transcript_newest(&l->transcript, &rows))
-		show(l, &rows);
+		show_rows(l, &rows);
 	rows_release(&rows);
 }
 
@@ -973,7 +975,7 @@ void elsewhere_show_page(struct live *l, const struct manual_page *page)
 	if (usage.len)
 		rows_end(&rows);
 	manual_render(page, &look, &rows);
-	show(l, &rows);
+	show_rows(l, &rows);
 	rows_release(&rows);
 	buf_release(&usage);
 }

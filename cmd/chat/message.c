@@ -199,8 +199,8 @@ bool pictures_take(struct pictures *p, struct str text, struct buf *out)
 }
 
 /* Calls each() once for every picture whose mark is in text. p may be NULL. */
-static void pictures_each(struct pictures *p, struct str text,
-			  void (*each)(void *arg, const char *path), void *arg)
+static void each_picture(struct pictures *p, struct str text,
+			 void (*each)(void *arg, const char *path), void *arg)
 {
 	char mark[MARK_SIZE];
 
@@ -229,7 +229,7 @@ struct mention_text {     /* borrowed */
 	bool media_only;
 };
 
-static size_t count(const struct buf *path, char c)
+static size_t count_char(const struct buf *path, char c)
 {
 	size_t n = 0;
 
@@ -250,8 +250,9 @@ static bool ends_sentence(const struct buf *path)
 	if (strchr(".,:;!?", last))
 		return true;
 	if (pair)
-		return count(path, last) > count(path, opening[pair - closing]);
-	return strchr("'\"`*", last) && count(path, last) % 2;
+		return count_char(path, last) >
+		       count_char(path, opening[pair - closing]);
+	return strchr("'\"`*", last) && count_char(path, last) % 2;
 }
 
 /*
@@ -284,7 +285,7 @@ static size_t read_path(struct str rest, struct buf *path)
 	return i;
 }
 
-static void warn_of(const char *before, const char *path, const char *why)
+static void warn_path(const char *before, const char *path, const char *why)
 {
 	struct buf line = BUF_INIT(2 * MAX_PATH);
 
@@ -293,14 +294,14 @@ static void warn_of(const char *before, const char *path, const char *why)
 	buf_release(&line);
 }
 
-static void warn(const char *path, const char *why)
+static void warn_mention(const char *path, const char *why)
 {
-	warn_of("@", path, why);
+	warn_path("@", path, why);
 }
 
 static void warn_picture(const char *path, const char *why)
 {
-	warn_of("", path, why);
+	warn_path("", path, why);
 }
 
 /* Appends a file's text, or only its name if the file is too large or binary.
@@ -316,42 +317,46 @@ static void add_page(const char *path, const struct files_page *page,
 	if (page->binary || is_large)
 		buf_addf(out, "(too large, or not text: use read_file)\n");
 	if (page->binary)
-		warn(path, "is not a text file: only its name is sent");
+		warn_mention(path, "is not a text file: only its name is sent");
 	else if (is_large)
-		warn(path, "is larger than 256 KiB: only its name is sent");
+		warn_mention(path,
+			     "is larger than 256 KiB: only its name is sent");
 	else
 		buf_addf(out, "```\n%s\n```\n",
 			 page->text.len ? page->text.ptr : "");
 }
 
 /* Attaches an image or a PDF file to the message and names it in the text. */
-static int attach(struct run *r, const char *path, struct buf *bytes,
-		  struct buf *out)
+static int attach_media(struct run *r, const char *path, struct buf *bytes,
+			struct buf *out)
 {
 	struct message *to = &r->agent.attached;
 	const struct part *p;
 
 	if (message_media_bytes(to) + bytes->len > MEDIA_MESSAGE_BYTES) {
-		warn(path, "is too large: the files of one message are limited "
-			   "to 20 MB");
+		warn_mention(
+			path,
+			"is too large: the files of one message are limited "
+			"to 20 MB");
 		return 0;
 	}
 	p = message_add_media(to, path_name(path), bytes);
 	if (p)
 		buf_addf(out, "\n### %s\n%s\n", path, p->text);
 	else
-		warn(path,
-		     "is not a PNG, JPEG, GIF, WebP or PDF file: sent as text");
+		warn_mention(path, "is not a PNG, JPEG, GIF, WebP or PDF file: "
+				   "sent as text");
 	return p != NULL;
 }
 
 static void warn_unread(const char *path, bool media, const struct error *err)
 {
 	if (media && err->exact == CASE_FILE_TOO_LARGE)
-		warn(path, "is too large: the limit for images and PDF files "
-			   "is 3.75 MB");
+		warn_mention(path,
+			     "is too large: the limit for images and PDF files "
+			     "is 3.75 MB");
 	else
-		warn(path, "is not a readable file: sent as text");
+		warn_mention(path, "is not a readable file: sent as text");
 }
 
 /* Returns 1 if the file was appended, 0 if "@path" remains plain text. */
@@ -372,13 +377,13 @@ static int add_file(struct run *r, const char *path, struct buf *out,
 
 	free(name);
 	if (rc < 0) {
-		warn(path, "is not a path");
+		warn_mention(path, "is not a path");
 		return 0;
 	}
 	window.path = whole;
 	rc = files_read(&r->box.sandbox, &window, &page, &within, err);
 	if (rc == 0 && media) {
-		rc = attach(r, path, &page.text, out);
+		rc = attach_media(r, path, &page.text, out);
 	} else if (rc == 0) {
 		add_page(path, &page, out);
 		rc = 1;
@@ -418,15 +423,16 @@ static int add_files(struct run *r, struct str text, bool media_only,
 		i += read_path(str_skip(text, i), &path) - 1;
 		joined = i + 2;
 		if (path.over)
-			warn(path.ptr, "is not a path");
+			warn_mention(path.ptr, "is not a path");
 		if (!path.len || path.over)
 			continue;
 		buf_addc(&path, '\0');
 		if (media_only && !read_text_is_shown(path.ptr))
 			continue;
 		if (n == MOST_FILES) {
-			warn(path.ptr, "is sent as text: the limit is 20 files "
-				       "per message");
+			warn_mention(path.ptr,
+				     "is sent as text: the limit is 20 files "
+				     "per message");
 			continue;
 		}
 		rc = add_file(r, path.ptr, files, stop, err);
@@ -459,15 +465,16 @@ static void add_picture(void *arg, const char *path)
 
 /* Appends the prompt and the contents of the files that it names. Images and
  * PDF files are attached instead. */
-static int expand(struct run *r, const struct mention_text *text,
-		  struct buf *out, const struct stop *stop, struct error *err)
+static int expand_prompt(struct run *r, const struct mention_text *text,
+			 struct buf *out, const struct stop *stop,
+			 struct error *err)
 {
 	struct buf files = BUF_INIT(64 << 20);
 	int rc;
 
 	message_release(&r->agent.attached);
 	rc = add_files(r, text->typed, text->media_only, &files, stop, err);
-	pictures_each(r->app->pictures, text->typed, add_picture, r);
+	each_picture(r->app->pictures, text->typed, add_picture, r);
 	buf_addstr(out, text->whole);
 	if (files.len) {
 		buf_adds(out, MESSAGE_FILES);
@@ -493,7 +500,7 @@ static int mention_expand(struct run *r, struct str text, struct buf *out,
 {
 	const struct mention_text all = { text, text, false };
 
-	return expand(r, &all, out, stop, err);
+	return expand_prompt(r, &all, out, stop, err);
 }
 
 int mention_attach(struct run *r, struct str typed, struct str whole,
@@ -501,7 +508,7 @@ int mention_attach(struct run *r, struct str typed, struct str whole,
 {
 	const struct mention_text task = { typed, whole, true };
 
-	return expand(r, &task, out, stop, err);
+	return expand_prompt(r, &task, out, stop, err);
 }
 
 int mention_list(struct run *r, struct buf *out, const struct stop *stop,

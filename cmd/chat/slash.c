@@ -60,8 +60,8 @@ static void add_path(struct str path, struct buf *out)
 
 /* Lists one directory below top and its subdirectories, without hidden names.
  */
-static void walk(const char *top, const char *below, int deep, size_t *n,
-		 struct buf *out)
+static void walk_directory(const char *top, const char *below, int deep,
+			   size_t *n, struct buf *out)
 {
 	char *path = below[0] ? path_join(top, below) : xstrdup(top);
 	DIR *d = opendir(path);
@@ -76,7 +76,7 @@ static void walk(const char *top, const char *below, int deep, size_t *n,
 			(*n)++;
 		}
 		if (e->d_name[0] != '.' && e->d_type == DT_DIR && deep)
-			walk(top, name, deep - 1, n, out);
+			walk_directory(top, name, deep - 1, n, out);
 		free(name);
 	}
 	if (d)
@@ -88,7 +88,7 @@ void slash_list_here(struct run *r, struct buf *out)
 {
 	size_t n = 0;
 
-	walk(settings_cwd(r->app->settings), "", MOST_DEEP, &n, out);
+	walk_directory(settings_cwd(r->app->settings), "", MOST_DEEP, &n, out);
 }
 
 void slash_list_there(struct run *r, struct buf *out)
@@ -245,7 +245,8 @@ bool slash_is(const struct app *app, struct str line, const char *name)
 
 /* After a switch to another thread, drops the texts for the old one. If the
  * thread moved to another sandbox, tells the model. */
-static void tell_model(const struct run *r, unsigned switched, struct buf *told)
+static void update_model_notes(const struct run *r, unsigned switched,
+			       struct buf *told)
 {
 	if (r->switched != switched)
 		buf_clear(told);
@@ -287,7 +288,7 @@ bool slash_run(struct run *r, struct str line, struct buf *told)
 	goes_on = run_command(r, s, split_words(s, rest, words), words);
 	free_words(words);
 	if (r->next || r->switched != switched)
-		tell_model(r->next ? r->next : r, switched, told);
+		update_model_notes(r->next ? r->next : r, switched, told);
 	chat_enter(r->next ? r->next : r);
 	return goes_on;
 }
@@ -330,7 +331,7 @@ static size_t skill_texts(const struct skills *skills)
 	return bytes;
 }
 
-static struct str put_text(char **at, const char *a, const char *b)
+static struct str append_joined(char **at, const char *a, const char *b)
 {
 	struct str whole = { *at, strlen(a) + strlen(b) };
 
@@ -363,14 +364,14 @@ size_t slash_list(const struct app *app, const struct skills *skills,
 		};
 	item = *list + n_commands;
 	for (size_t i = 0; i < n_builtins; i++, item++) {
-		item->name = put_text(&at, "/", skill_builtins[i].name);
+		item->name = append_joined(&at, "/", skill_builtins[i].name);
 		item->summary = str_of(skill_builtins[i].description);
 	}
 	for (size_t i = 0; i < n; i++, item++) {
 		const struct skill *s = &skills->list[i];
 
-		item->name = put_text(&at, skill_prefix, s->name);
-		item->summary = put_text(&at, s->description, "");
+		item->name = append_joined(&at, skill_prefix, s->name);
+		item->summary = append_joined(&at, s->description, "");
 	}
 	return all;
 }

@@ -60,7 +60,8 @@ static const char *missing_key(const struct provider *p,
 }
 
 /* Describes a model: why it cannot be used, or where its name comes from. */
-static char *describe(const struct run *r, const char *name, const char *from)
+static char *describe_model(const struct run *r, const char *name,
+			    const char *from)
 {
 	const struct settings *set = r->app->settings;
 	char *vendor = xstrndup(name, strcspn(name, ":"));
@@ -95,7 +96,8 @@ static void add_model(struct model_names *m, const char *name, const char *from)
 	    str_eq(buf_str(&clean), str_of(name)) &&
 	    !is_known(m, str_of(name))) {
 		m->items[m->n].name = str_of(xstrdup(name));
-		m->items[m->n++].summary = str_of(describe(m->run, name, from));
+		m->items[m->n++].summary =
+			str_of(describe_model(m->run, name, from));
 	}
 	buf_release(&clean);
 }
@@ -187,7 +189,7 @@ void slash_list_models(struct run *r, struct buf *out)
 	release_models(m);
 }
 
-static void fail(struct run *r, struct error *err)
+static void report_failure(struct run *r, struct error *err)
 {
 	char *current = run_model_name(r);
 
@@ -200,7 +202,7 @@ static void fail(struct run *r, struct error *err)
 
 /* Changes the model and prints what the change costs: a lost cache, dropped
  * thinking, ignored parameters. */
-static void change(struct run *r, const char *spec, const char *params)
+static void change_model(struct run *r, const char *spec, const char *params)
 {
 	char *was = run_model_name(r);
 	bool had_params = r->options.model_params && !params;
@@ -208,7 +210,7 @@ static void change(struct run *r, const char *spec, const char *params)
 	char *is;
 
 	if (conversation_set_model(r, spec, params, &err) < 0) {
-		fail(r, &err);
+		report_failure(r, &err);
 		free(was);
 		return;
 	}
@@ -232,14 +234,14 @@ static void change(struct run *r, const char *spec, const char *params)
 	free(is);
 }
 
-static void choose(struct run *r, const char *params)
+static void pick_model(struct run *r, const char *params)
 {
 	struct model_names *m = list_models(r);
 	const struct pick p = { "Model", m->items, m->n, 0, false };
 	int chosen = r->pick(r->ui.arg, &p);
 
 	if (chosen > 0)
-		change(r, m->items[chosen].name.ptr, params);
+		change_model(r, m->items[chosen].name.ptr, params);
 	release_models(m);
 }
 
@@ -261,9 +263,9 @@ bool slash_cmd_model(struct run *r, int n, char **words)
 			   "config.toml sets it for every chat.");
 		(void)app_fail(r->app, &err);
 	} else if (n) {
-		change(r, words[0], params);
+		change_model(r, words[0], params);
 	} else {
-		choose(r, params);
+		pick_model(r, params);
 	}
 	return true;
 }
@@ -272,7 +274,7 @@ static const char key[] = "models.effort";
 
 /* Returns the constant string equal to a typed level, since the run stores only
  * the pointer. NULL: unknown. */
-static const char *keep(const char *level)
+static const char *find_level(const char *level)
 {
 	static const char *const all[] = {
 		"none", "minimal", "low", "medium",
@@ -314,7 +316,7 @@ void slash_list_efforts(struct run *r, struct buf *out)
 	buf_release(&names);
 }
 
-static void show(const struct run *r)
+static void show_effort(const struct run *r)
 {
 	struct buf names = BUF_INIT(128);
 	struct error ignored = { 0 };
@@ -360,11 +362,11 @@ static int change_effort(struct run *r, const char *level, struct error *err)
 
 bool slash_cmd_effort(struct run *r, int n, char **words)
 {
-	const char *level = n ? keep(words[0]) : NULL;
+	const char *level = n ? find_level(words[0]) : NULL;
 	struct error err = { 0 };
 
 	if (!n) {
-		show(r);
+		show_effort(r);
 		return true;
 	}
 	if (n > 1)
@@ -394,8 +396,8 @@ static int64_t next_cap(struct run *r, const struct meter_total *t)
 
 /* Asks whether to raise the cap. Returns true if the user agreed and the cap
  * was raised. */
-static bool ask(struct run *r, const char *title, const char *no,
-		size_t selected)
+static bool prompt_raise_cap(struct run *r, const char *title, const char *no,
+			     size_t selected)
 {
 	struct meter_total t;
 	char room[2][MONEY_SIZE];
@@ -434,7 +436,7 @@ static bool ask(struct run *r, const char *title, const char *no,
 
 bool slash_raise_cap(void *arg)
 {
-	return ask(arg, "", "stop here", 0);
+	return prompt_raise_cap(arg, "", "stop here", 0);
 }
 
 int slash_raise_idle(struct run *r, struct error *err)
@@ -445,8 +447,8 @@ int slash_raise_idle(struct run *r, struct error *err)
 
 	/* the safe answer is the default: a key meant for a message must not
 	 * cost money */
-	if (ask(r, "The running sandbox uses up --max-usd: ",
-		"leave the chat and its sandbox", 1))
+	if (prompt_raise_cap(r, "The running sandbox uses up --max-usd: ",
+			     "leave the chat and its sandbox", 1))
 		return 0;
 	meter_total(r->app->meter, &t);
 	return error_set(err, ERR_BUDGET,
@@ -490,7 +492,7 @@ bool slash_go_on(void *arg, const struct error *why)
 
 enum { FOCUS_MAX = 4000 };
 
-static void report(const struct compact_step *s)
+static void report_compaction(const struct compact_step *s)
 {
 	int64_t saved = s->before > s->after ? s->before - s->after : 0;
 
@@ -539,7 +541,7 @@ bool slash_cmd_compact(struct run *r, int n, char **words)
 	order.focus = n ? words[0] : NULL;
 	rc = compact_now(&r->agent, &order, &step, &stop, &err);
 	if (rc > 0)
-		report(&step);
+		report_compaction(&step);
 	else if (rc == 0)
 		report_nothing(&step);
 	else if (err.code == ERR_CANCELLED)
@@ -575,8 +577,8 @@ static enum kind kind_of(const struct message *m, const struct part *p)
 
 /* Adds up the size of each kind of part in the conversation. Returns the total.
  */
-static size_t weigh(const struct run *r, const struct conversation *c,
-		    size_t sizes[N_KINDS])
+static size_t sum_part_sizes(const struct run *r, const struct conversation *c,
+			     size_t sizes[N_KINDS])
 {
 	size_t all = 0;
 
@@ -593,7 +595,7 @@ static size_t weigh(const struct run *r, const struct conversation *c,
 }
 
 /* Prints a part's share of the next request, in tokens estimated from bytes. */
-static void print(const struct run *r, const char *name, size_t bytes)
+static void print_share(const struct run *r, const char *name, size_t bytes)
 {
 	const struct window *w = &r->agent.window;
 	size_t all = model_size(r->model);
@@ -616,7 +618,7 @@ static void print_all(const struct run *r, const struct conversation *c)
 	size_t history = model_size(r->model) - head;
 	int64_t used = window_about(w, model_size(r->model));
 	size_t sizes[N_KINDS] = { 0 };
-	size_t all = weigh(r, c, sizes);
+	size_t all = sum_part_sizes(r, c, sizes);
 
 	fprintf(stderr, "Next request: about %" PRId64 " tokens", used);
 	if (w->size)
@@ -624,12 +626,12 @@ static void print_all(const struct run *r, const struct conversation *c)
 	if (w->reported)
 		fprintf(stderr, " (last reported %" PRId64 ")", w->reported);
 	fputs(w->last ? ":\n" : " (estimated):\n", stderr);
-	print(r, "system prompt", system.len - memory - skills);
-	print(r, "skills", skills);
-	print(r, "AGENTS.md", memory);
-	print(r, "tool descriptions", head - system.len);
+	print_share(r, "system prompt", system.len - memory - skills);
+	print_share(r, "skills", skills);
+	print_share(r, "AGENTS.md", memory);
+	print_share(r, "tool descriptions", head - system.len);
 	for (int i = 0; all && i < N_KINDS; i++)
-		print(r, kind_names[i], sizes[i] * history / all);
+		print_share(r, kind_names[i], sizes[i] * history / all);
 	if (w->size)
 		fprintf(stderr,
 			"%10" PRId64 "  free; dcode compacts at %" PRId64 "\n",

@@ -43,7 +43,7 @@ static void print_state(void *arg, const struct sandbox_info *info)
 			sandbox_time(info->ends, room));
 }
 
-static const char *exit_words(const struct run *r)
+static const char *describe_exit(const struct run *r)
 {
 	static const char *const words[] = {
 		[LIFECYCLE_DELETE] = "deleted",
@@ -82,11 +82,11 @@ static void print_status(struct run *r)
 	if (sandbox_can_get(&r->client) &&
 	    sandbox_get(&r->client, r->box.sandbox.id, &sink, &stop, &err) < 0)
 		(void)app_fail(r->app, &err);
-	fprintf(stderr, "  at the end %s%s\n", exit_words(r),
+	fprintf(stderr, "  at the end %s%s\n", describe_exit(r),
 		r->box.ours ? " (/sandbox on-exit changes it)" : "");
 }
 
-static int refuse(struct error *err, const char *what)
+static int fail_no_sandbox(struct error *err, const char *what)
 {
 	error_set(err, ERR_USAGE, "%s", what);
 	return error_hint(err, "/sandbox switch PROVIDER moves this thread "
@@ -102,8 +102,9 @@ static int set_exit(struct run *r, const char *word, struct error *err)
 						     LIFECYCLE_KEEP };
 
 	if (!run_has_sandbox(r))
-		return refuse(err, "tools run on this machine: there is no "
-				   "sandbox");
+		return fail_no_sandbox(err,
+				       "tools run on this machine: there is no "
+				       "sandbox");
 	if (!r->box.ours)
 		return error_set(err, ERR_USAGE,
 				 "dcode did not create this sandbox and does "
@@ -118,7 +119,7 @@ static int set_exit(struct run *r, const char *word, struct error *err)
 		r->box.request.on_exit = exits[i];
 		r->options.exit_given = true;
 		fprintf(stderr, "At the end of this chat the sandbox is %s.\n",
-			exit_words(r));
+			describe_exit(r));
 		return 0;
 	}
 	return error_set(err, ERR_USAGE,
@@ -224,8 +225,8 @@ void slash_list_sandbox_words(struct run *r, struct buf *out)
 }
 
 /* Opens a run with the other sandbox, then leaves the current one. */
-static int move_to(struct run *r, const char *provider, const char *id,
-		   struct error *err)
+static int switch_sandbox(struct run *r, const char *provider, const char *id,
+			  struct error *err)
 {
 	const char *words[] = { "--sandbox", provider, "--sandbox-id", id };
 	bool host = sandbox_is_none(provider);
@@ -254,7 +255,7 @@ static int choose_place(struct run *r, struct error *err)
 	int rc = 0;
 
 	if (chosen >= 0)
-		rc = move_to(r, c->provider[chosen], c->id[chosen], err);
+		rc = switch_sandbox(r, c->provider[chosen], c->id[chosen], err);
 	release_places(c);
 	return rc;
 }
@@ -265,7 +266,8 @@ static int run_switch(struct run *r, int n, char **words, struct error *err)
 	if (n == 0)
 		return choose_place(r, err);
 	if (n <= 2)
-		return move_to(r, words[0], n == 2 ? words[1] : NULL, err);
+		return switch_sandbox(r, words[0], n == 2 ? words[1] : NULL,
+				      err);
 	error_set(err, ERR_USAGE, "usage: /sandbox switch [PROVIDER [ID]]");
 	return error_hint(err,
 			  "/sandbox switch PROVIDER creates a new sandbox, "
@@ -284,8 +286,9 @@ static int run_command(struct run *r, int n, char **words, struct error *err)
 	if (means_own && !r->box.label[0] && run_has_sandbox(r))
 		own[1] = r->box.sandbox.id;
 	else if (means_own && !run_has_sandbox(r))
-		return refuse(err, "tools run on this machine: there is no "
-				   "sandbox");
+		return fail_no_sandbox(err,
+				       "tools run on this machine: there is no "
+				       "sandbox");
 	app_borrow_terminal(r->app);
 	(void)command_run_words(r->app, chat_shell_command(r->app, "/sandbox"),
 				means_own ? n + 1 : n, means_own ? own : words);
@@ -370,7 +373,7 @@ void slash_cmd_jobs(struct run *r, int n, char **words, size_t columns,
 		buf_adds(out, "No background commands.\n");
 }
 
-static void cancel(struct run *r, const char *word, struct buf *out)
+static void cancel_subagent(struct run *r, const char *word, struct buf *out)
 {
 	int64_t number = 0;
 
@@ -389,7 +392,7 @@ void slash_cmd_agents(struct run *r, int n, char **words, size_t columns,
 {
 	(void)columns;
 	if (n == 2 && !strcmp(words[0], "cancel"))
-		cancel(r, words[1], out);
+		cancel_subagent(r, words[1], out);
 	else if (n)
 		buf_adds(out, "Usage: /agents, or /agents cancel NUMBER\n");
 	else

@@ -258,7 +258,7 @@ bool approvals_mode(struct run *r, int n, char **words)
 enum { OUTPUT_MAX = 16 << 20 };
 
 /* Shows one MCP server, or all of them. */
-static void show(struct run *r, const char *name)
+static void show_servers(struct run *r, const char *name)
 {
 	struct buf out = BUF_INIT(OUTPUT_MAX);
 
@@ -281,22 +281,22 @@ static void show(struct run *r, const char *name)
 
 /* Reconnects a server. If its tools have changed, the next message sends the
  * new ones. */
-static void reconnect_one(struct run *r, struct mcp_server *s)
+static void reconnect_server(struct run *r, struct mcp_server *s)
 {
 	const char *name = mcp_server_entry(s)->name;
 	struct stop stop = app_stop(r->app);
 	struct error ignored = { 0 };
 
 	if (!mcp_server_reconnect(s)) {
-		show(r, name);
+		show_servers(r, name);
 		return;
 	}
 	if (mcp_server_wait(s, &stop, &ignored) == 0)
-		show(r, name);
+		show_servers(r, name);
 }
 
 /* Reconnects the named MCP server, or all that have failed. */
-static void reconnect(struct run *r, const char *name)
+static void reconnect_servers(struct run *r, const char *name)
 {
 	bool found = false;
 
@@ -309,10 +309,10 @@ static void reconnect(struct run *r, const char *name)
 			 : st.state != MCP_FAILED)
 			continue;
 		found = true;
-		reconnect_one(r, s);
+		reconnect_server(r, s);
 	}
 	if (!found && name)
-		show(r, name);
+		show_servers(r, name);
 	else if (!found)
 		fputs("No MCP server has failed. /mcp reconnect NAME restarts "
 		      "one.\n",
@@ -329,14 +329,14 @@ static void reconnect_named(struct run *r, int n, char **words)
 
 			if (strcmp(words[i], mcp_server_entry(s)->name) != 0)
 				continue;
-			reconnect_one(r, s);
+			reconnect_server(r, s);
 			return;
 		}
 }
 
 /* Joins words with spaces, because a name may contain spaces without being
  * quoted. Owned; NULL if there are no words. */
-static char *join(int n, char **words)
+static char *join_words(int n, char **words)
 {
 	char *name = NULL;
 
@@ -355,10 +355,10 @@ bool slash_cmd_mcp(struct run *r, int n, char **words)
 	char *name = NULL;
 
 	if (!n) {
-		show(r, NULL);
+		show_servers(r, NULL);
 	} else if (!strcmp(words[0], "reconnect")) {
-		name = join(n - 1, words + 1);
-		reconnect(r, name);
+		name = join_words(n - 1, words + 1);
+		reconnect_servers(r, name);
 	} else if (!strcmp(words[0], "login") || !strcmp(words[0], "logout")) {
 		if (command_run_words(r->app,
 				      chat_shell_command(r->app, "/mcp"), n,
@@ -366,8 +366,8 @@ bool slash_cmd_mcp(struct run *r, int n, char **words)
 		    n > 1 && !strcmp(words[0], "login"))
 			reconnect_named(r, n, words);
 	} else {
-		name = join(n, words);
-		show(r, name);
+		name = join_words(n, words);
+		show_servers(r, name);
 	}
 	free(name);
 	return true;
@@ -384,7 +384,7 @@ void slash_list_mcp(struct run *r, struct buf *out)
 enum { VALUE_SHOWN = 200 }; /* bytes */
 
 /* Returns when a changed setting takes effect, by the first part of its key. */
-static const char *when_used(const char *key)
+static const char *describe_effect_time(const char *key)
 {
 	static const struct {
 		const char *table, *when;
@@ -405,8 +405,8 @@ static const char *when_used(const char *key)
 	return "when dcode is restarted";
 }
 
-static const struct config_entry *find(const struct config_entries *e,
-				       const char *key)
+static const struct config_entry *find_entry(const struct config_entries *e,
+					     const char *key)
 {
 	for (size_t i = 0; i < e->n; i++)
 		if (!strcmp(e->list[i].key, key))
@@ -427,7 +427,7 @@ static void print_change(const struct app *app, const char *key,
 			 const char *before, const char *after)
 {
 	print_line(app, "%s: %.*s -> %.*s, takes effect %s", key, VALUE_SHOWN,
-		   before, VALUE_SHOWN, after, when_used(key));
+		   before, VALUE_SHOWN, after, describe_effect_time(key));
 }
 
 /* Prints the settings that differ and returns their number. */
@@ -439,7 +439,7 @@ static size_t print_changes(const struct app *app,
 
 	for (size_t i = 0; i < after->n; i++) {
 		const char *key = after->list[i].key;
-		const char *was = value_of(find(before, key));
+		const char *was = value_of(find_entry(before, key));
 		const char *is = value_of(&after->list[i]);
 
 		if (!strcmp(was, is))
@@ -450,7 +450,7 @@ static size_t print_changes(const struct app *app,
 	for (size_t i = 0; i < before->n; i++) {
 		const char *key = before->list[i].key;
 
-		if (find(after, key) || !before->list[i].set)
+		if (find_entry(after, key) || !before->list[i].set)
 			continue;
 		print_change(app, key, value_of(&before->list[i]), "(unset)");
 		n++;

@@ -47,7 +47,7 @@ struct other_thread {
 	struct thread found;
 };
 
-static struct str own(struct buf *text)
+static struct str detach_str(struct buf *text)
 {
 	size_t len = text->len;
 
@@ -87,9 +87,9 @@ static bool add_choice(void *arg, struct thread *t)
 	buf_addc(&other, ' ');
 	print_add_line(app, &other, t->cwd);
 	c->ids[c->n++] = xstrdup(t->id);
-	item->name = own(&name);
-	item->alias = own(&other);
-	item->summary = own(&shown);
+	item->name = detach_str(&name);
+	item->alias = detach_str(&other);
+	item->summary = detach_str(&shown);
 	free(cwd);
 	return c->n < MOST_LISTED;
 }
@@ -145,7 +145,7 @@ void slash_list_thread_words(struct run *r, struct buf *out)
 }
 
 /* Prints how to return to the previous thread. */
-static void print_left(const char *id, bool stored)
+static void print_previous_thread(const char *id, bool stored)
 {
 	if (stored)
 		fprintf(stderr, "Previous thread: /resume %s\n", id);
@@ -170,7 +170,7 @@ bool slash_cmd_clear(struct run *r, int n, char **words)
 	} else {
 		fprintf(stderr, "Started new thread: %s\n",
 			session_id(r->session));
-		print_left(id, stored);
+		print_previous_thread(id, stored);
 	}
 	free(id);
 	return true;
@@ -189,7 +189,7 @@ static bool is_same_place(const struct run *r, const struct thread *t)
 }
 
 /* Continues with *t, of which it takes ownership. */
-static int go_on_with(struct run *r, struct thread *t, struct error *err)
+static int switch_to_thread(struct run *r, struct thread *t, struct error *err)
 {
 	const char *const words[] = { "--resume", t->id };
 	struct stop stop = app_stop(r->app);
@@ -202,7 +202,7 @@ static int go_on_with(struct run *r, struct thread *t, struct error *err)
 		stored = session_is_stored(r->session);
 		rc = conversation_resume(r, t, err);
 		if (rc == 0) {
-			print_left(was, stored);
+			print_previous_thread(was, stored);
 			run_hooks_end(r, "resume");
 			rc = run_hooks_start(r, "resume", &stop, err);
 		}
@@ -214,12 +214,13 @@ static int go_on_with(struct run *r, struct thread *t, struct error *err)
 	if (rc < 0)
 		return -1;
 	chat_ask_exit(r);
-	print_left(session_id(r->session), session_is_stored(r->session));
+	print_previous_thread(session_id(r->session),
+			      session_is_stored(r->session));
 	next_leave(r);
 	return 0;
 }
 
-static bool note_other(void *arg, struct thread *t)
+static bool copy_other_thread(void *arg, struct thread *t)
 {
 	struct other_thread *o = arg;
 
@@ -240,7 +241,7 @@ static int find_latest(struct run *r, struct thread *t, struct error *err)
 	struct store *store;
 
 	if (app_store(r->app, &store, err) < 0 ||
-	    thread_each(store, &here, note_other, &o, err) < 0)
+	    thread_each(store, &here, copy_other_thread, &o, err) < 0)
 		return -1;
 	*t = o.found;
 	if (t->id)
@@ -260,7 +261,7 @@ static int find_thread(struct run *r, const char *name, struct thread *t,
 }
 
 /* Continues with the named thread, unless it is the current one. */
-static void resume(struct run *r, const char *name)
+static void resume_thread(struct run *r, const char *name)
 {
 	struct thread t = { 0 };
 	struct error err = { 0 };
@@ -274,7 +275,7 @@ static void resume(struct run *r, const char *name)
 		thread_release(&t);
 		return;
 	}
-	if (go_on_with(r, &t, &err) < 0)
+	if (switch_to_thread(r, &t, &err) < 0)
 		(void)app_fail(r->app, &err);
 }
 
@@ -296,7 +297,7 @@ static void choose_thread(struct run *r)
 		fputs("No threads are stored yet.\n", stderr);
 	chosen = c->n ? r->pick(r->ui.arg, &p) : -1;
 	if (chosen >= 0)
-		resume(r, c->ids[chosen]);
+		resume_thread(r, c->ids[chosen]);
 	release_choice(c);
 }
 
@@ -312,7 +313,7 @@ bool slash_cmd_resume(struct run *r, int n, char **words)
 			   "/resume latest. /resume alone lists the threads.");
 		(void)app_fail(r->app, &err);
 	} else if (n) {
-		resume(r, words[0]);
+		resume_thread(r, words[0]);
 	} else {
 		choose_thread(r);
 	}
@@ -331,7 +332,7 @@ bool slash_cmd_threads(struct run *r, int n, char **words)
 	if (!n) {
 		choose_thread(r);
 	} else if (is_resume(words[0]) && n <= 2) {
-		resume(r, n == 2 ? words[1] : "latest");
+		resume_thread(r, n == 2 ? words[1] : "latest");
 	} else if (is_resume(words[0])) {
 		error_set(&err, ERR_USAGE,
 			  "/threads -r [ID] accepts at most one thread ID");
@@ -414,7 +415,7 @@ static void read_answer(struct run *r, struct buf *out)
 }
 
 /* Writes the whole text. Returns false on failure or timeout. */
-static bool feed(int fd, struct str text)
+static bool write_text(int fd, struct str text)
 {
 	int64_t end = clock_ms() + WAIT_MS;
 
@@ -478,7 +479,7 @@ static int run_program(const char *path, const struct clip_program *program,
 	}
 	close(ends[0]);
 	(void)fcntl(ends[1], F_SETFL, O_NONBLOCK);
-	fed = feed(ends[1], text);
+	fed = write_text(ends[1], text);
 	close(ends[1]);
 	return wait_for_end(pid) == 0 && fed ? 0 : -1;
 }
@@ -530,7 +531,7 @@ static int copy_by_terminal(struct run *r, struct str text, struct error *err)
 }
 
 /* Copies text with a clipboard program, else with the terminal. */
-static int copy(struct run *r, struct str text, struct error *err)
+static int copy_to_clipboard(struct run *r, struct str text, struct error *err)
 {
 	const char *taken =
 		text.len <= PROGRAM_MOST ? copy_by_program(text) : NULL;
@@ -570,7 +571,7 @@ bool slash_cmd_copy(struct run *r, int n, char **words)
 	read_answer(r, &text);
 	if (!text.len)
 		fputs("No message to copy yet.\n", stderr);
-	else if (copy(r, buf_str(&text), &err) < 0)
+	else if (copy_to_clipboard(r, buf_str(&text), &err) < 0)
 		(void)app_fail(r->app, &err);
 	buf_release(&text);
 	return true;

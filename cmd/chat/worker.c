@@ -10,7 +10,7 @@
 enum { LOOK_MS = 100 /* between checks whether to stop waiting */ };
 
 /* The worker's thread: runs one job after the other. */
-static void *work(void *arg)
+static void *run_worker(void *arg)
 {
 	struct worker *w = arg;
 
@@ -44,7 +44,7 @@ int worker_start(struct worker *w, struct error *err)
 	pthread_mutexattr_destroy(&nested);
 	pthread_mutex_init(&w->lock, NULL);
 	pthread_cond_init(&w->changed, NULL);
-	return thread_start(&w->thread, work, w, err);
+	return thread_start(&w->thread, run_worker, w, err);
 }
 
 void worker_run(struct worker *w, int (*run)(void *arg), void *arg)
@@ -78,7 +78,7 @@ void worker_stop(struct worker *w)
 }
 
 /* Waits at most LOOK_MS for a change. Call with the lock held. */
-static void wait_a_little(struct worker *w)
+static void wait_briefly(struct worker *w)
 {
 	struct timespec until;
 
@@ -103,7 +103,7 @@ static int wait_for_answer(struct worker *w, enum worker_notice notice,
 	w->answered = false;
 	eventq_notify(w->events, (int)notice, arg);
 	while (!w->answered && stop) {
-		wait_a_little(w);
+		wait_briefly(w);
 		if (w->answered || stop_check(stop, &ignored) == 0)
 			continue;
 		eventq_notify(w->events, NOTICE_WITHDRAWN, arg);

@@ -127,7 +127,8 @@ static int read_source(const struct app *app, const char *source,
 }
 
 /* Deletes the directory and creates it with a new AGENTS.md. */
-static int reset(const char *dir, struct str text, struct error *err)
+static int recreate_directory(const char *dir, struct str text,
+			      struct error *err)
 {
 	char *file = path_join(dir, "AGENTS.md");
 	int rc = path_remove_tree(dir, err);
@@ -142,8 +143,8 @@ static int reset(const char *dir, struct str text, struct error *err)
 
 /* Asks before deleting; the agent's skills and subagents are deleted, too.
  * Returns 1 for yes, 0 for no. */
-static int confirm(struct app *app, const char *name, const char *dir,
-		   struct error *err)
+static int confirm_reset(struct app *app, const char *name, const char *dir,
+			 struct error *err)
 {
 	struct buf line = BUF_INIT(LINE_BYTES);
 	int rc;
@@ -178,13 +179,13 @@ static int reset_checked(struct app *app, const struct args *args,
 	if (args_flag(args, "dry-run"))
 		return 1;
 	if (there && !args_flag(args, "yes"))
-		rc = confirm(app, args_value(args, "agent"), dir, err);
-	return rc > 0 && reset(dir, text, err) < 0 ? -1 : rc;
+		rc = confirm_reset(app, args_value(args, "agent"), dir, err);
+	return rc > 0 && recreate_directory(dir, text, err) < 0 ? -1 : rc;
 }
 
 /* Prints what was done, or with dry what would be done. */
-static void report(const struct app *app, const char *name, const char *dir,
-		   bool was_there, bool dry)
+static void report_reset(const struct app *app, const char *name,
+			 const char *dir, bool was_there, bool dry)
 {
 	struct buf json = BUF_INIT(JSON_BYTES);
 
@@ -229,7 +230,7 @@ static int reset_agent(struct app *app, const struct args *args)
 	if (rc == 0)
 		rc = reset_checked(app, args, dir, buf_str(&text), &err);
 	if (rc > 0)
-		report(app, name, dir, there, args_flag(args, "dry-run"));
+		report_reset(app, name, dir, there, args_flag(args, "dry-run"));
 	else if (rc == 0)
 		puts("Nothing was deleted.");
 	buf_release(&text);

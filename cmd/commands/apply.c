@@ -37,7 +37,7 @@ static const struct arg_row apply_options[] = {
 	{ 0 },
 };
 
-static void report(struct change_set *ch)
+static void report_changes(struct change_set *ch)
 {
 	struct buf data = BUF_INIT(JSON_MAX);
 
@@ -106,7 +106,7 @@ static int apply_thread(struct change_set *ch, const struct args *args,
 	if (rc == 0)
 		rc = changes_apply(ch, stop, err);
 	if (rc == 0) {
-		report(ch);
+		report_changes(ch);
 		tree_report(ch->app, &f, tree_is_gone(&t));
 	}
 	fetch_release(&f);
@@ -119,8 +119,8 @@ static int apply_thread(struct change_set *ch, const struct args *args,
 }
 
 /* Opens the workspace of the current directory, without a sandbox. */
-static int open_here(struct workspace *w, struct app *app,
-		     const struct stop *stop, struct error *err)
+static int open_local_tree(struct workspace *w, struct app *app,
+			   const struct stop *stop, struct error *err)
 {
 	bool is_repository;
 	char *state = app_state_path(app, "", err);
@@ -139,17 +139,17 @@ static int open_here(struct workspace *w, struct app *app,
 }
 
 /* Applies a patch file or undoes the last apply. Neither needs a thread. */
-static int apply_here(struct change_set *ch, const struct stop *stop,
-		      struct error *err)
+static int apply_local(struct change_set *ch, const struct stop *stop,
+		       struct error *err)
 {
 	struct workspace w = { 0 };
-	int rc = open_here(&w, ch->app, stop, err);
+	int rc = open_local_tree(&w, ch->app, stop, err);
 
 	ch->workspace = &w;
 	if (rc == 0)
 		rc = changes_apply(ch, stop, err);
 	if (rc == 0)
-		report(ch);
+		report_changes(ch);
 	workspace_close(&w);
 	ch->workspace = NULL;
 	return rc;
@@ -173,7 +173,7 @@ static int run_apply(struct app *app, const struct args *args)
 	if (rc == 0)
 		rc = changes_need_sandbox(&ch)
 			     ? apply_thread(&ch, args, &stop, &err)
-			     : apply_here(&ch, &stop, &err);
+			     : apply_local(&ch, &stop, &err);
 	status = rc < 0 ? app_fail(app, &err) : changes_status(&ch);
 	changes_release(&ch);
 	return status;

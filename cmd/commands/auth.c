@@ -201,8 +201,8 @@ static int split_keys(struct str all, size_t most, struct str *found,
 }
 
 /* Asks for each key at the terminal. All but the first may be left empty. */
-static int ask_keys(struct app *app, const struct keys *k, char *room,
-		    struct str *found, struct error *err)
+static int prompt_keys(struct app *app, const struct keys *k, char *room,
+		       struct str *found, struct error *err)
 {
 	size_t used = 0;
 
@@ -237,7 +237,7 @@ static int read_keys(struct app *app, const struct keys *k, const char *from,
 	int n;
 
 	if (!from && secret_terminal(app))
-		return ask_keys(app, k, room, found, err);
+		return prompt_keys(app, k, room, found, err);
 	n = from ? read_variable(app->settings, from, room, err)
 		 : secret_read(app, room, k->n * VAULT_KEY_MAX, err);
 	if (n < 0)
@@ -248,7 +248,7 @@ static int read_keys(struct app *app, const struct keys *k, const char *from,
 
 /* Asks for a new passphrase twice, because typing is hidden. Returns its
  * length. */
-static int ask_new_phrase(struct app *app, char *room, struct error *err)
+static int prompt_new_phrase(struct app *app, char *room, struct error *err)
 {
 	char *again = secret_room(VAULT_PHRASE_MAX);
 	int n = secret_ask(app, "New passphrase for all stored keys: ", room,
@@ -286,7 +286,7 @@ static int store_keys(struct app *app, const struct keys *k,
 	if (n < 0)
 		goto out;
 	if (args_flag(args, "passphrase")) {
-		int len = ask_new_phrase(app, phrase, err);
+		int len = prompt_new_phrase(app, phrase, err);
 
 		if (len < 0)
 			goto out;

@@ -159,8 +159,9 @@ static void check_model(struct report *r, const struct settings *set)
 
 /* Describes a provider that is ready: its address, key, working directory and
  * capabilities. */
-static void describe(struct report *r, const struct sandbox_client *client,
-		     const char *origin)
+static void describe_provider(struct report *r,
+			      const struct sandbox_client *client,
+			      const char *origin)
 {
 	const struct sandbox_provider *p = client->provider;
 	struct buf text = BUF_INIT(1 << 12);
@@ -237,7 +238,7 @@ static void check_sandboxes(struct report *r, struct registry *registry,
 					 p->name);
 			continue;
 		}
-		describe(r, &client, registry_origin(registry, p));
+		describe_provider(r, &client, registry_origin(registry, p));
 		describe_limits(r, &client);
 		sandbox_client_close(&client);
 	}
@@ -318,7 +319,7 @@ static void read_answers(struct told *t)
 
 /* False if DECRQM (xterm, ctlseqs), the query of a mode, must not be sent:
  * Apple's Terminal prints its last byte. */
-static bool knows_requests(void)
+static bool is_mode_query_safe(void)
 {
 	const char *program = getenv("TERM_PROGRAM");
 
@@ -326,7 +327,7 @@ static bool knows_requests(void)
 }
 
 /* Queries the terminal. Returns false if that is impossible. */
-static bool ask(struct told *t)
+static bool query_terminal(struct told *t)
 {
 	struct error ignored = { 0 };
 	struct tty tty;
@@ -336,7 +337,7 @@ static bool ask(struct told *t)
 		return false;
 	if (!tty.plain) {
 		read_answers(t);
-		if (t->device && knows_requests()) {
+		if (t->device && is_mode_query_safe()) {
 			t->device = false;
 			(void)tty_write(&tty, STR("\x1b[?2026$p\x1b[c"));
 			read_answers(t);
@@ -503,7 +504,7 @@ static void doctor_check_terminal(struct report *r)
 			   "cursor control: the chat runs line by line");
 		return;
 	}
-	if (ask(&told) && !told.device)
+	if (query_terminal(&told) && !told.device)
 		snprintf(text, sizeof(text),
 			 "%.64s, which does not answer queries", term);
 	else

@@ -42,7 +42,7 @@ struct missing {
 	bool skipped; /* the user skipped a key */
 };
 
-static void mark(const struct check *c, bool good, const char *text)
+static void print_check_line(const struct check *c, bool good, const char *text)
 {
 	struct buf shown = BUF_INIT(1 << 13);
 
@@ -73,7 +73,7 @@ static void mark_origin(const struct check *c)
 }
 
 /* Asks for each required key that is missing. */
-static bool offer(void *arg, const struct settings_credential *c)
+static bool prompt_missing_key(void *arg, const struct settings_credential *c)
 {
 	struct missing *m = arg;
 	struct app *app = m->check->in->app;
@@ -116,7 +116,7 @@ static bool print_key(void *arg, const struct settings_credential *c)
 				 &label);
 	buf_addf(&line, "%s: %s", c->variable, label.ptr);
 	if (state != CREDENTIAL_MISSING)
-		mark(check, true, line.ptr);
+		print_check_line(check, true, line.ptr);
 	buf_release(&label);
 	buf_release(&line);
 	return true;
@@ -124,7 +124,7 @@ static bool print_key(void *arg, const struct settings_credential *c)
 
 /* Sends the cheapest request that needs a valid key: lists the sandboxes of an
  * installation that does not exist. */
-static int ask_provider(struct check *c, struct sandbox_client *client)
+static int query_provider(struct check *c, struct sandbox_client *client)
 {
 	static const char nobody[] = "00000000-0000-4000-8000-000000000000";
 	struct stop stop = app_stop(c->in->app);
@@ -172,7 +172,7 @@ static bool print_store(void *arg, const struct settings_credential *c)
 
 /* Reports a missing variable that config.toml names for an external provider.
  */
-static bool need_key(void *arg, const struct settings_credential *c)
+static bool report_missing_key(void *arg, const struct settings_credential *c)
 {
 	struct check *check = arg;
 	struct buf label = BUF_INIT(1024);
@@ -192,20 +192,21 @@ static bool need_key(void *arg, const struct settings_credential *c)
 }
 
 /* Opens the provider and sends it a request. Returns 0 if it is ready. */
-static int open_and_ask(struct check *c)
+static int open_and_query(struct check *c)
 {
 	struct sandbox_client client = { 0 };
 
 	c->why = (struct error){ 0 };
 	buf_clear(&c->endpoint);
 	if (!is_built_in(c->origin))
-		settings_each_credential(c->in->app->settings, need_key, c);
+		settings_each_credential(c->in->app->settings,
+					 report_missing_key, c);
 	if (c->why.code)
 		return -1;
 	if (app_client(c->in->app, c->name, &client, &c->why) < 0)
 		return -1;
 	buf_adds(&c->endpoint, client.endpoint ? client.endpoint : "");
-	c->ready = ask_provider(c, &client) == 0;
+	c->ready = query_provider(c, &client) == 0;
 	sandbox_client_close(&client);
 	return c->ready ? 0 : -1;
 }
@@ -227,7 +228,7 @@ static void report_json(const struct check *c, struct buf *out)
 
 /* Prints the result of the check and, if the provider is not ready, what to do.
  */
-static void report(const struct check *c)
+static void report_check(const struct check *c)
 {
 	const char *at = c->endpoint.len ? c->endpoint.ptr : c->name;
 	struct buf line = BUF_INIT(1 << 12);
@@ -245,7 +246,7 @@ static void report(const struct check *c)
 			 c->in->offline ? ": not checked (--offline)" : "");
 	else
 		buf_addf(&line, "%s", c->why.message);
-	mark(c, c->ready, line.ptr);
+	print_check_line(c, c->ready, line.ptr);
 	buf_release(&line);
 	if (c->ready) {
 		printf("'%s' is ready: dcode --sandbox %s\n", c->name, c->name);
@@ -260,7 +261,8 @@ static void report(const struct check *c)
 }
 
 /* Checks the provider, fills out with JSON and returns the exit status. */
-static int check(const struct install *in, const char *name, struct buf *out)
+static int check_provider(const struct install *in, const char *name,
+			  struct buf *out)
 {
 	struct check c = { .in = in,
 			   .name = name,
@@ -279,20 +281,20 @@ static int check(const struct install *in, const char *name, struct buf *out)
 		printf("Sandbox provider '%s' is built in.\n", name);
 	else if (!in->app->json)
 		mark_origin(&c);
-	rc = open_and_ask(&c);
+	rc = open_and_query(&c);
 	if (rc < 0 && c.why.code == ERR_AUTH && !in->app->json &&
 	    secret_terminal(in->app)) {
 		fflush(stdout);
-		settings_each_credential(set, offer, &m);
+		settings_each_credential(set, prompt_missing_key, &m);
 		if (m.stored) {
 			settings_store_changed(set);
-			rc = open_and_ask(&c);
+			rc = open_and_query(&c);
 		}
 	}
 	if (in->app->json)
 		report_json(&c, out);
 	else
-		report(&c);
+		report_check(&c);
 	buf_release(&c.endpoint);
 	if (rc < 0 && c.why.code == ERR_CANCELLED)
 		return app_signal() ? 128 + app_signal() : 130;
@@ -306,7 +308,8 @@ static int install_builtin(const struct install *in,
 {
 	struct buf data = BUF_INIT(1 << 16);
 	bool also = provider->also && !strcmp(in->name, provider->also);
-	int status = check(in, also ? provider->also : provider->name, &data);
+	int status = check_provider(in, also ? provider->also : provider->name,
+				    &data);
 
 	if (in->app->json)
 		app_envelope("install", &data);
@@ -330,7 +333,7 @@ static int install_all(const struct install *in)
 			buf_addc(&data, ',');
 		if (n > 1 && !in->app->json)
 			putchar('\n');
-		status = check(in, sandbox_providers[i]->name, &data);
+		status = check_provider(in, sandbox_providers[i]->name, &data);
 		ready += status == 0;
 	}
 	buf_addc(&data, ']');
@@ -496,7 +499,7 @@ static const struct arg_row uninstall_options[] = {
 };
 
 /* True if name matches ^[A-Za-z0-9](?:[-_.A-Za-z0-9]*[A-Za-z0-9])?$ */
-static bool name_ok(const char *name)
+static bool is_valid_name(const char *name)
 {
 	static const char inner[] = "abcdefghijklmnopqrstuvwxyz"
 				    "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -587,7 +590,7 @@ static int install_named(const struct install *in)
 
 	if (in->package)
 		return install_package(in);
-	if (!name_ok(in->name))
+	if (!is_valid_name(in->name))
 		return refuse_name(in->name);
 	if (!strcmp(in->name, "all-sandboxes"))
 		return install_all(in);
@@ -628,7 +631,8 @@ static int run_uninstall(struct app *app, const struct args *args)
 		.yes = args_flag(args, "yes"),
 	};
 
-	return name_ok(in.name) ? install_uninstall(&in) : refuse_name(in.name);
+	return is_valid_name(in.name) ? install_uninstall(&in)
+				      : refuse_name(in.name);
 }
 
 static const struct subcommand subs[] = {

@@ -397,7 +397,7 @@ static int install_confirm(const struct install *in, const char *refusal,
 	return rc ? 0 : 1;
 }
 
-static int confirm(const struct install *in)
+static int confirm_removal(const struct install *in)
 {
 	char *question = xasprintf("Remove '%s'? [y/N] ", in->name);
 	int rc = install_confirm(in, "Refusing to uninstall", question);
@@ -498,7 +498,7 @@ int install_uninstall(const struct install *in)
 	if (app_settings(in->app, &set, &err) < 0)
 		return app_fail(in->app, &err);
 	stop = stop_within(&stop, REMOVE_MS);
-	rc = confirm(in);
+	rc = confirm_removal(in);
 	if (rc)
 		return rc;
 	lock = install_lock(set, &err);
@@ -552,8 +552,8 @@ static bool is_file(const char *dir, const char *name, mode_t kind, bool runs)
 /* Determines the name of an executable provider. A file is named after the
  * provider, with or without the prefix. In a directory, the program is named
  * after the directory. */
-static int look_at_program(struct install_job *j, bool folder,
-			   struct error *err)
+static int parse_program_name(struct install_job *j, bool folder,
+			      struct error *err)
 {
 	const char *name = path_name(j->source);
 	bool whole = strncmp(name, PROGRAM, strlen(PROGRAM)) == 0;
@@ -594,14 +594,14 @@ static bool is_archive(struct str name)
 	return false;
 }
 
-static bool looks_like_a_path(const char *name)
+static bool is_path(const char *name)
 {
 	return strchr(name, '/') || is_archive(str_of(name));
 }
 
 /* Accepts "acme" and "acme[x]>=1.2,<2", and nothing that pip could take for an
  * option, an address or a file. */
-static bool requirement_ok(const char *name)
+static bool is_valid_requirement(const char *name)
 {
 	static const char all[] = "abcdefghijklmnopqrstuvwxyz"
 				  "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
@@ -613,7 +613,7 @@ static bool requirement_ok(const char *name)
 
 /* Determines what the argument names: a package, a Python archive or directory,
  * or an executable provider. */
-static int find_out(struct install_job *j, struct error *err)
+static int resolve_argument(struct install_job *j, struct error *err)
 {
 	const char *name = j->in->name;
 	struct stat st;
@@ -623,10 +623,10 @@ static int find_out(struct install_job *j, struct error *err)
 				 "'%.200s' is an address; use a package name, "
 				 "a file or a folder",
 				 name);
-	if (!looks_like_a_path(name)) {
+	if (!is_path(name)) {
 		j->source = xstrdup(name);
 		j->kind = KIND_INDEX;
-		if (requirement_ok(name))
+		if (is_valid_requirement(name))
 			return 0;
 		return error_set(err, ERR_USAGE,
 				 "Invalid package name '%.200s'", name);
@@ -640,7 +640,7 @@ static int find_out(struct install_job *j, struct error *err)
 				       is_file(j->source, "setup.py", S_IFREG,
 					       false)
 			       ? 0
-			       : look_at_program(j, true, err);
+			       : parse_program_name(j, true, err);
 	if (!S_ISREG(st.st_mode))
 		return error_set(err, ERR_USAGE, "not a file: %s", j->source);
 	if (is_archive(str_of(j->source)))
@@ -649,7 +649,7 @@ static int find_out(struct install_job *j, struct error *err)
 		return error_set(err, ERR_USAGE,
 				 "%s is neither a package nor executable",
 				 j->source);
-	return look_at_program(j, false, err);
+	return parse_program_name(j, false, err);
 }
 
 /* Returns 0 for yes, else the exit status. */
@@ -733,7 +733,7 @@ static int run_pip(struct install_job *j, const char *site, struct error *err)
 }
 
 /* Removes from site the older versions of the packages in fresh. */
-static void drop_older(const char *site, const char *fresh)
+static void remove_older_versions(const char *site, const char *fresh)
 {
 	DIR *entries = opendir(fresh);
 	struct error ignored = { 0 };
@@ -752,7 +752,7 @@ static void drop_older(const char *site, const char *fresh)
 
 /* Lets pip install into an empty directory and merges that into a copy of the
  * current one. The copy then replaces the current one. */
-static int put_python(struct install_job *j, struct error *err)
+static int install_python(struct install_job *j, struct error *err)
 {
 	char *site = path_join(j->dir, "site-packages");
 	char *fresh = path_join(j->stage, "fresh");
@@ -762,7 +762,7 @@ static int put_python(struct install_job *j, struct error *err)
 	if (rc == 0 && access(site, F_OK) == 0)
 		rc = install_copy(&j->log, site, all, &j->stop, err);
 	if (rc == 0) {
-		drop_older(all, fresh);
+		remove_older_versions(all, fresh);
 		rc = install_copy(&j->log, fresh, all, &j->stop, err);
 	}
 	if (rc == 0)
@@ -776,7 +776,7 @@ static int put_python(struct install_job *j, struct error *err)
 }
 
 /* Copies an executable provider into place, replacing an older one. */
-static int put_program(struct install_job *j, struct error *err)
+static int install_program(struct install_job *j, struct error *err)
 {
 	char *place = path_join(j->dir, j->program);
 	char *fresh = path_join(j->stage, j->program);
@@ -830,8 +830,8 @@ static size_t print_gained(struct str before, struct str after)
 }
 
 /* Reports a failed installation with the end of its log. */
-static int failed(const struct install_job *j, const struct error *err,
-		  const char *shown)
+static int report_failure(const struct install_job *j, const struct error *err,
+			  const char *shown)
 {
 	struct buf tail = BUF_INIT(1 << 12);
 
@@ -868,11 +868,11 @@ static int install_now(struct install_job *j, const char *shown)
 		rc = path_mkdirs(j->stage, 0700, &err);
 	}
 	if (rc == 0)
-		rc = j->kind == KIND_PROGRAM ? put_program(j, &err)
-					     : put_python(j, &err);
+		rc = j->kind == KIND_PROGRAM ? install_program(j, &err)
+					     : install_python(j, &err);
 	install_sweep(j->dir);
 	if (rc < 0) {
-		rc = failed(j, &err, shown);
+		rc = report_failure(j, &err, shown);
 	} else {
 		list_providers(j->set, &after);
 		printf("Installed package '%s'.\n", shown);
@@ -885,11 +885,12 @@ static int install_now(struct install_job *j, const char *shown)
 }
 
 /* Determines what to install and where, and opens the log. */
-static int begin(struct install_job *j, struct error *err)
+static int prepare_job(struct install_job *j, struct error *err)
 {
 	struct stop stop = app_stop(j->in->app);
 
-	if (app_settings(j->in->app, &j->set, err) < 0 || find_out(j, err) < 0)
+	if (app_settings(j->in->app, &j->set, err) < 0 ||
+	    resolve_argument(j, err) < 0)
 		return -1;
 	j->stop = stop_within(&stop, INSTALL_MS);
 	j->dir = j->kind == KIND_PROGRAM
@@ -909,7 +910,7 @@ int install_package(const struct install *in)
 
 	sanitize_line(str_of(in->name), &shown);
 	buf_adds(&shown, "");
-	if (begin(&j, &err) < 0) {
+	if (prepare_job(&j, &err) < 0) {
 		rc = app_fail(in->app, &err);
 		goto out;
 	}

@@ -105,7 +105,7 @@ static int check_address(const char *url, struct error *err)
 }
 
 /* Sends a request without a login to get the server's challenge. */
-static int knock(struct login_visit *v, struct error *err)
+static int fetch_challenge(struct login_visit *v, struct error *err)
 {
 	const struct mcp_link_setup setup = {
 		.entry = v->entry,
@@ -133,8 +133,8 @@ static int knock(struct login_visit *v, struct error *err)
 		"If it needs one later, add \"auth\": \"oauth\" to its entry.");
 }
 
-static int expand_into(struct login_visit *v, const char *text, char **out,
-		       struct error *err)
+static int expand_value(struct login_visit *v, const char *text, char **out,
+			struct error *err)
 {
 	struct buf value = BUF_INIT(MCP_VALUE_MAX);
 	int rc = mcp_expand(v->entry, v->app->settings, text, &value, err);
@@ -156,9 +156,9 @@ static int find_client(struct login_visit *v, const struct oauth_net *net,
 	if (given)
 		g->client_id = xstrdup(given);
 	else if (e->client_id)
-		rc = expand_into(v, e->client_id, &g->client_id, err);
+		rc = expand_value(v, e->client_id, &g->client_id, err);
 	if (rc == 0 && !given && e->client_id && e->client_secret) {
-		rc = expand_into(v, e->client_secret, &g->client_secret, err);
+		rc = expand_value(v, e->client_secret, &g->client_secret, err);
 		g->how = v->issuer.basic || !v->issuer.post ? OAUTH_BASIC
 							    : OAUTH_POST;
 	}
@@ -271,7 +271,7 @@ static int log_in(struct login_visit *v, struct error *err)
  * exchanges the code. */
 static int run_login(struct login_visit *v, struct error *err)
 {
-	int rc = knock(v, err);
+	int rc = fetch_challenge(v, err);
 
 	if (rc == 0)
 		rc = oauth_callback_open(&v->callback, v->entry->callback_port,
@@ -458,7 +458,7 @@ static void print_servers(struct app *app, struct mcp *m,
 	buf_release(&out);
 }
 
-static int list(struct app *app, const struct args *args)
+static int list_servers(struct app *app, const struct args *args)
 {
 	struct error err = { 0 };
 	struct mcp *m;
@@ -488,7 +488,7 @@ static bool all_ready(struct mcp *m, const struct args *args)
 }
 
 /* Starts the servers and reports which of them work. */
-static int test(struct app *app, const struct args *args)
+static int test_servers(struct app *app, const struct args *args)
 {
 	struct stop stop = app_stop(app);
 	struct error err = { 0 };
@@ -545,13 +545,13 @@ static const struct subcommand subs[] = {
 	  .summary = "List the servers without starting them",
 	  .options = options,
 	  .flags = SUB_UNRESTRICTED,
-	  .run = list },
+	  .run = list_servers },
 	{ .name = "test",
 	  .args = "[NAME...]",
 	  .summary = "Start servers and show their tools, or what went wrong",
 	  .options = options,
 	  .most = -1,
-	  .run = test },
+	  .run = test_servers },
 	{ .name = "login",
 	  .args = "[NAME]",
 	  .summary = "Log in to a server by OAuth, in a browser; without NAME: "

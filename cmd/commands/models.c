@@ -266,8 +266,8 @@ static void on_restart(void *arg, const char *why)
 }
 
 /* Sends a request. The caller releases reply. */
-static int ask(struct trial *t, const char *text, struct model_reply *reply,
-	       struct error *err)
+static int send_request(struct trial *t, const char *text,
+			struct model_reply *reply, struct error *err)
 {
 	const struct model_sink sink = { .text = on_text,
 					 .thinking = on_thinking,
@@ -299,8 +299,9 @@ static size_t count_parts(const struct model_reply *r, enum part_kind kind)
 static int check_streaming(struct trial *t, struct error *err)
 {
 	struct model_reply r = { 0 };
-	int rc = ask(t, "Count from 1 to 30, in digits, separated by spaces.",
-		     &r, err);
+	int rc = send_request(
+		t, "Count from 1 to 30, in digits, separated by spaces.", &r,
+		err);
 
 	model_reply_release(&r);
 	return rc < 0 ? -1 : t->deltas > 1;
@@ -310,7 +311,7 @@ static int count_calls(struct trial *t, const char *text, size_t least,
 		       struct error *err)
 {
 	struct model_reply r = { 0 };
-	int rc = ask(t, text, &r, err);
+	int rc = send_request(t, text, &r, err);
 	size_t n = rc < 0 ? 0 : count_parts(&r, PART_TOOL_CALL);
 
 	model_reply_release(&r);
@@ -334,10 +335,11 @@ static int check_parallel(struct trial *t, struct error *err)
 static int check_thinking(struct trial *t, struct error *err)
 {
 	struct model_reply r = { 0 };
-	int rc = ask(t,
-		     "A farmer has 17 sheep, all but 9 die, then he buys twice "
-		     "as many as are left. How many has he? Think first.",
-		     &r, err);
+	int rc = send_request(
+		t,
+		"A farmer has 17 sheep, all but 9 die, then he buys twice "
+		"as many as are left. How many has he? Think first.",
+		&r, err);
 	bool yes = rc == 0 &&
 		   (count_parts(&r, PART_THINKING) || r.usage.reasoning > 0);
 
@@ -361,7 +363,7 @@ static int check_images(struct trial *t, struct error *err)
 	buf_release(&png);
 	model_push(t->model, &m);
 	message_release(&m);
-	rc = ask(t, NULL, &r, err);
+	rc = send_request(t, NULL, &r, err);
 	if (rc == 0)
 		text = message_text(&r.message);
 	rc = rc < 0 ? -1 : text && strcasestr(text, "red");
@@ -376,13 +378,14 @@ static int check_caching(struct trial *t, struct error *err)
 {
 	struct model_reply first = { 0 };
 	struct model_reply second = { 0 };
-	int rc = ask(t, "Which number has fact 7? Only the number.", &first,
-		     err);
+	int rc = send_request(t, "Which number has fact 7? Only the number.",
+			      &first, err);
 	int64_t read = 0;
 
 	if (rc == 0) {
 		model_push(t->model, &first.message);
-		rc = ask(t, "And fact 9? Only the number.", &second, err);
+		rc = send_request(t, "And fact 9? Only the number.", &second,
+				  err);
 		read = second.usage.cache_read;
 	}
 	model_reply_release(&first);
@@ -432,8 +435,8 @@ static int run_check(struct trial *t, const struct ability *c,
 }
 
 /* Prints the result of one check. */
-static void report(struct trial *t, const char *name, int rc,
-		   const struct error *err)
+static void report_check(struct trial *t, const char *name, int rc,
+			 const struct error *err)
 {
 	struct buf why = BUF_INIT(1 << 12);
 	const char *word = rc < 0 ? "failed" : rc ? "yes" : "no";
@@ -508,7 +511,7 @@ static int open_account(struct trial *t, const struct args *args,
 }
 
 /* True if later checks would fail in the same way. */
-static bool ends_all(const struct error *err)
+static bool is_fatal(const struct error *err)
 {
 	return err->code == ERR_AUTH || err->code == ERR_UNREACHABLE ||
 	       err->code == ERR_BUDGET;
@@ -524,8 +527,8 @@ static void run_checks(struct trial *t, struct error *err)
 		rc = run_check(t, &checks[i], err);
 		if (err->code == ERR_CANCELLED)
 			return;
-		report(t, checks[i].name, rc, err);
-		if (rc < 0 && ends_all(err))
+		report_check(t, checks[i].name, rc, err);
+		if (rc < 0 && is_fatal(err))
 			return;
 	}
 }

@@ -169,7 +169,7 @@ static void print_ready(const struct listed_provider *e)
 }
 
 /* Prints a provider with its working directory, isolation and capabilities. */
-static void print(const struct listed_provider *e)
+static void print_provider(const struct listed_provider *e)
 {
 	const struct sandbox_provider *p = e->p;
 	const char *source = sandbox_isolation_source(p, e->isolation);
@@ -226,7 +226,7 @@ static void add_row(struct provider_table *t, const struct sandbox_provider *p,
 		buf_addf(&t->rest, "%s%s", t->n_rest++ ? ", " : "",
 			 name_of(&e));
 	} else {
-		print(&e);
+		print_provider(&e);
 	}
 	buf_release(&e.endpoint);
 }
@@ -246,7 +246,7 @@ static void add_second_names(struct provider_table *t,
 	}
 }
 
-static int list(struct app *app, const struct args *args)
+static int list_providers(struct app *app, const struct args *args)
 {
 	struct provider_table t = { .app = app,
 				    .verbose = args_flag(args, "verbose"),
@@ -278,7 +278,7 @@ struct test {
 	struct buf json;
 };
 
-static const char *word(enum contract_verdict verdict, bool json)
+static const char *verdict_word(enum contract_verdict verdict, bool json)
 {
 	switch (verdict) {
 	case CONTRACT_OK:
@@ -297,7 +297,7 @@ static void add_json(struct buf *out, const struct contract_result *r,
 	buf_adds(out, out->len ? ",{" : "{");
 	json_member(out, "name", str_of(r->name));
 	buf_addc(out, ',');
-	json_member(out, "status", str_of(word(r->verdict, true)));
+	json_member(out, "status", str_of(verdict_word(r->verdict, true)));
 	buf_addf(out, ",\"ms\":%lld,", (long long)r->ms);
 	json_member(out, "reason", reason);
 	buf_addc(out, '}');
@@ -312,8 +312,8 @@ static void on_check(void *arg, const struct contract_result *r)
 	if (t->app->json) {
 		add_json(&t->json, r, buf_str(&shown));
 	} else {
-		printf("%-4s %-24s %6lld ms", word(r->verdict, false), r->name,
-		       (long long)r->ms);
+		printf("%-4s %-24s %6lld ms", verdict_word(r->verdict, false),
+		       r->name, (long long)r->ms);
 		printf("%s%s\n", shown.len ? "  " : "",
 		       shown.len ? shown.ptr : "");
 		fflush(stdout); /* show each result at once, even through a pipe
@@ -401,8 +401,8 @@ static void print_summary_json(struct test *t,
 
 /* Runs the contract's checks and prints the summary. Returns the exit status,
  * or -1 with err. */
-static int test(struct test *t, struct sandbox_client *client,
-		const struct args *args, struct error *err)
+static int run_contract(struct test *t, struct sandbox_client *client,
+			const struct args *args, struct error *err)
 {
 	struct stop stop = app_stop(t->app);
 	struct contract_request request = {
@@ -446,7 +446,7 @@ static int provider_test(struct app *app, const struct args *args)
 	else
 		rc = app_client(app, args->argv[0], &client, &err);
 	if (rc == 0) {
-		rc = test(&t, &client, args, &err);
+		rc = run_contract(&t, &client, args, &err);
 		sandbox_client_close(&client);
 	}
 	buf_release(&t.json);
@@ -459,7 +459,7 @@ static const struct subcommand subs[] = {
 	  .summary = "List the providers that are ready here",
 	  .options = list_options,
 	  .flags = SUB_UNRESTRICTED,
-	  .run = list },
+	  .run = list_providers },
 	{ .name = "test",
 	  .args = "TYPE",
 	  .summary = "Create a sandbox, test the features that the provider "

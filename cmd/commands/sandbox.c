@@ -41,7 +41,7 @@ struct known_ids { /* arg of add_known() */
 	bool all; /* include sandboxes of other owners */
 };
 
-struct known_row { /* arg of see_row() */
+struct known_row { /* arg of copy_row_facts() */
 	const char *provider, *id;
 	struct sandbox_info *info;
 	char label[64];
@@ -99,7 +99,7 @@ static const char *short_name(const char *label)
 	return strncmp(label, "dcode-", 6) ? label : label + 6;
 }
 
-static void member(struct buf *out, const char *key, const char *value)
+static void add_member(struct buf *out, const char *key, const char *value)
 {
 	json_member(out, key, str_of(value));
 	buf_addc(out, ',');
@@ -107,7 +107,7 @@ static void member(struct buf *out, const char *key, const char *value)
 
 static bool add_thread(void *arg, const struct thread_label *l)
 {
-	member(arg, "thread", l->thread);
+	add_member(arg, "thread", l->thread);
 	return false; /* only the newest thread is needed */
 }
 
@@ -123,20 +123,20 @@ static void member_thread(struct buf *out, struct store *store,
 		(void)thread_label_each(store, 0, label, add_thread, out,
 					&ignored);
 	if (out->len == before)
-		member(out, "thread", kept);
+		add_member(out, "thread", kept);
 }
 
 static void row_json(struct buf *out, struct store *store,
 		     const struct ledger_row *row)
 {
 	buf_addc(out, '{');
-	member(out, "name", short_name(row->label));
-	member(out, "label", row->label);
-	member(out, "provider", row->provider);
-	member(out, "id", row->id);
-	member(out, "endpoint", row->endpoint);
-	member(out, "state", ledger_state_name(row->state));
-	member(out, "note", row->note);
+	add_member(out, "name", short_name(row->label));
+	add_member(out, "label", row->label);
+	add_member(out, "provider", row->provider);
+	add_member(out, "id", row->id);
+	add_member(out, "endpoint", row->endpoint);
+	add_member(out, "state", ledger_state_name(row->state));
+	add_member(out, "note", row->note);
 	member_thread(out, store, row->label, row->thread);
 	buf_addf(out,
 		 "\"created\":%" PRId64 ",\"ends\":%" PRId64 ",\"pid\":%" PRId64
@@ -146,7 +146,7 @@ static void row_json(struct buf *out, struct store *store,
 		 row->held ? "true" : "false");
 }
 
-static void head(void)
+static void print_header(void)
 {
 	printf("%-9s %-10s %-14s %-9s %-16s %s\n", "NAME", "PROVIDER", "ID",
 	       "STATE", "CREATED", "OWNER");
@@ -170,7 +170,7 @@ static bool add_row(void *arg, const struct ledger_row *row)
 		return true;
 	}
 	if (!l->n++)
-		head();
+		print_header();
 	ids_shown(row->id, id);
 	id[LISTED_ID] = '\0';
 	sandbox_cell(short_name(row->label), 9);
@@ -195,13 +195,13 @@ static void add_listed(void *arg, const struct sandbox_info *info)
 		if (l->n++)
 			buf_addc(&l->json, ',');
 		buf_addc(&l->json, '{');
-		member(&l->json, "name", short_name(info->label));
-		member(&l->json, "label", info->label);
-		member(&l->json, "provider", l->provider);
-		member(&l->json, "id", info->id);
-		member(&l->json, "owner", info->owner);
-		member(&l->json, "state", sandbox_state_name(info->state));
-		member(&l->json, "image", info->image);
+		add_member(&l->json, "name", short_name(info->label));
+		add_member(&l->json, "label", info->label);
+		add_member(&l->json, "provider", l->provider);
+		add_member(&l->json, "id", info->id);
+		add_member(&l->json, "owner", info->owner);
+		add_member(&l->json, "state", sandbox_state_name(info->state));
+		add_member(&l->json, "image", info->image);
 		member_thread(&l->json, l->store,
 			      info->label ? info->label : "", "");
 		buf_addf(&l->json,
@@ -225,7 +225,7 @@ static void add_listed(void *arg, const struct sandbox_info *info)
 
 /* Completes an id's facts from its ledger row. Returns false once it is found.
  */
-static bool see_row(void *arg, const struct ledger_row *row)
+static bool copy_row_facts(void *arg, const struct ledger_row *row)
 {
 	struct known_row *k = arg;
 
@@ -253,7 +253,7 @@ static void add_known(void *arg, const struct sandbox_info *item)
 				 .info = &info };
 	struct error ignored = { 0 };
 
-	if (ledger_each(k->store, true, see_row, &row, &ignored) == 0 &&
+	if (ledger_each(k->store, true, copy_row_facts, &row, &ignored) == 0 &&
 	    row.found)
 		info.owner = store_owner(k->store);
 	if (row.found || k->all)
@@ -262,8 +262,8 @@ static void add_known(void *arg, const struct sandbox_info *item)
 
 /* For --sandbox NAME: asks the provider for its sandboxes. all: includes those
  * of other owners. */
-static int ask_provider(struct sandbox_table *l, struct app *app,
-			struct store *store, bool all, struct error *err)
+static int query_provider(struct sandbox_table *l, struct app *app,
+			  struct store *store, bool all, struct error *err)
 {
 	struct known_ids known = { .table = l, .store = store, .all = all };
 	const struct info_sink sink = { add_listed, l };
@@ -307,7 +307,7 @@ static int sandbox_cmd_list(struct app *app, const struct args *args)
 	buf_addc(&l.json, '[');
 	l.store = rc == 0 ? store : NULL;
 	if (rc == 0)
-		rc = l.provider ? ask_provider(&l, app, store, all, &err)
+		rc = l.provider ? query_provider(&l, app, store, all, &err)
 				: ledger_each(store, all, add_row, &l, &err);
 	buf_addc(&l.json, ']');
 	if (rc == 0 && app->json)
@@ -319,7 +319,7 @@ static int sandbox_cmd_list(struct app *app, const struct args *args)
 }
 
 /* Copies the first sandbox that the provider reports. */
-static void keep(void *arg, const struct sandbox_info *info)
+static void copy_facts(void *arg, const struct sandbox_info *info)
 {
 	struct facts *f = arg;
 
@@ -337,7 +337,7 @@ static void keep(void *arg, const struct sandbox_info *info)
 	};
 }
 
-static const char *text(const char *s)
+static const char *text_or_empty(const char *s)
 {
 	return s ? s : "";
 }
@@ -349,19 +349,20 @@ static void facts_json(const struct target *t, const struct facts *f)
 	struct buf out = BUF_INIT(1 << 20);
 
 	buf_addc(&out, '{');
-	member(&out, "name", short_name(text(f->label)));
-	member(&out, "label", text(f->label));
-	member(&out, "provider", t->client.provider->name);
-	member(&out, "id", text(t->id));
-	member(&out, "state", sandbox_state_name(f->state));
-	member(&out, "ledger", t->label[0] ? ledger_state_name(t->state) : "");
-	member(&out, "image", text(f->image));
+	add_member(&out, "name", short_name(text_or_empty(f->label)));
+	add_member(&out, "label", text_or_empty(f->label));
+	add_member(&out, "provider", t->client.provider->name);
+	add_member(&out, "id", text_or_empty(t->id));
+	add_member(&out, "state", sandbox_state_name(f->state));
+	add_member(&out, "ledger",
+		   t->label[0] ? ledger_state_name(t->state) : "");
+	add_member(&out, "image", text_or_empty(f->image));
 	buf_adds(&out, "\"isolation\":");
 	isolation_json(&out, f->isolation);
 	buf_addc(&out, ',');
-	member(&out, "isolation_source", text(source));
-	member(&out, "owner", text(f->owner));
-	member(&out, "note", text(t->note));
+	add_member(&out, "isolation_source", text_or_empty(source));
+	add_member(&out, "owner", text_or_empty(f->owner));
+	add_member(&out, "note", text_or_empty(t->note));
 	buf_addf(&out,
 		 "\"created\":%" PRId64 ",\"ends\":%" PRId64 ",\"pid\":%" PRId64
 		 ",\"owner_runs\":%s,\"kept_until\":%" PRId64 "}",
@@ -386,13 +387,13 @@ static void print_facts(struct app *app, const struct target *t,
 		return;
 	}
 	printf("provider  %s\nid        ", t->client.provider->name);
-	sandbox_cell(ids_shown(text(t->id), id), 0);
+	sandbox_cell(ids_shown(text_or_empty(t->id), id), 0);
 	printf("\nlabel     ");
-	sandbox_cell(text(f->label), 0);
+	sandbox_cell(text_or_empty(f->label), 0);
 	printf("\nstate     %s\nimage     ", state);
-	sandbox_cell(text(f->image), 0);
+	sandbox_cell(text_or_empty(f->image), 0);
 	printf("\nisolation %s%s%s%s", isolation_name(f->isolation),
-	       source ? " (" : "", text(source), source ? ")" : "");
+	       source ? " (" : "", text_or_empty(source), source ? ")" : "");
 	printf("\ncreated   %s\n", sandbox_time(f->created, room));
 	printf("expires   %s\n", sandbox_time(f->ends, room));
 	if (t->held && !t->owner_runs)
@@ -414,7 +415,7 @@ static int sandbox_cmd_info(struct app *app, const struct args *args)
 	struct stop stop = app_stop(app);
 	struct target t = { 0 };
 	struct facts f = { 0 };
-	const struct info_sink sink = { keep, &f };
+	const struct info_sink sink = { copy_facts, &f };
 	struct error err = { 0 };
 	int rc = target_open(&t, app, args, args->argv[0], &err);
 
@@ -479,8 +480,8 @@ static int claim_removal(const struct target *t, const struct args *args,
 
 /* Saves the work of a sandbox, then deletes it. A failure to save is reported
  * only after the deletion. */
-static int delete_one(struct app *app, const struct args *args,
-		      const char *name, struct error *err)
+static int delete_sandbox(struct app *app, const struct args *args,
+			  const char *name, struct error *err)
 {
 	struct stop stop = app_stop(app);
 	struct target t = { 0 };
@@ -529,7 +530,7 @@ static int sandbox_cmd_delete(struct app *app, const struct args *args)
 	for (int i = 0; i < args->argc; i++) {
 		struct error err = { 0 };
 
-		if (delete_one(app, args, args->argv[i], &err) < 0) {
+		if (delete_sandbox(app, args, args->argv[i], &err) < 0) {
 			if (first.code && !app->json)
 				(void)app_fail(app, &first);
 			first = err;
@@ -554,7 +555,7 @@ static int sandbox_cmd_delete(struct app *app, const struct args *args)
 	return first.code ? app_fail(app, &first) : 0;
 }
 
-static int no_snapshots(const char *provider, struct error *err)
+static int fail_no_snapshots(const char *provider, struct error *err)
 {
 	error_set(err, ERR_USAGE, "provider '%s' does not support snapshots",
 		  provider);
@@ -573,7 +574,7 @@ static int sandbox_cmd_snapshot(struct app *app, const struct args *args)
 	if (rc == 0)
 		rc = sandbox_probe(&t.client, &stop, &err);
 	if (rc == 0 && !sandbox_can_snapshot(&t.client))
-		rc = no_snapshots(t.client.provider->name, &err);
+		rc = fail_no_snapshots(t.client.provider->name, &err);
 	if (rc == 0)
 		rc = target_attach(&t, &sb, &stop, &err);
 	if (rc == 0) {
@@ -620,7 +621,7 @@ static void before_remove(void *arg, struct sandbox_client *client,
 }
 
 /* Prints what gc did with one sandbox. */
-static void each(void *arg, const struct gc_item *item)
+static void print_gc_item(void *arg, const struct gc_item *item)
 {
 	struct collection *c = arg;
 	const struct {
@@ -658,7 +659,7 @@ static int sandbox_cmd_gc(struct app *app, const struct args *args)
 		.dry_run = args_flag(args, "dry-run"),
 		.client = open_host,
 		.before_remove = before_remove,
-		.each = each,
+		.each = print_gc_item,
 		.arg = &c,
 	};
 	struct stop stop = app_stop(app);

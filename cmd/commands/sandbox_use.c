@@ -70,8 +70,8 @@ static int write_all(int fd, struct str data, struct error *err)
 
 /* Receives the command's output. A terminal and --json get it masked, a pipe or
  * file unchanged. */
-static int output(void *arg, enum exec_stream stream, struct str chunk,
-		  struct buf *reply, struct error *err)
+static int on_output(void *arg, enum exec_stream stream, struct str chunk,
+		     struct buf *reply, struct error *err)
 {
 	struct exec_run *run = arg;
 	int i = stream == EXEC_STDERR;
@@ -168,7 +168,7 @@ static void print_json(struct exec_run *run, const struct target *t,
 
 /* Passes standard input to the command, if there is any and the provider
  * supports it. */
-static int give_input(const struct target *t, const struct args *args,
+static int pass_input(const struct target *t, const struct args *args,
 		      struct buf *input, const struct stop *stop,
 		      struct error *err)
 {
@@ -206,8 +206,8 @@ static void print_notice(void *arg, const char *line)
 
 /* Waits for the first commit of the repository's copy, as the agent's commands
  * do. Another dcode may still be making it, or was killed before. */
-static void begin_commit(struct app *app, const struct target *t,
-			 struct sandbox *sb, const struct stop *stop)
+static void await_first_commit(struct app *app, const struct target *t,
+			       struct sandbox *sb, const struct stop *stop)
 {
 	struct workspace w = { 0 };
 	struct error err = { 0 };
@@ -224,15 +224,15 @@ static void begin_commit(struct app *app, const struct target *t,
 }
 
 /* Runs the command in the sandbox and prints its notices. */
-static int execute(struct exec_run *run, struct target *t,
-		   const struct args *args, struct exec_result *res,
-		   struct error *err)
+static int execute_command(struct exec_run *run, struct target *t,
+			   const struct args *args, struct exec_result *res,
+			   struct error *err)
 {
 	struct stop stop = app_stop(run->app);
 	struct buf line = BUF_INIT(1 << 22);
 	struct buf input = BUF_INIT(INPUT_MAX);
 	struct sandbox sb = { 0 };
-	struct exec_request req = { .output = output, .arg = run };
+	struct exec_request req = { .output = on_output, .arg = run };
 	int rc;
 
 	t->client.one_command = true;
@@ -240,8 +240,8 @@ static int execute(struct exec_run *run, struct target *t,
 	if (rc < 0)
 		return -1;
 	run->attached = true;
-	begin_commit(run->app, t, &sb, &stop);
-	rc = give_input(t, args, &input, &stop, err);
+	await_first_commit(run->app, t, &sb, &stop);
+	rc = pass_input(t, args, &input, &stop, err);
 	if (rc == 0) {
 		command_line(args, &line);
 		req.merged = !run->app->json && run->streams[0].terminal &&
@@ -278,7 +278,7 @@ int sandbox_cmd_exec(struct app *app, const struct args *args)
 	}
 	rc = target_open(&t, app, args, args->argv[0], &err);
 	if (rc == 0)
-		rc = execute(&run, &t, args, &res, &err);
+		rc = execute_command(&run, &t, args, &res, &err);
 	flush_filters(&run);
 	if (rc == 0 && app->json)
 		print_json(&run, &t, &res);
@@ -352,8 +352,8 @@ static int read_lifetime(const struct args *args, int64_t *seconds,
 }
 
 /* Creates a sandbox that remains when dcode exits. */
-static int make(struct app *app, const struct args *args, struct made *made,
-		struct error *err)
+static int create_sandbox(struct app *app, const struct args *args,
+			  struct made *made, struct error *err)
 {
 	struct lifecycle_request r = { .snapshot = args_value(args, "snapshot"),
 				       .setup = args_value(args, "setup"),
@@ -393,7 +393,7 @@ int sandbox_cmd_create(struct app *app, const struct args *args)
 {
 	struct made made = { 0 };
 	struct error err = { 0 };
-	int rc = make(app, args, &made, &err);
+	int rc = create_sandbox(app, args, &made, &err);
 
 	if (rc == 0 && app->json) {
 		struct buf data = BUF_INIT(1 << 16);
@@ -438,7 +438,7 @@ static int check_known(const struct target *t, const char *name,
 		"`dcode sandbox gc` looks for it and deletes what it finds.");
 }
 
-static void say_until(const char *what, const char *name, int64_t ends)
+static void print_until(const char *what, const char *name, int64_t ends)
 {
 	char room[20];
 
@@ -473,8 +473,8 @@ static int stop_target(struct app *app, struct target *t,
 }
 
 /* Stops one sandbox, unless a dcode uses it. */
-static int stop_one(struct app *app, const struct args *args, const char *name,
-		    struct error *err)
+static int stop_sandbox(struct app *app, const struct args *args,
+			const char *name, struct error *err)
 {
 	struct lifecycle_stopping s = { 0 };
 	struct target t = { 0 };
@@ -487,13 +487,13 @@ static int stop_one(struct app *app, const struct args *args, const char *name,
 	if (rc == 0)
 		rc = stop_target(app, &t, &s, err);
 	if (rc == 0 && !app->json)
-		say_until("stopped", name, s.ends);
+		print_until("stopped", name, s.ends);
 	target_close(&t);
 	return rc;
 }
 
 /* Takes the sandbox over like a resumed thread and leaves it running. */
-static int start_ours(struct app *app, struct target *t, struct error *err)
+static int resume_owned(struct app *app, struct target *t, struct error *err)
 {
 	struct lifecycle_request r = { .client = &t->client,
 				       .mask = app->mask,
@@ -510,7 +510,7 @@ static int start_ours(struct app *app, struct target *t, struct error *err)
 	return lifecycle_close(&box, err);
 }
 
-static bool copy_end(void *arg, const struct ledger_row *row)
+static bool copy_expiry(void *arg, const struct ledger_row *row)
 {
 	*(int64_t *)arg = row->ends;
 	return false;
@@ -518,8 +518,8 @@ static bool copy_end(void *arg, const struct ledger_row *row)
 
 /* Starts a stopped sandbox. Refuses a provider whose sandboxes run only while a
  * dcode uses them. */
-static int start_one(struct app *app, const struct args *args, const char *name,
-		     struct error *err)
+static int start_sandbox(struct app *app, const struct args *args,
+			 const char *name, struct error *err)
 {
 	struct stop stop = app_stop(app);
 	struct error ignored = { 0 };
@@ -540,25 +540,26 @@ static int start_one(struct app *app, const struct args *args, const char *name,
 			"`dcode sandbox exec %s` starts it for one command.",
 			name);
 	} else if (rc == 0 && t.label[0]) {
-		rc = start_ours(app, &t, err);
+		rc = resume_owned(app, &t, err);
 	} else if (rc == 0) {
 		rc = target_attach(&t, &sb, &stop, err);
 		if (rc == 0)
 			sandbox_release(&sb);
 	}
 	if (rc == 0 && t.label[0] && app_store(app, &store, &ignored) == 0)
-		(void)ledger_find(store, t.label, copy_end, &ends, &ignored);
+		(void)ledger_find(store, t.label, copy_expiry, &ends, &ignored);
 	if (rc == 0 && !app->json)
-		say_until("started", name, ends);
+		print_until("started", name, ends);
 	target_close(&t);
 	return rc;
 }
 
 /* Calls one() for each argument. Prints every error at once, except the last,
  * which it returns. */
-static int each_one(struct app *app, const struct args *args, const char *title,
-		    int (*one)(struct app *app, const struct args *args,
-			       const char *name, struct error *err))
+static int run_for_each(struct app *app, const struct args *args,
+			const char *title,
+			int (*one)(struct app *app, const struct args *args,
+				   const char *name, struct error *err))
 {
 	struct buf data = BUF_INIT(1 << 20);
 	struct error last = { 0 };
@@ -586,10 +587,10 @@ static int each_one(struct app *app, const struct args *args, const char *title,
 
 int sandbox_cmd_stop(struct app *app, const struct args *args)
 {
-	return each_one(app, args, "sandbox stop", stop_one);
+	return run_for_each(app, args, "sandbox stop", stop_sandbox);
 }
 
 int sandbox_cmd_start(struct app *app, const struct args *args)
 {
-	return each_one(app, args, "sandbox start", start_one);
+	return run_for_each(app, args, "sandbox start", start_sandbox);
 }

@@ -448,8 +448,8 @@ static const char template_body[] =
 	"2. Name files of this directory by their relative paths, such as\n"
 	"   `scripts/check.sh`: they come into a sandbox with the skill.\n";
 
-static void report(struct app *app, const char *command, const char *name,
-		   const char *path, const char *done)
+static void report_skill(struct app *app, const char *command, const char *name,
+			 const char *path, const char *done)
 {
 	struct buf out = BUF_INIT(LINE_BYTES);
 
@@ -481,8 +481,8 @@ static int write_template(const char *name, const char *dir, struct error *err)
 }
 
 /* Creates a new directory. An existing file, directory or link is refused. */
-static int make(const char *place, const char *name, char **dir,
-		struct error *err)
+static int create_skill(const char *place, const char *name, char **dir,
+			struct error *err)
 {
 	if (skill_check_name(name, err) < 0)
 		return -1;
@@ -510,11 +510,11 @@ static int skills_cmd_create(struct app *app, const struct args *args)
 		place = skills_new_place(&l.request, l.scopes == SKILL_PROJECT
 							     ? SKILL_PROJECT
 							     : SKILL_USER);
-		rc = make(place, args->argv[0], &dir, &err);
+		rc = create_skill(place, args->argv[0], &dir, &err);
 	}
 	if (rc == 0)
-		report(app, "skills create", args->argv[0], dir,
-		       "Created the skill in ");
+		report_skill(app, "skills create", args->argv[0], dir,
+			     "Created the skill in ");
 	if (rc == 0 && !app->json)
 		puts("Now fill in its SKILL.md, the description first.");
 	free(place);
@@ -523,7 +523,8 @@ static int skills_cmd_create(struct app *app, const struct args *args)
 	return rc == 0 ? 0 : app_fail(app, &err);
 }
 
-static int confirm(struct app *app, const struct skill *s, struct error *err)
+static int confirm_delete(struct app *app, const struct skill *s,
+			  struct error *err)
 {
 	struct buf line = BUF_INIT(LINE_BYTES);
 	int rc;
@@ -545,7 +546,7 @@ static int confirm(struct app *app, const struct skill *s, struct error *err)
 
 /* True if the skill was found through a link and its directory is outside its
  * source. */
-static bool is_elsewhere(const struct skill *s)
+static bool is_outside_source(const struct skill *s)
 {
 	char *place = realpath(s->source, NULL);
 	size_t len = place ? strlen(place) : 0;
@@ -562,7 +563,7 @@ static int delete_skill(struct app *app, const struct skill *s,
 {
 	int rc = 1;
 
-	if (is_elsewhere(s)) {
+	if (is_outside_source(s)) {
 		error_set(err, ERR_CONFIG, "%s only links to the skill in %s",
 			  s->source, s->dir);
 		return error_hint(
@@ -572,7 +573,7 @@ static int delete_skill(struct app *app, const struct skill *s,
 	if (args_flag(args, "dry-run"))
 		return 1;
 	if (!args_flag(args, "force"))
-		rc = confirm(app, s, err);
+		rc = confirm_delete(app, s, err);
 	return rc > 0 && path_remove_tree(s->dir, err) < 0 ? -1 : rc;
 }
 
@@ -588,9 +589,9 @@ static int skills_cmd_delete(struct app *app, const struct args *args)
 	if (rc == 0)
 		rc = delete_skill(app, s, args, &err);
 	if (rc > 0)
-		report(app, "skills delete", s->name, s->dir,
-		       args_flag(args, "dry-run") ? "Would delete "
-						  : "Deleted ");
+		report_skill(app, "skills delete", s->name, s->dir,
+			     args_flag(args, "dry-run") ? "Would delete "
+							: "Deleted ");
 	else if (rc == 0)
 		puts("Nothing was deleted.");
 	skills_cmd_close(&l);

@@ -33,7 +33,7 @@
 
 enum { TITLE_MOST = 1 << 16 };
 
-static void report(struct app *app, const struct thread *t)
+static void report_rename(struct app *app, const struct thread *t)
 {
 	struct buf out = BUF_INIT(1 << 20);
 
@@ -78,7 +78,7 @@ static int rename_thread(struct app *app, const struct args *args,
 		rc = thread_find(store, id, NULL, &t, err);
 	}
 	if (rc == 0)
-		report(app, &t);
+		report_rename(app, &t);
 	thread_release(&t);
 	free(id);
 	buf_release(&title);
@@ -107,7 +107,8 @@ static bool is_gone(struct store *s, const char *id)
 }
 
 /* Deletes the files in folder whose thread no longer exists. */
-static void sweep(struct app *app, const char *folder, const char *ending)
+static void delete_orphan_files(struct app *app, const char *folder,
+				const char *ending)
 {
 	struct error ignored = { 0 };
 	char *directory = app_state_path(app, folder, &ignored);
@@ -138,8 +139,8 @@ static void sweep(struct app *app, const char *folder, const char *ending)
  * each thread that is no longer in the database. */
 static void history_sweep(struct app *app)
 {
-	sweep(app, "conversation_history", ".md");
-	sweep(app, "transcripts", ".jsonl");
+	delete_orphan_files(app, "conversation_history", ".md");
+	delete_orphan_files(app, "transcripts", ".jsonl");
 }
 
 struct leaving {
@@ -162,8 +163,8 @@ static bool report_label(void *arg, const struct thread_label *l)
 
 /* Names what remains after a thread was deleted: sandboxes that cost money and
  * its saved patch. */
-static void report_left(struct app *app, struct store *s,
-			const struct thread *t)
+static void report_remaining(struct app *app, struct store *s,
+			     const struct thread *t)
 {
 	struct leaving d = { s, t };
 	struct error ignored = { 0 };
@@ -213,8 +214,8 @@ static int refuse_used(const struct thread *t, struct error *err)
 	return error_hint(err, "Quit that dcode first.");
 }
 
-static int delete_one(struct app *app, const char *name, bool dry,
-		      struct buf *json, struct error *err)
+static int delete_thread(struct app *app, const char *name, bool dry,
+			 struct buf *json, struct error *err)
 {
 	struct store *store;
 	struct thread t = { 0 };
@@ -223,7 +224,7 @@ static int delete_one(struct app *app, const char *name, bool dry,
 	if (rc == 0 && t.pid)
 		rc = refuse_used(&t, err);
 	if (rc == 0)
-		report_left(app, store, &t);
+		report_remaining(app, store, &t);
 	if (rc == 0 && !dry)
 		rc = thread_delete(store, &t, err);
 	if (rc == 0)
@@ -243,7 +244,7 @@ static int threads_cmd_delete(struct app *app, const struct args *args)
 	for (int i = 0; i < args->argc; i++) {
 		struct error err = { 0 };
 
-		if (delete_one(app, args->argv[i], dry, &json, &err) == 0)
+		if (delete_thread(app, args->argv[i], dry, &json, &err) == 0)
 			continue;
 		app->json = false; /* only one document is printed: errors go to
 				      stderr */

@@ -285,7 +285,7 @@ static bool add_message(void *arg, struct thread_message *m)
 
 /* True if the sandbox may still exist and can be offered. A deleted one and
  * this machine itself cannot. */
-static bool offers_sandbox(struct store *s, const struct thread *t)
+static bool has_usable_sandbox(struct store *s, const struct thread *t)
 {
 	struct thread_sandbox box;
 
@@ -294,7 +294,7 @@ static bool offers_sandbox(struct store *s, const struct thread *t)
 }
 
 /* Writes the head of a JSON lines file. */
-static int begin_file(struct exporting *e, struct store *store)
+static int write_file_head(struct exporting *e, struct store *store)
 {
 	const struct thread *t = e->thread;
 	struct buf title = BUF_INIT(1 << 16);
@@ -307,7 +307,7 @@ static int begin_file(struct exporting *e, struct store *store)
 
 	print_add_line(e->app, &title, t->title);
 	head.title = title.ptr;
-	if (offers_sandbox(store, t)) {
+	if (has_usable_sandbox(store, t)) {
 		head.provider = t->provider;
 		head.sandbox = t->sandbox;
 	}
@@ -316,7 +316,7 @@ static int begin_file(struct exporting *e, struct store *store)
 	return flush_text(e);
 }
 
-static int begin_page(struct exporting *e)
+static int write_page_head(struct exporting *e)
 {
 	const struct thread *t = e->thread;
 	const struct html_page head = {
@@ -416,7 +416,7 @@ static int write_all(struct exporting *e, struct store *store)
 					  .each = add_message,
 					  .arg = e };
 	struct error ignored = { 0 };
-	int rc = e->html ? begin_page(e) : begin_file(e, store);
+	int rc = e->html ? write_page_head(e) : write_file_head(e, store);
 
 	if (rc == 0)
 		rc = thread_export(store, &of, e->err);
@@ -442,7 +442,7 @@ static int write_all(struct exporting *e, struct store *store)
 
 /* Prints what was written, and warns about damaged messages and secrets in the
  * patch. */
-static void report(const struct exporting *e, const char *path)
+static void report_export(const struct exporting *e, const char *path)
 {
 	struct buf json = BUF_INIT(1 << 16);
 
@@ -478,8 +478,8 @@ static void report(const struct exporting *e, const char *path)
 
 /* Writes the export to path. After a failure the file there is unchanged, or
  * still missing. */
-static int export_to(struct exporting *e, struct store *store, const char *path,
-		     bool force)
+static int export_to_path(struct exporting *e, struct store *store,
+			  const char *path, bool force)
 {
 	const struct stop stop = app_stop(e->app);
 	struct error ignored = { 0 };
@@ -542,9 +542,9 @@ int threads_cmd_export(struct app *app, const struct args *args)
 			rc = find_patch(&e, store);
 	}
 	if (rc == 0)
-		rc = export_to(&e, store, path, args_flag(args, "force"));
+		rc = export_to_path(&e, store, path, args_flag(args, "force"));
 	if (rc == 0)
-		report(&e, path);
+		report_export(&e, path);
 	free(path);
 	compaction_marks_release(&e.marks);
 	free(e.patch);
@@ -572,7 +572,7 @@ struct importing {
 
 /* Copies a pipe into an unlinked temporary file, because import reads its input
  * twice. */
-static int spool(struct importing *i, struct error *err)
+static int spool_input(struct importing *i, struct error *err)
 {
 	char *room = xcalloc(PIECE, 1);
 	char name[] = "/tmp/dcode-import-XXXXXX";
@@ -613,7 +613,9 @@ static int open_file(struct importing *i, struct error *err)
 		return error_errno(err, "%s", i->name);
 	if (S_ISDIR(st.st_mode))
 		return error_set(err, ERR_USAGE, "%s is a directory", i->name);
-	return S_ISREG(st.st_mode) && i->fd != STDIN_FILENO ? 0 : spool(i, err);
+	return S_ISREG(st.st_mode) && i->fd != STDIN_FILENO
+		       ? 0
+		       : spool_input(i, err);
 }
 
 /* Reads the whole file once; *head is borrowed from *r. */

@@ -97,7 +97,7 @@ static bool is_bound(struct app *app, const char *cwd, const char *label)
 	return bound;
 }
 
-static bool note_existing(void *arg, const struct ledger_row *row)
+static bool store_existence(void *arg, const struct ledger_row *row)
 {
 	*(bool *)arg = row->state != LEDGER_GONE;
 	return false;
@@ -111,7 +111,8 @@ static bool has_work(struct search *s, const struct workspace *w)
 	char theirs[GIT_OID];
 	bool exists = false;
 
-	(void)ledger_find(s->store, w->label, note_existing, &exists, &ignored);
+	(void)ledger_find(s->store, w->label, store_existence, &exists,
+			  &ignored);
 	if (exists || s->session->living)
 		return exists;
 	return odb_ref_get(&w->git, w->theirs_ref, theirs, s->stop, &ignored) ==
@@ -120,8 +121,8 @@ static bool has_work(struct search *s, const struct workspace *w)
 }
 
 /* Makes w the session's tree and takes ownership of it. */
-static void settle(struct search *s, struct workspace *w,
-		   const struct thread_label *l)
+static void set_workspace(struct search *s, struct workspace *w,
+			  const struct thread_label *l)
 {
 	struct tree_session *t = s->session;
 
@@ -197,7 +198,7 @@ static bool try_label(void *arg, const struct thread_label *l)
 	}
 	work = has_work(s, &w);
 	if (!s->found || (work && !s->settled)) {
-		settle(s, &w, l);
+		set_workspace(s, &w, l);
 		s->settled = work;
 		return true;
 	}
@@ -221,7 +222,7 @@ static bool try_thread(void *arg, struct thread *t)
 	return s->rc == 0 && !s->found;
 }
 
-static bool note_row(void *arg, const struct ledger_row *row)
+static bool copy_row(void *arg, const struct ledger_row *row)
 {
 	struct thread_label *l = arg;
 
@@ -236,7 +237,7 @@ static int search_sandbox(struct search *s, const char *name, struct error *err)
 {
 	struct thread_label l = { .cwd = settings_cwd(s->app->settings),
 				  .branch = "" };
-	int rc = ledger_find(s->store, name, note_row, &l, err);
+	int rc = ledger_find(s->store, name, copy_row, &l, err);
 
 	if (rc == 0)
 		rc = thread_label_each(s->store, 0, l.label, try_label, s, err);
@@ -264,7 +265,7 @@ static int search_name(struct search *s, const char *name, struct error *err)
 	return rc;
 }
 
-static int fail_elsewhere(const char *name, struct error *err)
+static int fail_other_directory(const char *name, struct error *err)
 {
 	error_set(err, ERR_NOT_FOUND,
 		  "the sandbox of %s was filled from another directory",
@@ -278,7 +279,8 @@ static int fail_elsewhere(const char *name, struct error *err)
 
 /* Finds the newest thread of this directory whose tree was sent; else of any
  * directory in the same repository. */
-static int search_here(struct search *s, const char *cwd, struct error *err)
+static int search_directory(struct search *s, const char *cwd,
+			    struct error *err)
 {
 	struct thread_filter newest = { .cwd = cwd };
 	struct error ignored = { 0 };
@@ -319,14 +321,14 @@ static int tree_search(struct tree_session *t, struct app *app,
 		rc = search_name(&s, name, err);
 	} else {
 		name = NULL;
-		rc = search_here(&s, settings_cwd(set), err);
+		rc = search_directory(&s, settings_cwd(set), err);
 	}
 	if (rc == 0 && s.rc < 0) {
 		*err = s.err;
 		rc = -1;
 	}
 	if (rc == 0 && !s.found && s.elsewhere)
-		rc = fail_elsewhere(name, err);
+		rc = fail_other_directory(name, err);
 	else if (rc == 0 && !s.found)
 		rc = fail_missing(name, s.bound, err);
 	if (rc == 0 && s.older.len)
@@ -336,8 +338,8 @@ static int tree_search(struct tree_session *t, struct app *app,
 }
 
 /* Names older sandboxes of the chat's thread that still have changes. */
-static void tree_name_older(struct app *app, const char *thread,
-			    const char *label, const struct stop *stop)
+static void report_older_trees(struct app *app, const char *thread,
+			       const char *label, const struct stop *stop)
 {
 	struct tree_session none = { 0 };
 	struct search s = { .session = &none,
@@ -361,8 +363,8 @@ static void tree_name_older(struct app *app, const char *thread,
 }
 
 /* Connects to the sandbox with a separate client. */
-static void attach(struct tree_session *t, struct app *app, const char *label,
-		   const struct stop *stop)
+static void attach_sandbox(struct tree_session *t, struct app *app,
+			   const char *label, const struct stop *stop)
 {
 	const struct args none = { 0 };
 	int rc = target_open(&t->target, app, &none, label, &t->gone);
@@ -388,7 +390,7 @@ static int open_chat(struct tree_session *t, struct app *app,
 		t->sandbox = chat->sandbox;
 	}
 	if (rc >= 0 && chat->label[0])
-		tree_name_older(app, chat->thread, chat->label, stop);
+		report_older_trees(app, chat->thread, chat->label, stop);
 	return rc;
 }
 
@@ -407,7 +409,7 @@ int tree_open(struct tree_session *t, struct app *app, const char *name,
 	}
 	rc = tree_search(t, app, name, stop, err);
 	if (rc == 0)
-		attach(t, app, t->workspace.label, stop);
+		attach_sandbox(t, app, t->workspace.label, stop);
 	if (t->gone.code == ERR_CANCELLED) {
 		*err = t->gone;
 		return -1;
@@ -423,7 +425,7 @@ int tree_open_label(struct tree_session *t, struct app *app,
 	int rc = tree_find_any(&t->workspace, app, p, &elsewhere, stop, err);
 
 	if (rc == 0)
-		attach(t, app, p->label, stop);
+		attach_sandbox(t, app, p->label, stop);
 	if (t->gone.code != ERR_CANCELLED)
 		return rc;
 	*err = t->gone;

@@ -75,7 +75,7 @@ static int list_allowed(struct app *app, const struct args *args)
 }
 
 /* If the directory no longer exists, the argument is used as typed. */
-static int forget(struct app *app, const struct args *args)
+static int forget_project(struct app *app, const struct args *args)
 {
 	bool all = args_flag(args, "all");
 	char *real = args->argc ? realpath(args->argv[0], NULL) : NULL;
@@ -118,7 +118,7 @@ static const struct subcommand subs[] = {
 	  .options = forget_options,
 	  .most = 1,
 	  .flags = SUB_UNRESTRICTED,
-	  .run = forget },
+	  .run = forget_project },
 	{ 0 },
 };
 

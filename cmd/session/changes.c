@@ -212,8 +212,8 @@ bool changes_have_branched(const struct workspace *w, const struct stop *stop)
 }
 
 /* Clears *arg: the trees differ. */
-static int note_difference(void *arg, const struct odb_record *d,
-			   struct error *err)
+static int mark_different(void *arg, const struct odb_record *d,
+			  struct error *err)
 {
 	(void)d;
 	(void)err;
@@ -230,7 +230,7 @@ bool changes_are_branched(const struct workspace *w, const char *theirs,
 
 	return read_branched(w, oid, stop) == 0 &&
 	       odb_tree_diff(&w->git, oid, theirs,
-			     &(struct odb_sink){ note_difference, &same }, stop,
+			     &(struct odb_sink){ mark_different, &same }, stop,
 			     &ignored) == 0 &&
 	       same;
 }
@@ -285,7 +285,7 @@ struct mode {
 static const struct mode modes[CHANGES_MODES];
 
 /* Returns the rows of the given modes in one: a later row prevails. */
-static struct mode combine(const struct change_set *ch)
+static struct mode combine_modes(const struct change_set *ch)
 {
 	struct mode all = modes[CHANGES_TREE];
 
@@ -348,7 +348,7 @@ int changes_read_modes(struct change_set *ch, const struct args *args,
 
 bool changes_need_sandbox(const struct change_set *ch)
 {
-	return !combine(ch).here;
+	return !combine_modes(ch).here;
 }
 
 struct touched {
@@ -447,7 +447,8 @@ static int snapshot_tree(struct change_set *ch, const char *base,
 }
 
 /* Asks whether to apply on this branch anyway. Returns 0 for yes. */
-static int ask_branch(struct change_set *ch, const char *now, struct error *err)
+static int confirm_branch(struct change_set *ch, const char *now,
+			  struct error *err)
 {
 	struct buf line = BUF_INIT(1 << 12);
 	int rc;
@@ -480,7 +481,7 @@ static int check_branch(struct change_set *ch, const struct user_repo *u,
 	if (ch->force || !ch->from_branch || !ch->from_branch[0] ||
 	    !u->git_dir || !strcmp(u->branch, ch->from_branch))
 		return 0;
-	return ask_branch(ch, u->branch, err);
+	return confirm_branch(ch, u->branch, err);
 }
 
 static int open_tree(struct change_merge *m, struct error *err)
@@ -630,7 +631,7 @@ static int run_undo(struct change_merge *m, struct error *err)
 int changes_apply(struct change_set *ch, const struct stop *stop,
 		  struct error *err)
 {
-	const struct mode mode = combine(ch);
+	const struct mode mode = combine_modes(ch);
 	struct journal j;
 	struct change_merge m = {
 		.changes = ch, .stop = stop, .journal = &j, .mode = &mode
@@ -802,7 +803,7 @@ static void print_kept(const struct change_set *ch)
 static void print_apply(const struct change_set *ch)
 {
 	const struct apply_result *r = &ch->result;
-	const struct mode mode = combine(ch);
+	const struct mode mode = combine_modes(ch);
 
 	if (ch->nothing || (!r->n && !r->merge.n && !r->n_blocked &&
 			    !r->n_changed && !ch->commit[0])) {
@@ -843,7 +844,7 @@ static void print_apply(const struct change_set *ch)
 
 void changes_print(const struct change_set *ch)
 {
-	combine(ch).print(ch);
+	combine_modes(ch).print(ch);
 }
 
 static void add_paths(const struct change_set *ch, struct buf *out,
@@ -887,7 +888,7 @@ void changes_json(const struct change_set *ch, struct buf *out)
 {
 	const struct apply_result *r = &ch->result;
 
-	json_member(out, "status", str_of(combine(ch).status(ch)));
+	json_member(out, "status", str_of(combine_modes(ch).status(ch)));
 	if (ch->commit[0]) {
 		buf_addc(out, ',');
 		json_member(out, "branch", str_of(ch->given[CHANGES_BRANCH]));

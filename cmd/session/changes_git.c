@@ -68,7 +68,7 @@ static int gitlinks_read(struct gitlinks *l, const struct git *g,
 }
 
 /* True if a equals b or is a directory above it. */
-static bool holds(const char *a, const char *b)
+static bool is_at_or_above(const char *a, const char *b)
 {
 	size_t len = strlen(a);
 
@@ -80,7 +80,8 @@ static bool holds(const char *a, const char *b)
 static bool gitlinks_touch(const struct gitlinks *l, const char *path)
 {
 	for (size_t i = 0; i < l->n; i++)
-		if (holds(l->paths[i], path) || holds(path, l->paths[i]))
+		if (is_at_or_above(l->paths[i], path) ||
+		    is_at_or_above(path, l->paths[i]))
 			return true;
 	return false;
 }
@@ -370,7 +371,7 @@ static int user_git_identity(const struct user_git *u, const char *home,
 }
 
 /* True for a file with conflict markers, which is not staged. */
-static bool in_conflict(const struct change_set *ch, const char *path)
+static bool is_in_conflict(const struct change_set *ch, const char *path)
 {
 	const struct merge *m = &ch->result.merge;
 
@@ -389,7 +390,7 @@ static void list_paths(const struct apply_file *files, size_t n,
 			buf_add(out, files[i].path, strlen(files[i].path) + 1);
 }
 
-static void leave_unstaged(struct apply_file *files, size_t n, struct str path)
+static void mark_unstaged(struct apply_file *files, size_t n, struct str path)
 {
 	for (size_t i = 0; i < n; i++)
 		if (str_is(path, files[i].path))
@@ -398,9 +399,8 @@ static void leave_unstaged(struct apply_file *files, size_t n, struct str path)
 
 /* Excludes paths in submodules: adding one would remove the submodule from the
  * index. */
-static int leave_submodules(const struct git *g, struct apply_file *files,
-			    size_t n, const struct stop *stop,
-			    struct error *err)
+static int skip_submodules(const struct git *g, struct apply_file *files,
+			   size_t n, const struct stop *stop, struct error *err)
 {
 	struct gitlinks links = { 0 };
 	int rc = gitlinks_read(&links, g, stop, err);
@@ -414,8 +414,8 @@ static int leave_submodules(const struct git *g, struct apply_file *files,
 
 /* Excludes paths with an unfinished merge of the user: git add would mark it as
  * resolved. */
-static int leave_unmerged(const struct git *g, struct apply_file *files,
-			  size_t n, const struct stop *stop, struct error *err)
+static int skip_unmerged(const struct git *g, struct apply_file *files,
+			 size_t n, const struct stop *stop, struct error *err)
 {
 	const char *argv[] = { "ls-files", "-u", "-z", NULL };
 	struct buf out = BUF_INIT(PATHS_MAX);
@@ -425,15 +425,15 @@ static int leave_unmerged(const struct git *g, struct apply_file *files,
 	struct str entry;
 
 	while (rc == 0 && str_split(&rest, '\0', &entry))
-		leave_unstaged(files, n,
-			       str_skip(entry, str_find(entry, '\t') + 1));
+		mark_unstaged(files, n,
+			      str_skip(entry, str_find(entry, '\t') + 1));
 	buf_release(&out);
 	return rc;
 }
 
 /* Excludes paths with a filter attribute: git would run a program for them. */
-static int leave_filtered(const struct git *g, struct apply_file *files,
-			  size_t n, const struct stop *stop, struct error *err)
+static int skip_filtered(const struct git *g, struct apply_file *files,
+			 size_t n, const struct stop *stop, struct error *err)
 {
 	const char *argv[] = { "check-attr", "-z", "--stdin", "filter", NULL };
 	struct buf in = BUF_INIT(PATHS_MAX);
@@ -449,7 +449,7 @@ static int leave_filtered(const struct git *g, struct apply_file *files,
 	while (rc == 0 && str_split(&rest, '\0', &path) &&
 	       str_split(&rest, '\0', &name) && str_split(&rest, '\0', &value))
 		if (!str_is(value, "unspecified") && !str_is(value, "unset"))
-			leave_unstaged(files, n, path);
+			mark_unstaged(files, n, path);
 	buf_release(&in);
 	buf_release(&out);
 	return rc;
@@ -496,14 +496,14 @@ int changes_stage(void *arg, const char *before, const char *after,
 	g.index = after;
 	g.work_tree = ch->workspace->root;
 	for (size_t i = 0; i < n; i++)
-		files[i].unstaged = in_conflict(ch, files[i].path);
+		files[i].unstaged = is_in_conflict(ch, files[i].path);
 	rc = user_repo_copy_index(&u.repo, &g, after, err);
 	if (rc == 0)
-		rc = leave_submodules(&g, files, n, &stop, err);
+		rc = skip_submodules(&g, files, n, &stop, err);
 	if (rc == 0)
-		rc = leave_unmerged(&g, files, n, &stop, err);
+		rc = skip_unmerged(&g, files, n, &stop, err);
 	if (rc == 0)
-		rc = leave_filtered(&g, files, n, &stop, err);
+		rc = skip_filtered(&g, files, n, &stop, err);
 	if (rc == 0)
 		rc = update_index(&g, &u, files, n, &stop, err);
 	user_git_close(&u);
@@ -562,7 +562,7 @@ static int compare_names(struct str a, struct str b)
 
 /* Consumes and returns all stages of path if it is next, otherwise an empty
  * string. */
-static struct str take_path(struct entries *e, struct str path)
+static struct str consume_path(struct entries *e, struct str path)
 {
 	struct str taken = { e->rest.ptr, 0 };
 	struct str record;
@@ -588,11 +588,11 @@ static void find_changes(struct entries *before, struct entries *applied,
 		    (before->path.ptr && compare_names(before->path, path) < 0))
 			path = before->path;
 		while (now->path.ptr && compare_names(now->path, path) < 0)
-			(void)take_path(now, now->path);
-		old = take_path(before, path);
-		staged = take_path(applied, path);
+			(void)consume_path(now, now->path);
+		old = consume_path(before, path);
+		staged = consume_path(applied, path);
 		if (str_eq(old, staged) ||
-		    !str_eq(take_path(now, path), staged))
+		    !str_eq(consume_path(now, path), staged))
 			continue;
 		buf_adds(changes, "0 " NO_OID "\t");
 		buf_addstr(changes, path);
@@ -619,8 +619,9 @@ static int change_index(const struct git *g, const char *index,
 
 /* Returns 1 if the new index was written to q->to, 0 if the index changed since
  * and force is false, -1 with err. */
-static int unstage(const struct git *g, const struct apply_unstage *q,
-		   bool force, const struct stop *stop, struct error *err)
+static int unstage_changes(const struct git *g, const struct apply_unstage *q,
+			   bool force, const struct stop *stop,
+			   struct error *err)
 {
 	struct entries before = { 0 };
 	struct entries applied = { 0 };
@@ -657,7 +658,7 @@ int changes_unstage(void *arg, const struct apply_unstage *q, struct error *err)
 		return -1;
 	rc = user_repo_copy_index(&u.repo, &u.git, q->to, err);
 	if (rc == 0)
-		rc = unstage(&u.git, q, ch->force, &stop, err);
+		rc = unstage_changes(&u.git, q, ch->force, &stop, err);
 	if (rc != 1)
 		unlink(q->to);
 	user_git_close(&u);
@@ -892,8 +893,8 @@ static int read_sides(struct sides *s, struct error *err)
 
 /* Builds two trees, because the merge reads trees and the sandbox has files
  * that are in no commit. */
-static int make_sides(struct branching *k, char ours[GIT_OID],
-		      struct error *err)
+static int build_side_trees(struct branching *k, char ours[GIT_OID],
+			    struct error *err)
 {
 	const char *directory = k->changes->workspace->directory;
 	struct sides s = { .k = k, .known = BUF_INIT(256 << 20) };
@@ -971,7 +972,7 @@ static int make_commit(struct branching *k, const char *identity,
 	return rc;
 }
 
-static int feed_unpack(void *arg, struct str chunk, struct error *err)
+static int write_unpack_input(void *arg, struct str chunk, struct error *err)
 {
 	return git_write(arg, chunk, err);
 }
@@ -992,7 +993,7 @@ static int copy_objects(struct branching *k, struct error *err)
 		return -1;
 	buf_addf(&revs, "%s\n^%s\n", k->changes->commit, k->user.repo.head);
 	in.input = buf_str(&revs);
-	in.sink = feed_unpack;
+	in.sink = write_unpack_input;
 	in.sink_arg = p;
 	rc = git_run(&k->git, &in, k->stop, err);
 	if (rc == 0)
@@ -1157,7 +1158,7 @@ static int open_branch(struct change_merge *m, struct error *err)
 static int read_branch(struct change_merge *m, struct error *err)
 {
 	m->sides.theirs = m->branching->theirs;
-	return make_sides(m->branching, m->ours, err);
+	return build_side_trees(m->branching, m->ours, err);
 }
 
 static int write_branch(struct change_merge *m, struct error *err)

@@ -113,8 +113,8 @@ int tree_index_write(struct tree_index *t, char tree[GIT_OID],
 
 /* Sets theirs to the tree of the index: as a commit on the base or, for a
  * patch, which has no base, as a bare tree. */
-static int set_theirs(struct change_set *ch, struct tree_index *index,
-		      const struct stop *stop, struct error *err)
+static int set_their_tree(struct change_set *ch, struct tree_index *index,
+			  const struct stop *stop, struct error *err)
 {
 	const struct workspace *w = ch->workspace;
 	char tree[GIT_OID];
@@ -279,7 +279,7 @@ struct partial {
 };
 
 /* The list grows by doubling. */
-static void add_mine_path(struct partial *p, const char *path)
+static void add_user_path(struct partial *p, const char *path)
 {
 	if (!(p->n_mine & (p->n_mine - 1)))
 		p->mine = xrealloc(p->mine, p->n_mine ? 2 * p->n_mine : 1,
@@ -289,18 +289,19 @@ static void add_mine_path(struct partial *p, const char *path)
 
 /* Records a path that the user created or changed. Deleted paths cannot be in
  * the way. */
-static int add_mine(void *arg, const struct odb_record *d, struct error *err)
+static int add_user_change(void *arg, const struct odb_record *d,
+			   struct error *err)
 {
 	struct partial *p = arg;
 
 	(void)err;
 	if (d->new_mode)
-		add_mine_path(p, d->path);
+		add_user_path(p, d->path);
 	return 0;
 }
 
 /* True if a directory above path is a file or link of the user. */
-static bool is_below_mine(const struct partial *p, const char *path)
+static bool is_below_user_path(const struct partial *p, const char *path)
 {
 	char *above = xstrdup(path);
 	bool found = false;
@@ -325,7 +326,7 @@ static bool is_below(const char *path, const char *directory)
 }
 
 /* True if path is a directory with files of the user. */
-static bool is_above_mine(const struct partial *p, const char *path)
+static bool is_above_user_path(const struct partial *p, const char *path)
 {
 	for (size_t i = 0; i < p->n_mine; i++)
 		if (is_below(p->mine[i], path))
@@ -367,8 +368,8 @@ static int check_change(void *arg, const struct odb_record *d,
 
 	(void)err;
 	if (!(d->new_mode &&
-	      (is_above_mine(p, d->path) || is_blocked(p, d->path))) &&
-	    !is_below_mine(p, d->path) && !is_below_left_out(p, d->path))
+	      (is_above_user_path(p, d->path) || is_blocked(p, d->path))) &&
+	    !is_below_user_path(p, d->path) && !is_below_left_out(p, d->path))
 		return 0;
 	apply_add_path(&ch->left_out, &ch->n_left_out, d->path);
 	if (d->old_mode) {
@@ -392,9 +393,10 @@ int changes_leave_out(struct change_merge *m, struct error *err)
 
 	tree_index_init(&p.index, &w->git, w->directory, "partial.index");
 	rc = odb_tree_diff(&w->git, m->base, m->ours,
-			   &(struct odb_sink){ add_mine, &p }, stop, err);
+			   &(struct odb_sink){ add_user_change, &p }, stop,
+			   err);
 	for (size_t i = 0; i < ch->result.n_blocked; i++)
-		add_mine_path(&p, ch->result.blocked[i]);
+		add_user_path(&p, ch->result.blocked[i]);
 	if (rc == 0 && p.n_mine)
 		qsort(p.mine, p.n_mine, sizeof(*p.mine), str_compare);
 	if (rc == 0)
@@ -404,7 +406,7 @@ int changes_leave_out(struct change_merge *m, struct error *err)
 				   &(struct odb_sink){ check_change, &p }, stop,
 				   err);
 	if (rc == 0 && ch->n_left_out > p.first)
-		rc = set_theirs(ch, &p.index, stop, err) < 0 ? -1 : 1;
+		rc = set_their_tree(ch, &p.index, stop, err) < 0 ? -1 : 1;
 	tree_index_release(&p.index);
 	for (size_t i = 0; i < p.n_mine; i++)
 		free(p.mine[i]);
@@ -501,8 +503,8 @@ static int read_answer(const struct picking *p, char *answer, struct error *err)
 }
 
 /* Asks until the answer is y, n, a, d or q. */
-static int ask_about(struct picking *p, const char *what, char *answer,
-		     struct error *err)
+static int prompt_change(struct picking *p, const char *what, char *answer,
+			 struct error *err)
 {
 	for (;;) {
 		fprintf(stderr, "Apply this %s [y,n,a,d,q,?]? ", what);
@@ -567,7 +569,7 @@ static int pick_hunks(struct picking *p, struct str hunks, char answer,
 
 		if (answer != 'a') {
 			show_text(p, hunk);
-			if (ask_about(p, "hunk", &answer, err) < 0)
+			if (prompt_change(p, "hunk", &answer, err) < 0)
 				return -1;
 		}
 		p->quit = answer == 'q';
@@ -594,7 +596,7 @@ static int pick_parts(struct picking *p, struct str header, struct str hunks,
 	mode = cut_before(&rest, "index ");
 	parts[1] = rest;
 	show_text(p, header);
-	if (mode.len && ask_about(p, "mode change", &answer, err) < 0)
+	if (mode.len && prompt_change(p, "mode change", &answer, err) < 0)
 		return -1;
 	p->quit = answer == 'q';
 	if (is_taken(answer)) {
@@ -619,7 +621,7 @@ static int pick_whole(struct picking *p, size_t from, size_t n,
 	for (size_t i = from; i < p->n_files; i++)
 		if (files[i].group == from)
 			show_text(p, files[i].text);
-	if (ask_about(p, what, &answer, err) < 0)
+	if (prompt_change(p, what, &answer, err) < 0)
 		return -1;
 	p->quit = answer == 'q';
 	for (size_t i = from; is_taken(answer) && i < p->n_files; i++)
@@ -733,7 +735,7 @@ static int set_picked(struct picking *p, struct error *err)
 	if (rc == 0)
 		rc = git_run(&index.git, &r, p->stop, err);
 	if (rc == 0)
-		rc = set_theirs(p->changes, &index, p->stop, err);
+		rc = set_their_tree(p->changes, &index, p->stop, err);
 	tree_index_release(&index);
 	return rc;
 }

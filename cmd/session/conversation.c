@@ -40,7 +40,7 @@ enum {
 	MOST_TOOLS = 64 + MCP_ALL_TOOLS_MAX,
 };
 
-struct offer { /* the tools offered to the model; free with offer_free() */
+struct offer { /* the tools offered to the model; free with free_offer() */
 	struct tool_spec specs[MOST_TOOLS]; /* each with an owned schema */
 	size_t n;
 	char *task; /* description of the task tool for this run; owned */
@@ -65,7 +65,7 @@ static void add_tools(struct offer *o, const struct run *r, bool later,
 }
 
 /* Lists every tool of this run, built-in and from MCP servers. */
-static struct offer *offer_new(const struct run *r, bool later)
+static struct offer *new_offer(const struct run *r, bool later)
 {
 	struct offer *o = xcalloc(1, sizeof(*o));
 
@@ -74,7 +74,7 @@ static struct offer *offer_new(const struct run *r, bool later)
 	return o;
 }
 
-static void offer_free(struct offer *o)
+static void free_offer(struct offer *o)
 {
 	for (size_t i = 0; i < o->n; i++)
 		free((char *)o->specs[i].schema);
@@ -111,7 +111,7 @@ int run_open_model(struct run *r, struct error *err)
 	if (run_money_model(r, &account, err) < 0)
 		return -1;
 	r->account = account;
-	offer = offer_new(r, false);
+	offer = new_offer(r, false);
 	name = run_model_name(r);
 	facts.model = name;
 	facts.agent = r->options.agent;
@@ -126,7 +126,7 @@ int run_open_model(struct run *r, struct error *err)
 	brief.meter = account;
 	brief.cache_key = r->session ? session_id(r->session) : NULL;
 	rc = model_open(&r->model, app_http(r->app), &r->choice, &brief, err);
-	offer_free(offer);
+	free_offer(offer);
 	buf_release(&prompt);
 	free(name);
 	return rc;
@@ -135,20 +135,20 @@ int run_open_model(struct run *r, struct error *err)
 int run_reset_model(void *arg, struct error *err)
 {
 	struct run *r = arg;
-	struct offer *offer = offer_new(r, true);
+	struct offer *offer = new_offer(r, true);
 	int rc = model_reset(r->model, offer->specs, offer->n, err);
 
 	r->recalls = true;
-	offer_free(offer);
+	free_offer(offer);
 	return rc;
 }
 
 int run_offer_tools(struct run *r, struct error *err)
 {
-	struct offer *offer = offer_new(r, r->recalls);
+	struct offer *offer = new_offer(r, r->recalls);
 	int rc = model_set_tools(r->model, offer->specs, offer->n, err);
 
-	offer_free(offer);
+	free_offer(offer);
 	return rc;
 }
 
@@ -331,8 +331,8 @@ int run_resume_find(struct run *r, struct error *err)
 }
 
 /* Returns 1 for yes, 0 for no or if there is no user to ask. */
-static int confirm_or_no(const struct run *r, const char *question,
-			 struct error *err)
+static int confirm_or_decline(const struct run *r, const char *question,
+			      struct error *err)
 {
 	if (!r->interactive || !secret_terminal(r->app))
 		return 0;
@@ -353,8 +353,8 @@ static int check_directory(struct run *r, struct error *err)
 	if (!r->options.quiet)
 		app_warn("this thread was last used in %s", line.ptr);
 	if (r->interactive) {
-		rc = confirm_or_no(r, "Continue it in this directory? [y/N] ",
-				   err);
+		rc = confirm_or_decline(
+			r, "Continue it in this directory? [y/N] ", err);
 		if (rc == 0) {
 			error_set(err, ERR_NOT_FOUND,
 				  "thread %s was not resumed: it belongs to "
@@ -381,7 +381,7 @@ static int offer_copy(struct run *r, int64_t pid, struct error *err)
 			"Thread %s is in use by another dcode (pid %" PRId64
 			").\n",
 			r->thread.id, pid);
-	rc = confirm_or_no(r, "Continue in a copy? [y/N] ", &ignored);
+	rc = confirm_or_decline(r, "Continue in a copy? [y/N] ", &ignored);
 	if (rc > 0)
 		return 0;
 	error_wrap(err, "thread %s", r->thread.id);

@@ -69,7 +69,7 @@ static int write_stdout(struct copy *c, struct str data, struct error *err)
 				  : error_errno(err, "standard output");
 }
 
-static int to_stdout(void *arg, struct str chunk, struct error *err)
+static int write_counted_chunk(void *arg, struct str chunk, struct error *err)
 {
 	struct copy *c = arg;
 
@@ -82,19 +82,19 @@ static int received_to_stdout(void *arg, struct str chunk, struct error *err)
 {
 	return copy_receive(arg, chunk.len, err) < 0
 		       ? -1
-		       : to_stdout(arg, chunk, err);
+		       : write_counted_chunk(arg, chunk, err);
 }
 
-static int stream_file_out(struct copy *c, const char *remote,
-			   struct error *err)
+static int write_file_to_stdout(struct copy *c, const char *remote,
+				struct error *err)
 {
 	return copy_download(c, remote, received_to_stdout, c, err);
 }
 
-static int stream_tree_out(struct copy *c, const char *remote,
-			   struct error *err)
+static int write_tree_to_stdout(struct copy *c, const char *remote,
+				struct error *err)
 {
-	return copy_archive_out(c, remote, to_stdout, c, err);
+	return copy_archive_out(c, remote, write_counted_chunk, c, err);
 }
 
 /* Reads from standard input: archive_pull callback, also used as a command's
@@ -335,8 +335,8 @@ int copy_check_free(const char *target, struct error *err)
 
 /* Copies what was found at remote; kind as in remote_kind(). Does not write to
  * a path that struct incoming refuses. */
-static int copy_found_down(struct copy *c, char kind, const char *remote,
-			   const char *local, struct error *err)
+static int download_found(struct copy *c, char kind, const char *remote,
+			  const char *local, struct error *err)
 {
 	int rc;
 
@@ -353,8 +353,8 @@ static int copy_found_down(struct copy *c, char kind, const char *remote,
 
 /* remote is absolute. Copies a file or a directory, depending on what the
  * sandbox has there. */
-static int find_and_copy_down(struct copy *c, const char *remote,
-			      const char *local, struct error *err)
+static int find_and_download(struct copy *c, const char *remote,
+			     const char *local, struct error *err)
 {
 	bool pipe = !strcmp(local, "-");
 	char kind = 'n';
@@ -370,11 +370,11 @@ static int find_and_copy_down(struct copy *c, const char *remote,
 				 "not found in the sandbox: %s", remote);
 	source = copy_join(remote, false, "");
 	if (!pipe)
-		rc = copy_found_down(c, kind, source, local, err);
+		rc = download_found(c, kind, source, local, err);
 	else if (kind == 'd')
-		rc = stream_tree_out(c, source, err);
+		rc = write_tree_to_stdout(c, source, err);
 	else
-		rc = stream_file_out(c, source, err);
+		rc = write_file_to_stdout(c, source, err);
 	free(source);
 	return rc;
 }
@@ -383,7 +383,7 @@ int copy_down(struct copy *c, const char *remote, const char *local,
 	      struct error *err)
 {
 	char *path = copy_remote_path(c, remote);
-	int rc = find_and_copy_down(c, path, local, err);
+	int rc = find_and_download(c, path, local, err);
 
 	free(path);
 	return rc;
@@ -439,7 +439,7 @@ struct name_list {
 	bool too_many;
 };
 
-static void begin_script(struct buf *script)
+static void add_stat_script(struct buf *script)
 {
 	quote_script(script, (struct str){ (const char *)upload_stat_sh,
 					   sizeof(upload_stat_sh) });
@@ -468,7 +468,7 @@ static bool is_hash(struct str hash)
 	return hash.len == HEX;
 }
 
-static bool same_bytes(const char *local, struct str hash)
+static bool has_same_bytes(const char *local, struct str hash)
 {
 	unsigned char bytes[TREEFILE_HASH];
 	char hex[HEX + 1];
@@ -501,7 +501,7 @@ static int read_target(struct copy *c, struct upload_target *u, struct str line,
 	u->kind = line.ptr[2];
 	u->tar = c->tar;
 	line = str_trim(str_skip(line, 4));
-	u->same = is_hash(line) && same_bytes(u->local, line);
+	u->same = is_hash(line) && has_same_bytes(u->local, line);
 	return 0;
 }
 
@@ -515,7 +515,7 @@ static int stat_targets(struct copy *c, struct upload_target *list, size_t n,
 	struct str line;
 	int rc;
 
-	begin_script(&script);
+	add_stat_script(&script);
 	buf_adds(&script, "tar_kind\n");
 	for (size_t i = 0; i < n; i++)
 		add_target(c, &list[i], &script);
@@ -553,8 +553,8 @@ static char *clean_path(const char *path)
 }
 
 /* True if uploading outer would also write to path. */
-static bool holds(const struct upload_target *outer, const char *top,
-		  const char *path)
+static bool overwrites_path(const struct upload_target *outer, const char *top,
+			    const char *path)
 {
 	size_t len = strlen(top);
 	struct stat st;
@@ -576,7 +576,8 @@ static int check_two(const struct upload_target *a,
 {
 	char *first = clean_path(a->target);
 	char *second = clean_path(b->target);
-	bool clash = holds(a, first, second) || holds(b, second, first);
+	bool clash = overwrites_path(a, first, second) ||
+		     overwrites_path(b, second, first);
 
 	if (clash)
 		error_set(err, ERR_USAGE,
@@ -592,7 +593,7 @@ static int check_two(const struct upload_target *a,
 
 /* archive_log.refuse callback: records the name of each entry of a local tree
  * and skips the content of files. */
-static const char *note_name(void *arg, struct str name, mode_t type)
+static const char *record_name(void *arg, struct str name, mode_t type)
 {
 	struct name_list *l = arg;
 	struct upload_target *u = l->upload;
@@ -629,7 +630,7 @@ static int list_names(struct upload_target *u, struct buf *text,
 {
 	struct name_list names = { u, text, false };
 	struct archive_log log = { .skipped = ignore_skipped,
-				   .refuse = note_name,
+				   .refuse = record_name,
 				   .arg = &names };
 	int fd = open(u->local, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	struct archive_writer *w = NULL;
@@ -680,7 +681,7 @@ static int send_list(struct copy *c, struct str list, struct buf *script,
 }
 
 /* True if a local directory will be merged into an existing one. */
-static bool is_asked(const struct upload_target *u)
+static bool is_merge(const struct upload_target *u)
 {
 	return u->tree && u->kind == 'd';
 }
@@ -699,7 +700,7 @@ static void read_entries(struct upload_target *list, size_t n, struct str out)
 		    !str_to_int(word, &number) || number < 1 || line.len < 1)
 			continue;
 		for (number--; u < list + n; u++) {
-			if (!is_asked(u))
+			if (!is_merge(u))
 				continue;
 			if (number <= (int64_t)u->n)
 				break;
@@ -731,11 +732,11 @@ static int stat_trees(struct copy *c, struct upload_target *list, size_t n,
 	int rc = 0;
 
 	for (size_t i = 0; i < n && rc == 0; i++)
-		if (is_asked(&list[i]))
+		if (is_merge(&list[i]))
 			rc = list_names(&list[i], &names, err);
 	if (rc == 0)
 		rc = buf_check(&names, "the list of files", err);
-	begin_script(&script);
+	add_stat_script(&script);
 	if (rc == 0 && names.len > INLINE_BYTES) {
 		rc = send_list(c, buf_str(&names), &script, err);
 	} else {

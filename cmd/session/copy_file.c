@@ -43,7 +43,7 @@ static const char is_behind_link[] =
 	"a symlink on this machine would redirect it into .git";
 
 /* Returns the last component of a path, ignoring slashes at its end. */
-static struct str last_of(struct str path)
+static struct str last_component(struct str path)
 {
 	size_t start;
 
@@ -55,7 +55,7 @@ static struct str last_of(struct str path)
 	return str_skip(path, start);
 }
 
-static bool is_asked_for(const struct incoming *in, struct str name)
+static bool is_included(const struct incoming *in, struct str name)
 {
 	for (size_t i = 0; i < in->n_bring; i++)
 		if (str_is(name, in->bring[i]))
@@ -96,7 +96,8 @@ static size_t find_git(const struct incoming *in, struct str path)
 
 	while ((more = name_find_git(str_skip(path, end)))) {
 		end += more;
-		if (!is_asked_for(in, last_of((struct str){ path.ptr, end })))
+		if (!is_included(in,
+				 last_component((struct str){ path.ptr, end })))
 			return end;
 		end += end < path.len; /* skip the slash */
 	}
@@ -118,14 +119,14 @@ static bool is_in_bare(struct incoming *in, struct str path)
 	len = bare_repo_find(&in->made, &in->disk, plain);
 	directory = len > 0 ? (struct str){ plain, (size_t)len }
 			    : str_of(in->directory);
-	if (len >= 0 && is_asked_for(in, last_of(directory)))
+	if (len >= 0 && is_included(in, last_component(directory)))
 		len = -1;
 	free(plain);
 	return len >= 0;
 }
 
 /* True if writing path would follow an existing link into a .git. */
-static bool is_led_to_git(struct incoming *in, struct str path)
+static bool is_link_to_git(struct incoming *in, struct str path)
 {
 	char *plain = xstrndup(path.ptr, path.len);
 	char *real = NULL;
@@ -159,7 +160,7 @@ bool incoming_leaves_out(struct incoming *in, const struct archive_item *item,
 		*why = leads_to_git;
 	else if (!end && is_in_bare(in, path))
 		*why = is_bare;
-	else if (!end && in->follows && is_led_to_git(in, path))
+	else if (!end && in->follows && is_link_to_git(in, path))
 		*why = is_behind_link;
 	if (!*why)
 		return false;
@@ -182,7 +183,7 @@ static int refuse_path(const char *target, const char *why, struct error *err)
 int incoming_check(struct incoming *in, const char *target, struct error *err)
 {
 	struct str path = str_of(target);
-	struct str name = last_of(path);
+	struct str name = last_component(path);
 	size_t above = (size_t)(name.ptr - path.ptr);
 	char *parent = above ? xstrndup(path.ptr, above) : xstrdup(".");
 	char *real = realpath(parent, NULL);

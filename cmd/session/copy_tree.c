@@ -199,8 +199,8 @@ static const char *find_objection(struct sieve *s,
 
 /* Returns 1 if the entry is left out (after a warning), 0 if it passes, -1 with
  * err. */
-static int leave_out(struct sieve *s, const struct archive_item *item,
-		     struct error *err)
+static int filter_entry(struct sieve *s, const struct archive_item *item,
+			struct error *err)
 {
 	const char *why = find_objection(s, item);
 	struct archive_item plain = *item;
@@ -255,7 +255,7 @@ static int on_entry(void *arg, const struct archive_item *item,
 		.mtime = item->mtime > 0 ? item->mtime : 0,
 	};
 	bool is_file = !item->original && S_ISREG(item->mode);
-	int left = leave_out(s, item, err);
+	int left = filter_entry(s, item, err);
 
 	if (left)
 		return left < 0 ? -1 : 0;
@@ -440,7 +440,7 @@ static const char *refuse_name(void *arg, struct str name, mode_t type)
 	return c->refuse ? c->refuse(c->refuse_arg, name, type) : NULL;
 }
 
-static bool leaves_out(void *arg, const struct archive_item *item)
+static bool is_left_out(void *arg, const struct archive_item *item)
 {
 	struct copy *c = arg;
 	struct str name;
@@ -655,8 +655,8 @@ static int on_download(void *arg, enum exec_stream stream, struct str chunk,
 }
 
 /* Runs tar in the sandbox and passes the archive to write(). */
-static int pack_there(struct copy *c, const char *remote, copy_write *write,
-		      void *arg, struct error *err)
+static int run_remote_tar(struct copy *c, const char *remote, copy_write *write,
+			  void *arg, struct error *err)
 {
 	struct tar_download d = { .write = write,
 				  .arg = arg,
@@ -713,12 +713,12 @@ static int unpack_stream(struct tar_relay *r, struct error *err)
 {
 	struct archive_input from = { relay_pull, relay_store, r };
 	struct archive_log to_user = { on_skipped, on_carried, NULL, r->copy,
-				       leaves_out };
+				       is_left_out };
 
 	return archive_extract(&from, r->root, &to_user, &r->counts, err);
 }
 
-static int sift_stream(struct tar_relay *r, struct error *err)
+static int sieve_stream(struct tar_relay *r, struct error *err)
 {
 	return sieve_run(r->sieve, relay_pull, r, err);
 }
@@ -779,14 +779,14 @@ static int relay_start(struct tar_relay *r, struct error *err)
 }
 
 /* Runs both sides and reports the error that happened first. */
-static int relay(struct tar_relay *r, const char *remote, struct error *err)
+static int run_relay(struct tar_relay *r, const char *remote, struct error *err)
 {
 	struct error why = { 0 };
 	int rc = relay_start(r, err);
 
 	if (rc < 0)
 		return -1;
-	rc = pack_there(r->copy, remote, relay_write, r, &why);
+	rc = run_remote_tar(r->copy, remote, relay_write, r, &why);
 	shutdown(r->in, SHUT_WR);
 	pthread_join(r->thread, NULL);
 	close(r->in);
@@ -817,7 +817,7 @@ int copy_tree_down(struct copy *c, const char *remote, const char *local,
 	if (rc == 0)
 		rc = incoming_open(&c->incoming, local, err);
 	if (rc == 0)
-		rc = relay(&r, remote, err);
+		rc = run_relay(&r, remote, err);
 	incoming_close(&c->incoming);
 	close(r.root);
 	return rc;
@@ -826,12 +826,12 @@ int copy_tree_down(struct copy *c, const char *remote, const char *local,
 int copy_archive_out(struct copy *c, const char *remote, copy_write *write,
 		     void *arg, struct error *err)
 {
-	struct tar_relay r = { .copy = c, .use = sift_stream };
+	struct tar_relay r = { .copy = c, .use = sieve_stream };
 	int rc = -1;
 
 	r.sieve = sieve_open(c, remote, write, arg, err);
 	if (r.sieve)
-		rc = relay(&r, remote, err);
+		rc = run_relay(&r, remote, err);
 	if (rc == 0)
 		rc = sieve_end(r.sieve, err);
 	sieve_close(r.sieve);

@@ -63,7 +63,8 @@ static void open_transcript(struct run *r)
 	free(dir);
 }
 
-static int go_on_without(void *arg, const struct error *why, struct error *err)
+static int continue_without(void *arg, const struct error *why,
+			    struct error *err)
 {
 	return policy_go_on_without(arg, why, err);
 }
@@ -85,7 +86,7 @@ static int load_hooks(struct app *app, struct error *err)
 				    .cwd = settings_cwd(set),
 				    .warn = app_warn_line,
 				    .tell = app->quiet ? NULL : app_warn_line,
-				    .without = go_on_without,
+				    .without = continue_without,
 				    .transcript = write_transcript,
 				    .arg = app };
 	int rc = project_trust_open(app, &src.trust, err);

@@ -47,7 +47,8 @@ static char *key_of(const char *name, const char *url)
 	return xasprintf("mcp.%s.%.*s", name, DIGITS, hash);
 }
 
-static struct login *find(struct app *app, const char *name, const char *url)
+static struct login *find_login(struct app *app, const char *name,
+				const char *url)
 {
 	char *key = key_of(name, url);
 	struct login *l;
@@ -63,7 +64,7 @@ static struct login *find(struct app *app, const char *name, const char *url)
 static struct login *find_or_add(struct app *app, const char *name,
 				 const char *url)
 {
-	struct login *l = find(app, name, url);
+	struct login *l = find_login(app, name, url);
 
 	if (l)
 		return l;
@@ -105,7 +106,8 @@ struct oauth_net logins_net(struct app *app, const char *url)
 
 /* ---- the key store ---- */
 
-static void hide(struct app *app, const char *key, const struct oauth_grant *g)
+static void mask_tokens(struct app *app, const char *key,
+			const struct oauth_grant *g)
 {
 	const char *const secrets[] = { g->access, g->refresh,
 					g->client_secret };
@@ -118,8 +120,8 @@ static void hide(struct app *app, const char *key, const struct oauth_grant *g)
 }
 
 /* Decodes a stored login. False if it was stored for another address. */
-static bool decode(const struct vault_entry *e, const char *url,
-		   struct oauth_grant *g)
+static bool decode_login(const struct vault_entry *e, const char *url,
+			 struct oauth_grant *g)
 {
 	struct buf json = BUF_INIT(RECORD_MAX);
 	bool good = e && !e->plain && !strcmp(e->url, url) &&
@@ -131,15 +133,16 @@ static bool decode(const struct vault_entry *e, const char *url,
 }
 
 /* Remembers the token that the store has now. */
-static void note_stored(struct login *l, const struct oauth_grant *g)
+static void store_last_token(struct login *l, const struct oauth_grant *g)
 {
 	mem_wipe(l->stored);
 	l->stored = xstrdup(g->access);
 }
 
 /* Writes the tokens to the key store. */
-static int store(struct app *app, struct login *l, const struct vault_ask *ask,
-		 const struct stop *stop, struct error *err)
+static int store_login(struct app *app, struct login *l,
+		       const struct vault_ask *ask, const struct stop *stop,
+		       struct error *err)
 {
 	struct buf json = BUF_INIT(RECORD_MAX);
 	struct buf key = BUF_INIT(VAULT_KEY_MAX);
@@ -154,7 +157,7 @@ static int store(struct app *app, struct login *l, const struct vault_ask *ask,
 		     ? error_set(err, ERR_LIMIT, "the tokens are too large")
 		     : vault_change(dir, ask, &change, NULL, stop, err);
 	if (rc == 0)
-		note_stored(l, &l->grant);
+		store_last_token(l, &l->grant);
 	free(dir);
 	buf_wipe(&json);
 	buf_wipe(&key);
@@ -197,10 +200,10 @@ void logins_recall(struct app *app, const struct mcp_entry *e)
 	pthread_mutex_lock(&l->lock);
 	stored = l->there ? NULL : settings_vault_entry(app->settings, l->key);
 	if (stored)
-		l->there = decode(stored, l->url, &l->grant);
+		l->there = decode_login(stored, l->url, &l->grant);
 	if (stored && l->there) {
-		note_stored(l, &l->grant);
-		hide(app, l->key, &l->grant);
+		store_last_token(l, &l->grant);
+		mask_tokens(app, l->key, &l->grant);
 	}
 	pthread_mutex_unlock(&l->lock);
 	mem_wipe(url);
@@ -209,7 +212,7 @@ void logins_recall(struct app *app, const struct mcp_entry *e)
 bool logins_has(struct app *app, const struct mcp_entry *e)
 {
 	char *url = address_of(app, e);
-	struct login *l = url ? find(app, e->name, url) : NULL;
+	struct login *l = url ? find_login(app, e->name, url) : NULL;
 	bool there = false;
 
 	if (l) {
@@ -224,7 +227,7 @@ bool logins_has(struct app *app, const struct mcp_entry *e)
 /* ---- renewal ---- */
 
 /* Forgets the tokens in memory. Call with the lock held. */
-static void drop(struct login *l)
+static void clear_tokens(struct login *l)
 {
 	l->there = false;
 	oauth_grant_release(&l->grant);
@@ -234,8 +237,8 @@ static void drop(struct login *l)
  * and a refresh token works only once. If the user logged out there, sets
  * *gone. If the store still has the token last seen, ours is at least as new
  * and stays. True if a fresh token was found. */
-static bool adopt(struct login *l, const char *dir, const struct vault_ask *ask,
-		  bool *gone)
+static bool load_newer_login(struct login *l, const char *dir,
+			     const struct vault_ask *ask, bool *gone)
 {
 	const struct vault_entry *e = NULL;
 	struct oauth_grant stored = { 0 };
@@ -248,10 +251,10 @@ static bool adopt(struct login *l, const char *dir, const struct vault_ask *ask,
 		e = vault_find(v, l->key);
 		*gone = !e;
 	}
-	if (decode(e, l->url, &stored))
+	if (decode_login(e, l->url, &stored))
 		newer = !l->stored || strcmp(stored.access, l->stored) != 0;
 	if (newer) {
-		note_stored(l, &stored);
+		store_last_token(l, &stored);
 		oauth_grant_release(&l->grant);
 		l->grant = stored;
 	} else {
@@ -272,7 +275,7 @@ static int renew_locked(struct app *app, struct login *l, const char *dir,
 	struct stop stop = stop_cleanup(REFRESH_MS);
 	struct error why = { 0 };
 	bool gone;
-	bool adopted = adopt(l, dir, &ask, &gone);
+	bool adopted = load_newer_login(l, dir, &ask, &gone);
 	int rc = 0;
 
 	if (gone)
@@ -280,18 +283,18 @@ static int renew_locked(struct app *app, struct login *l, const char *dir,
 	if (!adopted) {
 		rc = oauth_refresh(&net, &l->grant, &stop, err);
 		stop = stop_cleanup(STORE_MS);
-		if (rc == 0 && store(app, l, &ask, &stop, &why) < 0)
+		if (rc == 0 && store_login(app, l, &ask, &stop, &why) < 0)
 			app_warn("cannot store the renewed login to %s (%s): "
 				 "the next session may have to log in again",
 				 l->url, why.message);
 	}
-	hide(app, l->key, &l->grant);
+	mask_tokens(app, l->key, &l->grant);
 	l->renewed = clock_ms();
 	return rc;
 }
 
-static int renew(struct app *app, struct login *l, const struct stop *stop,
-		 struct error *err)
+static int renew_login(struct app *app, struct login *l,
+		       const struct stop *stop, struct error *err)
 {
 	char *dir = credential_dir(app->settings);
 	char *path = path_join(dir, "mcp-login.lock");
@@ -311,7 +314,7 @@ int logins_token(void *arg, const struct mcp_token_ask *ask, struct buf *out,
 		 const struct stop *stop, struct error *err)
 {
 	struct app *app = arg;
-	struct login *l = find(app, ask->entry->name, ask->url);
+	struct login *l = find_login(app, ask->entry->name, ask->url);
 	int rc = 0;
 
 	if (!l)
@@ -320,9 +323,9 @@ int logins_token(void *arg, const struct mcp_token_ask *ask, struct buf *out,
 	if (l->there &&
 	    (oauth_grant_is_stale(&l->grant) ||
 	     (ask->renew && clock_ms() > l->renewed + RENEW_AGAIN_MS)))
-		rc = renew(app, l, stop, err);
+		rc = renew_login(app, l, stop, err);
 	if (rc < 0 && err->code == ERR_AUTH) {
-		drop(l);
+		clear_tokens(l);
 		rc = 0;
 	}
 	if (rc == 0 && l->there) {
@@ -346,7 +349,7 @@ static bool has_scope(struct str list, struct str name)
 void logins_scope(void *arg, const struct mcp_token_ask *ask, struct str more,
 		  struct buf *out)
 {
-	struct login *l = find(arg, ask->entry->name, ask->url);
+	struct login *l = find_login(arg, ask->entry->name, ask->url);
 	struct str word;
 
 	if (l) {
@@ -385,8 +388,8 @@ int logins_add(struct app *app, const struct mcp_entry *e, const char *url,
 	stop = stop_within(&stop, RENEW_MS);
 	pthread_mutex_lock(&l->lock);
 	copy_grant(g, &l->grant);
-	hide(app, l->key, &l->grant);
-	rc = store(app, l, &keys.ask, &stop, err);
+	mask_tokens(app, l->key, &l->grant);
+	rc = store_login(app, l, &keys.ask, &stop, err);
 	l->there = rc == 0;
 	l->renewed = 0;
 	pthread_mutex_unlock(&l->lock);
@@ -394,19 +397,19 @@ int logins_add(struct app *app, const struct mcp_entry *e, const char *url,
 	return rc;
 }
 
-static void forget(struct app *app, const char *prefix)
+static void forget_logins(struct app *app, const char *prefix)
 {
 	for (struct login *l = app->logins; l; l = l->next) {
 		if (!str_starts(str_of(l->key), prefix))
 			continue;
 		pthread_mutex_lock(&l->lock);
-		drop(l);
+		clear_tokens(l);
 		pthread_mutex_unlock(&l->lock);
 	}
 }
 
 /* Revokes tokens that are already deleted here. A failure is only a warning. */
-static void give_back(struct app *app, const struct vault_entry *e)
+static void revoke_tokens(struct app *app, const struct vault_entry *e)
 {
 	struct oauth_net net = logins_net(app, e->url);
 	struct oauth_grant g = { 0 };
@@ -414,8 +417,8 @@ static void give_back(struct app *app, const struct vault_entry *e)
 	struct error err = { 0 };
 
 	stop = stop_within(&stop, REVOKE_MS);
-	if (decode(e, e->url, &g)) {
-		hide(app, e->name, &g);
+	if (decode_login(e, e->url, &g)) {
+		mask_tokens(app, e->name, &g);
 		if (oauth_revoke(&net, &g, &stop, &err) < 0)
 			app_warn("the tokens for %s are deleted here, but the "
 				 "server did not revoke them: %s",
@@ -452,9 +455,9 @@ int logins_remove(struct app *app, const char *name, struct error *err)
 		rc = credential_store_key(app, &change, NULL, err);
 		removed += rc == 0;
 		if (rc == 0)
-			give_back(app, &list[i]);
+			revoke_tokens(app, &list[i]);
 	}
-	forget(app, prefix);
+	forget_logins(app, prefix);
 	settings_store_changed(app->settings);
 	vault_close(v);
 	free(prefix);

@@ -113,9 +113,9 @@ static bool is_same_directory(const char *a, const char *b)
 }
 
 /* Calls each for both file names in one directory. */
-static bool each_in(const char *dir, const char *root, bool project,
-		    bool (*each)(void *arg, const struct mcp_place *p),
-		    void *arg)
+static bool each_file_in(const char *dir, const char *root, bool project,
+			 bool (*each)(void *arg, const struct mcp_place *p),
+			 void *arg)
 {
 	static const char *const names[] = { "mcp.json", ".mcp.json" };
 	bool goes_on = true;
@@ -141,13 +141,13 @@ void servers_each_place(struct app *app, const char *config,
 	char *root = xstrndup(cwd, len);
 	char *dir = path_join(root, ".deepagents");
 	struct mcp_place last = { config, "", false };
-	bool goes_on = each_in(own, "", false, each, arg);
+	bool goes_on = each_file_in(own, "", false, each, arg);
 
 	/* In the home directory both paths are the same directory. */
 	if (goes_on && access(dir, F_OK) == 0 && !is_same_directory(dir, own))
-		goes_on = each_in(dir, root, true, each, arg);
+		goes_on = each_file_in(dir, root, true, each, arg);
 	if (goes_on)
-		goes_on = each_in(root, root, true, each, arg);
+		goes_on = each_file_in(root, root, true, each, arg);
 	if (goes_on && config)
 		(void)each(arg, &last);
 	free(dir);
@@ -222,7 +222,8 @@ static bool is_listed(struct app *app, const char *key, const char *name)
 }
 
 /* Returns why the settings or the entry itself disable it, or NULL. */
-static const char *find_off(struct app *app, const struct mcp_entry *e)
+static const char *find_disable_reason(struct app *app,
+				       const struct mcp_entry *e)
 {
 	if (e->off)
 		return "its entry disables it";
@@ -253,8 +254,8 @@ static bool may_start(void *arg, const struct settings *set,
 
 /* Asks the user, or looks up the earlier answer. Returns NULL if the entry is
  * allowed, otherwise why not. */
-static const char *judge_project(struct servers_opening *o,
-				 const struct mcp_entry *e)
+static const char *check_project_trust(struct servers_opening *o,
+				       const struct mcp_entry *e)
 {
 	enum trust_verdict verdict = TRUST_REFUSED;
 	struct servers_claim claim;
@@ -279,12 +280,12 @@ static const char *judge_project(struct servers_opening *o,
 	return o->why.ptr;
 }
 
-static void judge(struct servers_opening *o, struct mcp_entry *e)
+static void check_entry(struct servers_opening *o, struct mcp_entry *e)
 {
-	const char *why = find_off(o->app, e);
+	const char *why = find_disable_reason(o->app, e);
 
 	if (!why && !e->wrong && e->project)
-		why = judge_project(o, e);
+		why = check_project_trust(o, e);
 	if (why)
 		e->refused = xstrdup(why);
 }
@@ -305,12 +306,13 @@ static void mask_pairs(struct app *app, const struct mcp_pair *pairs, size_t n)
 	}
 }
 
-static void judge_all(struct servers_opening *o, struct mcp_entries *entries)
+static void check_entries(struct servers_opening *o,
+			  struct mcp_entries *entries)
 {
 	for (size_t i = 0; i < entries->n; i++) {
-		judge(o, &entries->list[i]);
+		check_entry(o, &entries->list[i]);
 		if (entries->list[i].refused && mcp_entries_restore(entries, i))
-			judge(o, &entries->list[i]);
+			check_entry(o, &entries->list[i]);
 		mask_pairs(o->app, entries->list[i].env,
 			   entries->list[i].n_env);
 		mask_pairs(o->app, entries->list[i].headers,
@@ -366,7 +368,7 @@ int servers_open(struct app *app, const char *config, bool asks, struct mcp **m,
 	host.http = app_http(app);
 	host.cwd = settings_cwd(app->settings);
 	host.cache_dir = cache;
-	judge_all(&o, &entries);
+	check_entries(&o, &entries);
 	*m = mcp_new(&entries, &host);
 	free(cache);
 	buf_release(&o.why);
@@ -423,8 +425,8 @@ static void add_tools(const struct mcp_status *st, struct buf *out)
 }
 
 /* Appends the last lines of the server's standard error. */
-static void add_said(const struct app *app, struct mcp_server *s,
-		     struct buf *out)
+static void add_stderr_tail(const struct app *app, struct mcp_server *s,
+			    struct buf *out)
 {
 	struct buf raw = BUF_INIT(SAID_MAX);
 	struct buf clean = BUF_INIT(SIZE_MAX / 4);
@@ -489,7 +491,7 @@ void mcp_show(const struct app *app, struct mcp_server *s, bool names,
 		buf_addf(out, "    ignored in its entry: %s\n", e->ignored);
 	add_error(app, &st, out);
 	if (st.state == MCP_READY || st.state == MCP_FAILED)
-		add_said(app, s, out);
+		add_stderr_tail(app, s, out);
 	if (names)
 		mcp_server_each_tool(s, add_tool_line, out);
 }

@@ -228,7 +228,7 @@ struct stop run_money_stop(const struct run *r, const struct stop *stop)
 }
 
 /* Converts a duration to a clock_ms() time; INT64_MAX means never. */
-static int64_t later(int64_t ms)
+static int64_t deadline_after(int64_t ms)
 {
 	return ms == INT64_MAX ? ms : clock_ms() + ms;
 }
@@ -237,14 +237,14 @@ int64_t run_money_asks_at(const struct run *r)
 {
 	struct meter *m = r->app->meter;
 
-	return m ? later(meter_time_left(m)) : INT64_MAX;
+	return m ? deadline_after(meter_time_left(m)) : INT64_MAX;
 }
 
 int64_t run_money_ends_at(const struct run *r)
 {
 	struct meter *m = r->app->meter;
 
-	return m ? later(meter_time_to_end(m)) : INT64_MAX;
+	return m ? deadline_after(meter_time_to_end(m)) : INT64_MAX;
 }
 
 void run_money_keep(struct run *r)

@@ -125,7 +125,7 @@ static int read_words(struct next *next, const struct run *r,
 /* Copies the permissions of r. A permission for everything in a sandbox does
  * not apply on this machine, and none applies in a sandbox for which the user
  * has just declined it. */
-static void take_permissions(struct run *n, const struct run *r)
+static void copy_permissions(struct run *n, const struct run *r)
 {
 	bool comes_out = run_allows_all(r) &&
 			 !sandbox_acts_on_host(&r->box.sandbox) &&
@@ -145,7 +145,7 @@ static void take_permissions(struct run *n, const struct run *r)
 }
 
 /* Moves the thread to n, with its counters. */
-static void take_thread(struct run *n, struct run *r)
+static void move_thread(struct run *n, struct run *r)
 {
 	r->thread = (struct thread){ 0 };
 	r->session = NULL;
@@ -207,7 +207,7 @@ static void undo_open(struct run *n, struct run *r)
 }
 
 /* Waits until sandboxes of interrupted attempts are deleted. */
-static int await_leaving(struct run *r, struct error *err)
+static int await_old_sandboxes(struct run *r, struct error *err)
 {
 	struct stop stop = app_stop(r->app);
 	const struct run *n = r->leaving;
@@ -238,7 +238,7 @@ int next_open(struct run *r, const char *const *words, size_t n_words,
 	struct next *next;
 	struct run *n;
 
-	if (await_leaving(r, err) < 0)
+	if (await_old_sandboxes(r, err) < 0)
 		return -1;
 	next = xcalloc(1, sizeof(*next));
 	n = &next->run;
@@ -268,13 +268,13 @@ int next_open(struct run *r, const char *const *words, size_t n_words,
 		undo_open(n, r);
 		return -1;
 	}
-	take_permissions(n, r);
+	copy_permissions(n, r);
 	/* safe: each grant names its sandbox */
 	grants_inherit(&n->grants, &r->grants);
 	n->switched = r->switched + !same_thread;
 	n->began = r->began;
 	if (same_thread)
-		take_thread(n, r);
+		move_thread(n, r);
 	r->mcp = NULL; /* moved to n */
 	r->next = n;
 	return 0;

@@ -42,7 +42,7 @@ static int update_tools(void *arg, const struct stop *stop, struct error *err)
 
 /* Attaches hooks, subagents, web access and MCP to the agent. Runs before the
  * first request, so that no request bypasses them. */
-static void attach(struct run *r)
+static void attach_features(struct run *r)
 {
 	run_hooks_follow(r);
 	run_subagents_attach(r);
@@ -87,7 +87,7 @@ static int open_conversation(struct run *r, const struct stop *stop,
 		.prepare = run_skills_prepare,
 		.prepare_arg = r,
 	};
-	attach(r);
+	attach_features(r);
 	return 0;
 }
 
@@ -122,7 +122,7 @@ static int open_both(struct run *r, const struct stop *stop, struct error *err)
 
 /* The model's key is missing (err). Also checks the sandbox provider's key, so
  * that the user learns about both at once. */
-static void tell_sandbox_too(struct run *r, struct error *err)
+static void check_sandbox_key(struct run *r, struct error *err)
 {
 	struct app plain = { .mask = r->app->mask };
 	struct sandbox_client client = { 0 };
@@ -147,7 +147,7 @@ int run_open(struct run *r, const struct stop *stop, struct error *err)
 		return -1;
 	if (run_choose_model(r, err) < 0) {
 		if (run_lacks_key(err))
-			tell_sandbox_too(r, err);
+			check_sandbox_key(r, err);
 		return -1;
 	}
 	if (r->choice.by_key && !r->made) {

@@ -370,7 +370,7 @@ static int check_transfer(const struct transfer_option *t, bool force,
 }
 
 /* Returns the canonical destination, to compare two of them. Owned. */
-static char *place_of(const struct transfer_option *t)
+static char *resolve_destination(const struct transfer_option *t)
 {
 	char *target = t->uploads ? copy_join(t->remote, true, t->local)
 				  : copy_local_target(t->local, t->remote);
@@ -391,8 +391,8 @@ static char *place_of(const struct transfer_option *t)
 static int check_two(const struct transfer_option *a,
 		     const struct transfer_option *b, struct error *err)
 {
-	char *first = place_of(a);
-	char *second = place_of(b);
+	char *first = resolve_destination(a);
+	char *second = resolve_destination(b);
 	int rc = 0;
 
 	if (a->uploads == b->uploads && !strcmp(first, second)) {

@@ -293,7 +293,7 @@ bool run_asks(const struct run *r)
 }
 
 /* ledger_find() callback: notes whether one row is of this provider. */
-static bool note_known(void *arg, const struct ledger_row *row)
+static bool mark_box_known(void *arg, const struct ledger_row *row)
 {
 	struct run *r = arg;
 
@@ -309,7 +309,7 @@ static int find_in_ledger(struct run *r, struct error *err)
 
 	if (app_store(r->app, &store, err) < 0)
 		return -1;
-	if (ledger_find(store, r->box.sandbox.id, note_known, r, err) < 0 &&
+	if (ledger_find(store, r->box.sandbox.id, mark_box_known, r, err) < 0 &&
 	    err->code != ERR_NOT_FOUND)
 		return -1;
 	*err = (struct error){ 0 };
@@ -530,8 +530,8 @@ static void set_foreign_place(const struct run *r, struct approval *a)
 
 /* Applies the hooks' decision, which counts like the user's. Approval required
  * by the machine's policy still applies. */
-static void judge_by_hooks(struct run *r, struct approval *a,
-			   enum run_verdict *verdict)
+static void apply_hook_decision(struct run *r, struct approval *a,
+				enum run_verdict *verdict)
 {
 	struct error ignored = { 0 };
 
@@ -566,7 +566,7 @@ int run_decide(struct run *r, struct approval *a, enum run_verdict *verdict,
 	a->mask = r->app->mask;
 	if (decide_call(r, a, verdict, stop, err) < 0)
 		return -1;
-	judge_by_hooks(r, a, verdict);
+	apply_hook_decision(r, a, verdict);
 	if (*verdict == RUN_ASK && !r->interactive)
 		*verdict = RUN_REFUSE;
 	if (*verdict == RUN_ASK)

@@ -7,7 +7,7 @@
  * still be needed. Once a day records_sweep() deletes records of sandboxes that
  * are gone, if their work has been fetched or they are very old. records_pack()
  * and records_tidy() compact dcode's git repositories. Begin reading at
- * sweep_old().
+ * sweep_expired().
  */
 #include "cmd/session/record_expiry.h"
 
@@ -47,7 +47,7 @@ enum {
 	DAYS_MOST = 100000,
 };
 
-static bool note_existing(void *arg, const struct ledger_row *row)
+static bool store_existence(void *arg, const struct ledger_row *row)
 {
 	*(bool *)arg = row->state != LEDGER_GONE;
 	return false;
@@ -60,12 +60,12 @@ static bool is_gone(struct store *s, const char *label)
 	struct error why = { 0 };
 	bool exists = false;
 
-	if (ledger_find(s, label, note_existing, &exists, &why) < 0)
+	if (ledger_find(s, label, store_existence, &exists, &why) < 0)
 		return why.code == ERR_NOT_FOUND;
 	return !exists;
 }
 
-static bool note_gone(void *arg, const struct ledger_row *row)
+static bool store_gone(void *arg, const struct ledger_row *row)
 {
 	*(bool *)arg = row->state == LEDGER_GONE;
 	return false;
@@ -78,7 +78,7 @@ static bool is_known_gone(struct store *s, const char *label)
 	struct error ignored = { 0 };
 	bool gone = false;
 
-	return ledger_find(s, label, note_gone, &gone, &ignored) == 0 && gone;
+	return ledger_find(s, label, store_gone, &gone, &ignored) == 0 && gone;
 }
 
 /* Deletes the lists of unsent files whose sandbox is gone. */
@@ -274,7 +274,7 @@ static bool is_due(const struct workspace *w)
 }
 
 /* Nothing expires if patches_days is 0 or invalid. */
-static void sweep_old(struct app *app, const struct workspace *w)
+static void sweep_expired(struct app *app, const struct workspace *w)
 {
 	struct old_labels o = { 0 };
 	struct stop stop = stop_cleanup(SWEEP_MS);
@@ -298,7 +298,7 @@ static void sweep_old(struct app *app, const struct workspace *w)
 void records_sweep(struct app *app, const struct workspace *w)
 {
 	if (is_due(w))
-		sweep_old(app, w);
+		sweep_expired(app, w);
 }
 
 /* Runs at the end of a command, so it is limited in time and silent on
@@ -328,8 +328,8 @@ void records_pack(struct app *app)
 
 /* Sweeps and packs one tree, within a time that another dcode is willing to
  * wait. */
-static void tidy_one(struct app *app, const char *state, const char *key,
-		     const struct stop *stop)
+static void tidy_tree(struct app *app, const char *state, const char *key,
+		      const struct stop *stop)
 {
 	struct stop limit = stop_within(stop, TREE_MS);
 	struct error err = { 0 };
@@ -338,7 +338,7 @@ static void tidy_one(struct app *app, const char *state, const char *key,
 	if (workspace_open_key(&w, state, settings_cwd(app->settings), key,
 			       &limit, &err) < 0)
 		return;
-	sweep_old(app, &w);
+	sweep_expired(app, &w);
 	if (workspace_pack(&w, &limit, &err) < 0 && err.code != ERR_CANCELLED)
 		app_warn("%s: %s", w.git_dir, err.message);
 	workspace_close(&w);
@@ -356,7 +356,7 @@ void records_tidy(struct app *app, const struct stop *stop)
 	while (d && app_settings(app, &set, &ignored) == 0 &&
 	       stop_check(stop, &ignored) == 0 && (entry = readdir(d)))
 		if (entry->d_name[0] != '.')
-			tidy_one(app, state, entry->d_name, stop);
+			tidy_tree(app, state, entry->d_name, stop);
 	if (d)
 		closedir(d);
 	free(all);

@@ -90,8 +90,8 @@ static bool is_named(const struct run_wrote *w, const char *path)
 
 /* Records the first few names as the model wrote them, which is enough for a
  * report. */
-static void note_file(struct run_wrote *w, const struct tool *tool,
-		      const struct part *call)
+static void record_file(struct run_wrote *w, const struct tool *tool,
+			const struct part *call)
 {
 	struct buf ignored = BUF_INIT(RESULT_RAW_BYTES);
 	cJSON *args = args_read(tool, call, &ignored);
@@ -121,7 +121,7 @@ void run_note_event(struct run *r, const struct agent_event *ev)
 		r->wrote.commands |= (tool->flags & TOOL_RUNS) != 0;
 	} else if (ev->kind == EVENT_TOOL_RESULT && !ev->failed &&
 		   tool->path_arg && !(tool->flags & TOOL_DELETES)) {
-		note_file(&r->wrote, tool, ev->call);
+		record_file(&r->wrote, tool, ev->call);
 	}
 }
 

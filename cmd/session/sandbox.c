@@ -61,7 +61,7 @@ struct own_place {
 	char *endpoint; /* owned */
 };
 
-static bool note_existing(void *arg, const struct ledger_row *row)
+static bool store_existence(void *arg, const struct ledger_row *row)
 {
 	*(bool *)arg = row->state != LEDGER_GONE;
 	return false;
@@ -69,13 +69,13 @@ static bool note_existing(void *arg, const struct ledger_row *row)
 
 /* thread_label_each() callback, newest first. Returns false to end the
  * search. */
-static bool note_own(void *arg, const struct thread_label *l)
+static bool find_own_label(void *arg, const struct thread_label *l)
 {
 	struct error ignored = { 0 };
 	struct own_search *own = arg;
 	bool exists = false;
 
-	(void)ledger_find(own->store, l->label, note_existing, &exists,
+	(void)ledger_find(own->store, l->label, store_existence, &exists,
 			  &ignored);
 	if (exists && !own->left)
 		own->left = xstrdup(l->label);
@@ -92,7 +92,7 @@ static bool note_own(void *arg, const struct thread_label *l)
 }
 
 /* Describes what the run uses instead of the thread's own sandbox. */
-static const char *what_instead(const struct run *r)
+static const char *describe_replacement(const struct run *r)
 {
 	if (!run_has_sandbox(r))
 		return "the tools of this run act on this machine";
@@ -103,7 +103,7 @@ static const char *what_instead(const struct run *r)
 
 /* ledger_find() callback: reports that the thread has a sandbox which this run
  * does not use, with the command to continue in it. */
-static bool tell_unused(void *arg, const struct ledger_row *row)
+static bool report_unused(void *arg, const struct ledger_row *row)
 {
 	struct run *r = arg;
 	const struct run_options *o = &r->options;
@@ -121,13 +121,13 @@ static bool tell_unused(void *arg, const struct ledger_row *row)
 		print_line(r->app,
 			   "Thread %s keeps its own sandbox (%s); the copy does"
 			   " not share it: %s.",
-			   r->thread.id, name, what_instead(r));
+			   r->thread.id, name, describe_replacement(r));
 	else
 		print_line(r->app,
 			   "This thread's sandbox (%s) %sis not used: %s.",
 			   name,
 			   is_other ? "belongs to another provider and " : "",
-			   what_instead(r));
+			   describe_replacement(r));
 	if (row->id[0] && o->fork)
 		print_line(r->app,
 			   "  `--sandbox %s --sandbox-id %s` continues in it.",
@@ -153,14 +153,14 @@ static char *find_own(struct run *r, struct store *store)
 		return NULL;
 	own.takes = !o->fork && !o->sandbox_id && !o->snapshot &&
 		    run_has_sandbox(r);
-	(void)thread_label_each(own.store, r->thread.no, NULL, note_own, &own,
-				&ignored);
+	(void)thread_label_each(own.store, r->thread.no, NULL, find_own_label,
+				&own, &ignored);
 	if (!own.takes || !own.label) {
 		free(own.label);
 		own.label = NULL;
 	}
 	if (!own.label && own.left)
-		(void)ledger_find(own.store, own.left, tell_unused, r,
+		(void)ledger_find(own.store, own.left, report_unused, r,
 				  &ignored);
 	else if (!own.label && own.takes && own.other)
 		print_line(
@@ -170,7 +170,7 @@ static char *find_own(struct run *r, struct store *store)
 	return own.label;
 }
 
-static bool note_endpoint(void *arg, const struct ledger_row *row)
+static bool copy_endpoint(void *arg, const struct ledger_row *row)
 {
 	struct own_place *own = arg;
 
@@ -185,7 +185,7 @@ static bool find_endpoint(void *arg, const struct thread_label *l)
 	struct own_place *own = arg;
 	struct error ignored = { 0 };
 
-	(void)ledger_find(own->store, l->label, note_endpoint, own, &ignored);
+	(void)ledger_find(own->store, l->label, copy_endpoint, own, &ignored);
 	return !own->endpoint;
 }
 
@@ -231,7 +231,7 @@ static void print_offer_flags(const struct run *r, const char *given)
 }
 
 /* Returns 1 for yes, 0 for no, -1 with err. */
-static int ask_about_offer(struct run *r, struct error *err)
+static int confirm_offer(struct run *r, struct error *err)
 {
 	struct buf line = BUF_INIT(1 << 12);
 	int rc;
@@ -273,7 +273,7 @@ int run_offer_sandbox(struct run *r, const struct args *args, const char **name,
 			     --sandbox */
 	if (!r->app->unattended && secret_terminal(r->app) &&
 	    (!given || !strcmp(given, r->thread.provider)))
-		rc = ask_about_offer(r, err);
+		rc = confirm_offer(r, err);
 	else if (!o->quiet)
 		print_offer_flags(r, given);
 	if (rc > 0) {
@@ -329,7 +329,7 @@ static void update_job(void *arg, const struct job_record *record)
 		(void)job_log_update(store, &row, &ignored);
 }
 
-static bool note_gone(void *arg, const struct ledger_row *row)
+static bool store_gone(void *arg, const struct ledger_row *row)
 {
 	*(bool *)arg = row->state == LEDGER_GONE;
 	return false;
@@ -362,7 +362,7 @@ static void adopt_job(void *arg, const struct job_row *row)
 	} else if (strcmp(row->provider, r->client.provider->name) != 0 ||
 		   strcmp(row->sandbox, r->box.sandbox.id) != 0) {
 		/* It may still run in a sandbox that this run does not use. */
-		(void)ledger_find(f->store, row->sandbox, note_gone, &gone,
+		(void)ledger_find(f->store, row->sandbox, store_gone, &gone,
 				  &ignored);
 		if (!gone)
 			return;
@@ -373,7 +373,7 @@ static void adopt_job(void *arg, const struct job_row *row)
 	jobs_adopt(&r->box.sandbox, &record, r->app->mask);
 }
 
-static void say_running(void *arg, const struct job_state *s)
+static void print_running_job(void *arg, const struct job_state *s)
 {
 	struct buf line = BUF_INIT(1 << 16);
 
@@ -386,7 +386,7 @@ static void say_running(void *arg, const struct job_state *s)
 	buf_release(&line);
 }
 
-static void note_untold(void *arg, const struct job_row *row)
+static void mark_unreported(void *arg, const struct job_row *row)
 {
 	*(bool *)arg = *(bool *)arg || !row->told;
 }
@@ -401,7 +401,7 @@ static bool run_jobs_pending(struct run *r)
 	bool any = false;
 
 	if (r->thread.id && app_store(r->app, &store, &ignored) == 0)
-		(void)job_log_each(store, &of, note_untold, &any, &ignored);
+		(void)job_log_each(store, &of, mark_unreported, &any, &ignored);
 	return any;
 }
 
@@ -425,7 +425,7 @@ int run_jobs_open(struct run *r, struct error *err)
 		return 0;
 	jobs_refresh(r->box.sandbox.jobs, ASK_MS);
 	if (!r->options.quiet)
-		jobs_each(r->box.sandbox.jobs, say_running, r);
+		jobs_each(r->box.sandbox.jobs, print_running_job, r);
 	return 0;
 }
 
@@ -516,7 +516,7 @@ static int check_directory(struct error *err)
 
 /* Reports that the sandbox is gone and names its last saved patch, which may be
  * all that is left of it. */
-static void say_gone(struct run *r, const struct error *why)
+static void report_gone(struct run *r, const struct error *why)
 {
 	char *patch = saved_patch_find(r->app, r->thread.id);
 	struct buf line = BUF_INIT(1 << 16);
@@ -533,7 +533,7 @@ static void say_gone(struct run *r, const struct error *why)
 
 /* A sandbox that was kept or stopped before is kept or stopped again, unless a
  * flag or setting decides. */
-static void keep_earlier_end(struct run *r)
+static void restore_exit_action(struct run *r)
 {
 	bool stopped = r->box.before == LEDGER_STOPPED ||
 		       r->box.before == LEDGER_STOPPING;
@@ -553,11 +553,11 @@ static int resume_own(struct run *r, const struct lifecycle_request *request,
 
 	own.resume = label;
 	if (lifecycle_open(&r->box, &own, stop, &why) == 0) {
-		keep_earlier_end(r);
+		restore_exit_action(r);
 		return 0;
 	}
 	if (why.code == ERR_GONE && !r->box.ending) {
-		say_gone(r, &why);
+		report_gone(r, &why);
 		return 1;
 	}
 	*err = why;
@@ -621,7 +621,7 @@ struct promise {
 };
 
 /* True if the user will be asked whether to send the tree. */
-static bool asks_about_tree(const struct run *r)
+static bool may_ask_about_tree(const struct run *r)
 {
 	struct error ignored = { 0 };
 	bool is_repository = false;
@@ -662,7 +662,7 @@ static void on_begins(void *arg)
 {
 	struct run *r = arg;
 
-	if (r->promise && !asks_about_tree(r))
+	if (r->promise && !may_ask_about_tree(r))
 		set_answered(r);
 }
 
@@ -735,7 +735,7 @@ static bool needs_sandbox(const struct run *r)
 }
 
 /* True if the user must be asked something once the sandbox is ready. */
-static bool asks_later(const struct run *r)
+static bool may_ask_later(const struct run *r)
 {
 	const struct run_options *o = &r->options;
 
@@ -768,7 +768,7 @@ bool run_promise_can(struct run *r)
 	if (!r->promises || !run_has_sandbox(r) ||
 	    settings_bool(r->app->settings, NULL, "sandboxes.overlap",
 			  &overlaps, &err) < 0 ||
-	    !overlaps || needs_sandbox(r) || asks_later(r) ||
+	    !overlaps || needs_sandbox(r) || may_ask_later(r) ||
 	    waits_for_tools(r) || run_jobs_pending(r))
 		return false;
 	/* If the thread's sandbox is gone, a new one is created, so the
@@ -789,7 +789,7 @@ bool run_promise_can(struct run *r)
 /* Stores the sandbox with the thread right away, so that -r finds it if dcode
  * is killed during the first answer. Uses the creating thread's database
  * connection, because the session's own may be in use. */
-static void place_thread(struct run *r)
+static void store_thread_sandbox(struct run *r)
 {
 	const struct session_info info = {
 		.provider = r->client.provider->name,
@@ -814,7 +814,7 @@ static void *make_sandbox(void *arg)
 	int rc = run_open_sandbox(r, &p->stop, &err);
 
 	if (rc == 0)
-		place_thread(r);
+		store_thread_sandbox(r);
 	pthread_mutex_lock(&p->lock);
 	p->ended = true;
 	p->rc = rc;
@@ -872,7 +872,7 @@ bool run_promise_ended(const struct run *r)
 }
 
 /* After this, the result may be read without the lock. */
-static void join_making(struct run *r)
+static void join_creation(struct run *r)
 {
 	pthread_join(r->promise->thread, NULL);
 	r->promise->joined = true;
@@ -902,7 +902,7 @@ static int await_sandbox(void *arg, struct error *err)
 	const struct promise *p = r->promise;
 	struct error ignored = { 0 };
 
-	join_making(r);
+	join_creation(r);
 	if (p->rc < 0) {
 		*err = p->err;
 		return -1;
@@ -966,7 +966,7 @@ void run_promise_end(struct run *r)
 		return;
 	if (!r->promise->joined) {
 		cancel_trigger(&r->promise->makes.cancel);
-		join_making(r);
+		join_creation(r);
 	}
 	free_promise(r);
 }
@@ -982,7 +982,7 @@ static int settle_promise(struct run *r, int rc, const struct stop *stop,
 
 	if (rc < 0 && !r->interactive) {
 		cancel_trigger(&p->makes.cancel);
-		join_making(r);
+		join_creation(r);
 		/* If the failed creation cut the request, report that
 		 * instead. */
 		if (p->rc < 0 && err->code == ERR_CANCELLED &&

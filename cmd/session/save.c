@@ -108,7 +108,7 @@ static int write_patch(struct saving *v, struct error *err)
 
 /* Fetches large files once everything else is saved, if time allows, and writes
  * a new patch that includes them. */
-static void save_later(struct saving *v)
+static void save_large_files(struct saving *v)
 {
 	struct error err = { 0 };
 	struct stop limit = *v->stop;
@@ -153,7 +153,7 @@ static void save_work(struct saved_work *s, struct app *app,
 	if (rc == 0 && !v.fetch.same && !branched)
 		rc = write_patch(&v, &err);
 	if (rc == 0)
-		save_later(&v);
+		save_large_files(&v);
 	s->refused = v.fetch.n_refused;
 	s->left = v.fetch.n_left;
 	if (rc == 0)
@@ -195,7 +195,7 @@ void save_sandbox(struct saved_work *s, struct app *app, struct workspace *w,
 }
 
 /* thread_label_each() callback: takes the newest thread of the label. */
-static bool note_owner(void *arg, const struct thread_label *l)
+static bool copy_owner(void *arg, const struct thread_label *l)
 {
 	struct owner *o = arg;
 
@@ -206,7 +206,7 @@ static bool note_owner(void *arg, const struct thread_label *l)
 
 /* Uses the thread in the ledger, because no stored thread names the label any
  * more. */
-static bool note_thread(void *arg, const struct ledger_row *row)
+static bool copy_thread(void *arg, const struct ledger_row *row)
 {
 	struct owner *o = arg;
 
@@ -271,9 +271,9 @@ int save_removed(struct app *app, struct sandbox_client *client, const char *id,
 	if (!label[0] || app_settings(app, &set, &ignored) < 0 ||
 	    !save_is_on(app) || app_store(app, &store, &ignored) < 0)
 		return 0;
-	(void)thread_label_each(store, 0, label, note_owner, &o, &ignored);
+	(void)thread_label_each(store, 0, label, copy_owner, &o, &ignored);
 	if (!o.id)
-		(void)ledger_find(store, label, note_thread, &o, &ignored);
+		(void)ledger_find(store, label, copy_thread, &o, &ignored);
 	if (!o.id)
 		o.id = xstrdup(label);
 	rc = save_owned(app, client, id, &o, err);
@@ -392,7 +392,7 @@ static const char *flag_name(const struct run *r)
 	return r->options.branch ? "--branch" : "--apply";
 }
 
-static bool wants_changes(const struct run *r)
+static bool is_merge_requested(const struct run *r)
 {
 	return r->options.apply || r->options.branch;
 }
@@ -447,7 +447,7 @@ int run_branch_check(struct run *r, struct error *err)
 int run_apply_check(struct run *r, struct error *err)
 {
 	struct workspace w = { 0 };
-	int rc = wants_changes(r) ? open_tree(r, &w, &r->stop, err) : 0;
+	int rc = is_merge_requested(r) ? open_tree(r, &w, &r->stop, err) : 0;
 
 	workspace_close(&w);
 	return rc;
@@ -467,8 +467,8 @@ static int check_result(const struct run *r, const struct change_set *ch,
 }
 
 /* Fetches the changes, asks about refused names, merges, and reports. */
-static int bring_back(struct run *r, struct change_set *ch,
-		      const struct stop *stop, struct error *err)
+static int fetch_and_merge(struct run *r, struct change_set *ch,
+			   const struct stop *stop, struct error *err)
 {
 	struct fetch f = { 0 };
 	const struct fetch_request with = { .sandbox = &r->box.sandbox,
@@ -513,7 +513,7 @@ int run_apply_changes(struct run *r, struct error *err)
 	char *title = NULL;
 	int rc;
 
-	if (!wants_changes(r))
+	if (!is_merge_requested(r))
 		return 0;
 	r->applied = BUF_INIT(64 << 20);
 	branch = changes_came_from(r->app, ch.thread, &title);
@@ -522,7 +522,7 @@ int run_apply_changes(struct run *r, struct error *err)
 		ch.task = title;
 	rc = open_tree(r, &w, &stop, err);
 	if (rc == 0)
-		rc = bring_back(r, &ch, &stop, err);
+		rc = fetch_and_merge(r, &ch, &stop, err);
 	/* The branch was valid when the run began, so this is not a usage
 	 * error. */
 	if (rc < 0 && r->options.branch && err->code == ERR_USAGE) {

@@ -64,7 +64,7 @@ int run_skills_places(struct app *app, const char *agent,
 	return 0;
 }
 
-static void warn(const struct skills *s)
+static void warn_problems(const struct skills *s)
 {
 	for (size_t i = 0; i < s->n_problems && i < WARNINGS; i++)
 		app_warn_line(s->problems[i]);
@@ -94,7 +94,7 @@ int run_skills_open(struct run *r, struct error *err)
 		 RUN_SKILLS_ROOT, random);
 	free(allowed);
 	if (!r->options.quiet)
-		warn(&r->skills->all);
+		warn_problems(&r->skills->all);
 	return 0;
 }
 
@@ -302,7 +302,7 @@ static int add_directory(struct packing *p, int fd, const char *below, int deep,
  * name, also the fixed one, which older threads know. */
 enum place { PLACE_TOLD, PLACE_FIXED, N_PLACES };
 
-static void warn_left(struct packing *p, const char *name, const char *why)
+static void warn_unsent(struct packing *p, const char *name, const char *why)
 {
 	if (p->told++ < TOLD)
 		print_line(p->run->app, "Warning: skill %s: %s is not sent: %s",
@@ -313,7 +313,7 @@ static void warn_left(struct packing *p, const char *name, const char *why)
 			   p->skill->name);
 }
 
-static int move_out(struct packing *p, struct error *err)
+static int move_archive_output(struct packing *p, struct error *err)
 {
 	struct buf *ready = archive_stream_out(p->tar);
 
@@ -350,7 +350,7 @@ static int read_file(struct packing *p, int fd, const char *name,
 		why = select_secret(name, (int64_t)p->bytes.len,
 				    buf_str(&p->bytes));
 	if (why)
-		warn_left(p, name, why);
+		warn_unsent(p, name, why);
 	return !why;
 }
 
@@ -374,7 +374,7 @@ static int add_file(struct packing *p, int fd, const char *name,
 	if (rc == 0)
 		rc = archive_stream_data(p->tar, buf_str(&p->bytes), err);
 	if (rc == 0)
-		rc = move_out(p, err);
+		rc = move_archive_output(p, err);
 	p->files++;
 	p->size += item.size;
 	free(path);
@@ -383,7 +383,7 @@ static int add_file(struct packing *p, int fd, const char *name,
 
 /* True if the open file is inside the skill's directory. Attack: a link in a
  * repository's skill points to a file of the user, which would be sent. */
-static bool stays_inside(const struct packing *p, int fd)
+static bool is_inside_skill(const struct packing *p, int fd)
 {
 	char *real = skill_real_path(fd);
 	size_t len = strlen(p->skill->dir);
@@ -404,7 +404,7 @@ static int add_open(struct packing *p, int fd, const char *name, bool link,
 
 	if (fstat(fd, &st) < 0)
 		why = "its type cannot be read";
-	else if (link && (!S_ISREG(st.st_mode) || !stays_inside(p, fd)))
+	else if (link && (!S_ISREG(st.st_mode) || !is_inside_skill(p, fd)))
 		why = "it is a link that leads out of the skill";
 	else if (S_ISDIR(st.st_mode) && !deep)
 		why = "it is nested too deep";
@@ -415,7 +415,7 @@ static int add_open(struct packing *p, int fd, const char *name, bool link,
 	else
 		rc = add_file(p, fd, name, &st, err);
 	if (why)
-		warn_left(p, name, why);
+		warn_unsent(p, name, why);
 	close(fd);
 	return rc;
 }
@@ -437,7 +437,7 @@ static int add_entry(struct packing *p, int dir, const char *below,
 	if (fd >= 0)
 		rc = add_open(p, fd, name, link, deep, err);
 	else
-		warn_left(p, name, "it cannot be opened");
+		warn_unsent(p, name, "it cannot be opened");
 	free(name);
 	return rc;
 }
@@ -475,9 +475,9 @@ static int add_directory(struct packing *p, int fd, const char *below, int deep,
 	return rc;
 }
 
-static int pack(struct run *r, const struct skill *s,
-		struct archive_stream *tar, struct buf *out, size_t *files,
-		struct error *err)
+static int pack_skill(struct run *r, const struct skill *s,
+		      struct archive_stream *tar, struct buf *out,
+		      size_t *files, struct error *err)
 {
 	struct packing p = { .run = r,
 			     .skill = s,
@@ -498,8 +498,8 @@ static const char *root_of(const struct run *r, enum place place)
 }
 
 /* Uploads the archive as one file. *path is owned. */
-static int stage(struct sandbox *sb, struct str tar, char **path,
-		 const struct stop *stop, struct error *err)
+static int upload_archive(struct sandbox *sb, struct str tar, char **path,
+			  const struct stop *stop, struct error *err)
 {
 	struct transfer t = { .path = "/tmp/x", .mode = 0600 };
 
@@ -516,13 +516,14 @@ static int stage(struct sandbox *sb, struct str tar, char **path,
 }
 
 /* Sends the archive within the command if it fits, otherwise as a file. */
-static int deliver(struct sandbox *sb, struct str tar, bool base64,
-		   struct helper *h, const struct stop *stop, struct error *err)
+static int send_archive(struct sandbox *sb, struct str tar, bool base64,
+			struct helper *h, const struct stop *stop,
+			struct error *err)
 {
 	bool fits = sb->client->provider->flags & SANDBOX_STDIN ||
 		    helper_fits(sb, tar, base64);
 	char *path = NULL;
-	int rc = fits ? 0 : stage(sb, tar, &path, stop, err);
+	int rc = fits ? 0 : upload_archive(sb, tar, &path, stop, err);
 
 	buf_clear(&h->out);
 	h->content = fits ? tar : (struct str){ 0 };
@@ -538,8 +539,8 @@ static int deliver(struct sandbox *sb, struct str tar, bool base64,
 
 /* Unpacks the archive into root. ERR_CONFIG: the directory belongs to another
  * user. */
-static int unpack(struct sandbox *sb, const char *root, struct str tar,
-		  const struct stop *stop, struct error *err)
+static int unpack_archive(struct sandbox *sb, const char *root, struct str tar,
+			  const struct stop *stop, struct error *err)
 {
 	struct helper h = { .script = HELPER_SKILLS,
 			    .args = { str_of(root) },
@@ -547,10 +548,10 @@ static int unpack(struct sandbox *sb, const char *root, struct str tar,
 			    .timeout_ms = SEND_MS,
 			    .out = BUF_INIT(SAID_BYTES) };
 	struct buf said = BUF_INIT(512);
-	int rc = deliver(sb, tar, true, &h, stop, err);
+	int rc = send_archive(sb, tar, true, &h, stop, err);
 
 	if (rc == 0 && !strcmp(h.status, "no_base64"))
-		rc = deliver(sb, tar, false, &h, stop, err);
+		rc = send_archive(sb, tar, false, &h, stop, err);
 	sanitize_line(str_trim(buf_str(&h.out)), &said);
 	if (rc == 0 && h.timed_out)
 		rc = error_set(err, ERR_TIMEOUT, "unpacking takes too long");
@@ -570,8 +571,8 @@ static int unpack(struct sandbox *sb, const char *root, struct str tar,
 }
 
 /* Sends the wanted skills as one archive into a root directory. */
-static int send(struct run *r, enum place place, const bool *wanted,
-		const struct stop *stop, struct error *err)
+static int send_skills(struct run *r, enum place place, const bool *wanted,
+		       const struct stop *stop, struct error *err)
 {
 	const struct skills *all = &r->skills->all;
 	size_t *files = xcalloc(all->n, sizeof(*files));
@@ -581,14 +582,15 @@ static int send(struct run *r, enum place place, const bool *wanted,
 
 	for (size_t i = 0; i < all->n && rc == 0; i++)
 		if (wanted[i])
-			rc = pack(r, &all->list[i], a, &tar, &files[i], err);
+			rc = pack_skill(r, &all->list[i], a, &tar, &files[i],
+					err);
 	if (rc == 0)
 		rc = archive_stream_end(a, err);
 	if (rc == 0)
 		buf_addstr(&tar, buf_str(archive_stream_out(a)));
 	if (rc == 0)
-		rc = unpack(&r->box.sandbox, root_of(r, place), buf_str(&tar),
-			    stop, err);
+		rc = unpack_archive(&r->box.sandbox, root_of(r, place),
+				    buf_str(&tar), stop, err);
 	for (size_t i = 0; i < all->n && rc == 0; i++) {
 		if (!wanted[i])
 			continue;
@@ -607,7 +609,7 @@ static int send(struct run *r, enum place place, const bool *wanted,
 
 /* True if the name continues at this byte. Bytes beyond ASCII may be
  * letters. */
-static bool goes_on(struct str text, size_t at)
+static bool is_name_continued(struct str text, size_t at)
 {
 	return at < text.len &&
 	       (isalnum((unsigned char)text.ptr[at]) || text.ptr[at] == '-' ||
@@ -616,8 +618,8 @@ static bool goes_on(struct str text, size_t at)
 
 /* Marks the skills that a path in a call refers to. If rest names a skill, only
  * that one; an unknown name, none; no name, as in a listing, all. */
-static void want(const struct run *r, enum place place, struct str rest,
-		 bool *wanted)
+static void mark_wanted(const struct run *r, enum place place, struct str rest,
+			bool *wanted)
 {
 	const struct skills *all = &r->skills->all;
 	bool named;
@@ -625,15 +627,15 @@ static void want(const struct run *r, enum place place, struct str rest,
 	/* Arguments are JSON, which may write "/" as "\/". */
 	while (rest.len && (rest.ptr[0] == '/' || rest.ptr[0] == '\\'))
 		rest = str_skip(rest, 1);
-	named = goes_on(rest, 0);
+	named = is_name_continued(rest, 0);
 	for (size_t i = 0; i < all->n; i++) {
 		const char *name = all->list[i].name;
 		size_t at = place * all->n + i;
 
 		if (r->skills->sent[at])
 			continue;
-		if (!named ||
-		    (str_starts(rest, name) && !goes_on(rest, strlen(name))))
+		if (!named || (str_starts(rest, name) &&
+			       !is_name_continued(rest, strlen(name))))
 			wanted[at] = true;
 	}
 }
@@ -651,10 +653,10 @@ static bool find_wanted(const struct run *r, struct str args, bool *wanted)
 
 		args = str_skip(args, at + name.len);
 		if (str_starts(args, suffix))
-			want(r, PLACE_TOLD, str_skip(args, strlen(suffix)),
-			     wanted);
+			mark_wanted(r, PLACE_TOLD,
+				    str_skip(args, strlen(suffix)), wanted);
 		else if (!args.len || args.ptr[0] != '.')
-			want(r, PLACE_FIXED, args, wanted);
+			mark_wanted(r, PLACE_FIXED, args, wanted);
 		else
 			known &= !is_path;
 	}
@@ -670,7 +672,7 @@ static bool has_any(const bool *wanted, size_t n)
 }
 
 /* The path in the call may belong to another user, so the call must not run. */
-static int refuse(const struct run *r, const char *why, struct buf *remark)
+static int refuse_call(const struct run *r, const char *why, struct buf *remark)
 {
 	buf_addf(remark, "Not run: %s. The skills are in %s.", why,
 		 run_skills_root(r));
@@ -696,12 +698,12 @@ int run_skills_prepare(void *arg, const struct part *const *calls, size_t n,
 		is_theirs |= !find_wanted(r, str_of(calls[i]->args), wanted);
 	for (size_t i = 0; i < N_PLACES && rc == 0 && !is_theirs; i++)
 		if (has_any(wanted + i * each, each))
-			rc = send(r, (enum place)i, wanted + i * each, stop,
-				  err);
+			rc = send_skills(r, (enum place)i, wanted + i * each,
+					 stop, err);
 	free(wanted);
 	if (is_theirs)
-		return refuse(r, "the call names the skills of another run",
-			      remark);
+		return refuse_call(
+			r, "the call names the skills of another run", remark);
 	if (rc == 0 || err->code == ERR_CANCELLED || err->code == ERR_GONE)
 		return rc;
 	is_theirs =
@@ -709,7 +711,7 @@ int run_skills_prepare(void *arg, const struct part *const *calls, size_t n,
 	error_wrap(err, "the skill could not be sent to the sandbox");
 	app_warn_line(err->message);
 	if (is_theirs)
-		rc = refuse(r, err->message, remark);
+		rc = refuse_call(r, err->message, remark);
 	else
 		buf_addf(remark, "%s\n", err->message);
 	*err = (struct error){ 0 };

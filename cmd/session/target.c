@@ -240,7 +240,7 @@ void target_close(struct target *t)
 
 /* Records the use, so that another dcode does not stop the sandbox
  * meanwhile. */
-static void note_use(const struct target *t)
+static void record_use(const struct target *t)
 {
 	struct error ignored = { 0 };
 
@@ -268,7 +268,7 @@ int target_attach(struct target *t, struct sandbox *sb, const struct stop *stop,
 		return error_hint(err, "`dcode sandbox gc` looks for it and "
 				       "deletes what it finds.");
 	}
-	note_use(t);
+	record_use(t);
 	lifecycle_mark_started(&t->client, t->store, t->id);
 	if (sandbox_attach(sb, &t->client, t->id, stop, err) == 0) {
 		lifecycle_restore_start(sb, t->store);
@@ -327,7 +327,7 @@ void target_stop_again(const struct target *t, struct app *app)
 	target_close(&now);
 }
 
-static void note_label(void *arg, const struct sandbox_info *info)
+static void mark_if_ours(void *arg, const struct sandbox_info *info)
 {
 	bool *ours = arg;
 
@@ -339,7 +339,7 @@ int target_check_ours(struct target *t, bool stops, const struct stop *stop,
 		      struct error *err)
 {
 	bool ours = false;
-	const struct info_sink sink = { note_label, &ours };
+	const struct info_sink sink = { mark_if_ours, &ours };
 	char id[IDS_SHOWN];
 
 	if (t->label[0] || !sandbox_can_get(&t->client))

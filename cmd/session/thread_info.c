@@ -20,7 +20,7 @@ int threads_find(struct app *app, const char *name, struct store **store,
 	return thread_find(*store, name, settings_cwd(app->settings), t, err);
 }
 
-static bool note_state(void *arg, const struct ledger_row *row)
+static bool copy_state(void *arg, const struct ledger_row *row)
 {
 	struct thread_sandbox *box = arg;
 
@@ -43,7 +43,7 @@ void threads_read_sandbox(struct store *s, const char *name,
 	snprintf(box->name, sizeof(box->name), "%.*s", (int)label.len,
 		 label.ptr);
 	box->state = "gone";
-	(void)ledger_find(s, name, note_state, box, &ignored);
+	(void)ledger_find(s, name, copy_state, box, &ignored);
 }
 
 const char *threads_place(const struct thread *t,

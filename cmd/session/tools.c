@@ -301,7 +301,7 @@ static void warn_entries(const struct run *r)
 }
 
 /* Warns about [mcp] allow patterns that match none of the servers. */
-static void warn_unmeant(const struct run *r)
+static void warn_unmatched_allow(const struct run *r)
 {
 	const char *const *list = NULL;
 	struct error ignored = { 0 };
@@ -327,7 +327,7 @@ int run_mcp_begin(struct run *r, struct error *err)
 		return 0;
 	if (!r->options.quiet) {
 		warn_entries(r);
-		warn_unmeant(r);
+		warn_unmatched_allow(r);
 	}
 	mcp_start(r->mcp, false);
 	return 0;

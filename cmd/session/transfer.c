@@ -5,7 +5,7 @@
  * run_upload() is part of filling a new sandbox; run_download() runs after the
  * last answer. Both copy with cmd/session/copy.h and record the result of each
  * transfer for the result event (struct transfer_option). A file uploaded into
- * the run's tree is not the agent's work: note_uploads() records it as sent,
+ * the run's tree is not the agent's work: record_uploads() records it as sent,
  * otherwise dcode diff would show it.
  */
 #include "cmd/session/transfer.h"
@@ -112,7 +112,7 @@ static void add_uploaded(struct listing *l, const struct sandbox *sb,
 
 /* Records the files as sent, if the run's sandbox has a tree, and empties l. A
  * failure is a warning. */
-static void note_uploads(struct run *r, struct listing *l)
+static void record_uploads(struct run *r, struct listing *l)
 {
 	struct stop stop = stop_cleanup(NOTE_MS);
 	struct error err = { 0 };
@@ -251,7 +251,7 @@ static void copy_one(struct run *r, struct sandbox *sb,
 		report_copied(r, t);
 	if (t->rc == 0 && upload && !upload->tree)
 		add_uploaded(&to.uploaded, sb, t->local, t->target, false);
-	note_uploads(r, &to.uploaded);
+	record_uploads(r, &to.uploaded);
 }
 
 static void warn_failed(const struct transfer_option *t)

@@ -4,7 +4,7 @@
 /*
  * run_workspace_fill() runs before the setup script. If the tree was sent
  * before, only changes are sent (sync_tree()). Otherwise the user may be asked
- * whether to send it (ask_consent()), once per tree and provider. With
+ * whether to send it (confirm_send()), once per tree and provider. With
  * --workspace bind nothing is sent, because the sandbox has the directory
  * itself (run_bind_begin()).
  */
@@ -92,7 +92,7 @@ static int try_mounted(struct sandbox *sb, const char *dir,
 
 /* Warns if git does not work in the mounted directory, or reads files outside
  * it. */
-static void say_git(const struct sandbox *sb, const char *dir)
+static void warn_git_limits(const struct sandbox *sb, const char *dir)
 {
 	struct bind_git git;
 	bool is_outside = bind_git_find(&git, sb->client->settings, dir);
@@ -137,7 +137,7 @@ static int run_bind_begin(struct run *r, struct sandbox *sb,
 	if (b && b->by_engine)
 		rc = try_mounted(sb, dir, stop, err);
 	if (rc == 0)
-		say_git(sb, dir);
+		warn_git_limits(sb, dir);
 	state = path_join(settings_dir(r->app->settings), ".state");
 	if (rc == 0 && r->box.label[0])
 		rc = workspace_note_bound(state, dir, r->box.label, err);
@@ -171,7 +171,7 @@ struct filling {
 enum decision { SEND_NOTHING, SEND_ASKED, SEND_TREE };
 
 /* Returns MB/s since sending began. */
-static double rate_of(const struct filling *f, int64_t bytes)
+static double compute_rate(const struct filling *f, int64_t bytes)
 {
 	int64_t ms = clock_ms() - f->began;
 
@@ -190,7 +190,7 @@ static void on_progress(void *arg, size_t files, int64_t bytes)
 	f->drawn = now;
 	str_format_size(bytes, size);
 	fprintf(stderr, "\r\033[KSending %zu of %zu files, %s, %.1f MB/s",
-		files, f->s.n, size, rate_of(f, bytes));
+		files, f->s.n, size, compute_rate(f, bytes));
 }
 
 /* Writes the names of all unsent files to LABEL.unsent in the workspace's
@@ -217,7 +217,7 @@ static void list_in_file(const struct filling *f)
 }
 
 /* Lists the names that did not fit into the line. */
-static void list_left(const struct filling *f)
+static void list_unsent(const struct filling *f)
 {
 	for (size_t i = NAMES_SHOWN; i < f->s.n_left && i < NAMES_LISTED; i++)
 		print_line(f->r->app, "    %.4000s (%s)", f->s.left[i].path,
@@ -243,7 +243,7 @@ static void report_asked(const struct filling *f)
 }
 
 /* Prints for example "3 not sent: .env (a file of secrets), ...". */
-static void report_left(const struct filling *f)
+static void report_unsent(const struct filling *f)
 {
 	struct buf names = BUF_INIT(LINE_MAX_BYTES / 2);
 	bool can_ask = false;
@@ -260,7 +260,7 @@ static void report_left(const struct filling *f)
 		print_line(f->r->app, "  %zu not sent: %s%s", f->s.n_left,
 			   names.len ? names.ptr : "",
 			   can_ask ? "; to send one: --include PATTERN" : "");
-	list_left(f);
+	list_unsent(f);
 	report_asked(f);
 	if (f->s.refused)
 		print_line(f->r->app,
@@ -320,11 +320,11 @@ static void report_sent(const struct filling *f, const struct send_result *res)
 	str_format_size(f->s.bytes, size);
 	if (f->s.bytes >= RATE_LEAST)
 		snprintf(rate, sizeof(rate), " (%.1f MB/s)",
-			 rate_of(f, f->s.bytes));
+			 compute_rate(f, f->s.bytes));
 	print_line(f->r->app, "✓ Sent %s: %zu file%s, %s%s", f->name, f->s.n,
 		   f->s.n == 1 ? "" : "s", size, rate);
 	if (!f->told_left)
-		report_left(f);
+		report_unsent(f);
 	pointers = select_count_pointers(&f->s, &f->w);
 	if (pointers)
 		print_line(f->r->app,
@@ -452,8 +452,8 @@ static void add_size(int64_t bytes, struct buf *out)
 }
 
 /* Prints where the answer is stored and how to change it. */
-static void tell_remembered(const struct run *r, const char *root,
-			    bool is_copied)
+static void print_saved_answer(const struct run *r, const char *root,
+			       bool is_copied)
 {
 	const char *home = settings_home(r->app->settings);
 	const char *dir = settings_dir(r->app->settings);
@@ -469,7 +469,7 @@ static void tell_remembered(const struct run *r, const char *root,
 }
 
 /* Returns 1 if the tree may be sent. Asks once per tree and provider. */
-static int ask_consent(struct filling *f, struct error *err)
+static int confirm_send(struct filling *f, struct error *err)
 {
 	struct run *r = f->r;
 	const char *provider = r->client.provider->name;
@@ -493,13 +493,13 @@ static int ask_consent(struct filling *f, struct error *err)
 	buf_adds(&question, ", ");
 	add_size(f->s.bytes, &question);
 	buf_adds(&question, ") into the sandbox? [y/N] ");
-	report_left(f);
+	report_unsent(f);
 	f->told_left = true;
 	rc = secret_confirm_first(r->app, question.ptr, err);
 	if (rc >= 0 && consent_set(store, f->w.root, provider, rc > 0, err) < 0)
 		rc = -1;
 	if (rc >= 0)
-		tell_remembered(r, f->w.root, rc > 0);
+		print_saved_answer(r, f->w.root, rc > 0);
 	buf_release(&question);
 	return rc;
 }
@@ -523,7 +523,7 @@ static void remember_flag(const struct run *r, const char *root)
 	if (was < 0 || !asked || was == copied ||
 	    consent_set(store, root, provider, copied, &ignored) < 0)
 		return;
-	tell_remembered(r, root, copied);
+	print_saved_answer(r, root, copied);
 }
 
 /* Opens the workspace. An apply that was killed is finished here, before the
@@ -557,7 +557,7 @@ static void print_empty(const struct run *r, const char *root)
 }
 
 /* True if the sandbox is certainly new and there is no user to ask. */
-static bool begins_anew(const struct run *r)
+static bool is_new_unattended(const struct run *r)
 {
 	return !r->thread.id && !r->options.sandbox_id &&
 	       !(r->interactive && secret_terminal(r->app));
@@ -571,7 +571,8 @@ void run_workspace_remark(const struct run *r)
 	struct error ignored = { 0 };
 	char *root;
 
-	if (r->options.workspace || !begins_anew(r) || !run_has_sandbox(r))
+	if (r->options.workspace || !is_new_unattended(r) ||
+	    !run_has_sandbox(r))
 		return;
 	root = user_repo_root(settings_cwd(r->app->settings), &is_repository,
 			      &ignored);
@@ -598,7 +599,7 @@ static enum decision choose_what_to_send(const struct run *r,
 			   "%s is not in the sandbox. To copy it: --workspace "
 			   "repo",
 			   strrchr(root, '/') + 1);
-	else if (!begins_anew(r))
+	else if (!is_new_unattended(r))
 		print_empty(r, root);
 	return SEND_NOTHING;
 }
@@ -617,7 +618,7 @@ static int fill_tree(struct filling *f, struct sandbox *sb, const char *root,
 	if (rc == 0)
 		rc = select_files(&f->s, &f->w, &q, stop, err);
 	if (rc == 0)
-		rc = decision == SEND_TREE ? 1 : ask_consent(f, err);
+		rc = decision == SEND_TREE ? 1 : confirm_send(f, err);
 	if (rc >= 0)
 		f->decided(f->r);
 	if (rc > 0)

@@ -259,7 +259,7 @@ struct child_tools {
 	bool runs_commands;
 };
 
-static bool offers(const struct child *c, const struct tool *tool)
+static bool offers_tool(const struct child *c, const struct tool *tool)
 {
 	const unsigned never =
 		TOOL_LATER | TOOL_INTERACTIVE | TOOL_DELEGATES | TOOL_SINGLE;
@@ -272,7 +272,7 @@ static void add_tools(struct child_tools *t, const struct child *c,
 		      const struct tool *const *list)
 {
 	for (size_t i = 0; list && list[i] && t->n < MOST_TOOLS; i++) {
-		if (!offers(c, list[i]))
+		if (!offers_tool(c, list[i]))
 			continue;
 		t->specs[t->n] = list[i]->spec;
 		t->specs[t->n++].schema = tool_schema(list[i]);
@@ -603,8 +603,8 @@ static void refuse_unknown(const struct subagents *s, const char *type,
 }
 
 /* Returns why the child ended, as a word for scripts. */
-static const char *end_word(const struct child *c, int rc,
-			    const struct error *err)
+static const char *describe_end(const struct child *c, int rc,
+				const struct error *err)
 {
 	if (rc == 0)
 		return c->agent.finish == FINISH_REFUSAL ? "refused"
@@ -678,7 +678,7 @@ static int run_child(struct child *c, struct error *err)
 }
 
 /* Runs the SubagentStop hooks. Their text goes to the caller. */
-static void tell_hooks(struct child *c, struct buf *out)
+static void run_stop_hooks(struct child *c, struct buf *out)
 {
 	struct stop stop = *c->order->stop;
 	struct error ignored = { 0 };
@@ -702,12 +702,12 @@ static int end_child(struct child *c, int rc, const struct error *failed,
 		     struct buf *out, struct error *err)
 {
 	struct error stopped = { 0 };
-	const char *end = end_word(c, rc, failed);
+	const char *end = describe_end(c, rc, failed);
 	struct buf line = BUF_INIT(1 << 13);
 
 	add_result(c, rc, failed, out);
 	subagent_sandbox_merge(c, out);
-	tell_hooks(c, out);
+	run_stop_hooks(c, out);
 	buf_adds(&line, rc == 0 ? "done" : "did not finish: ");
 	if (rc < 0)
 		buf_adds(&line, failed->code == ERR_CANCELLED

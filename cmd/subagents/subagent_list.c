@@ -20,7 +20,7 @@ void subagent_list_init(struct subagent_list *r)
 	pthread_mutex_init(&r->lock, NULL);
 }
 
-static void drop_row(struct subagent_list *r, size_t at)
+static void remove_row(struct subagent_list *r, size_t at)
 {
 	free(r->rows[at].type);
 	free(r->rows[at].order);
@@ -31,14 +31,14 @@ static void drop_row(struct subagent_list *r, size_t at)
 void subagent_list_release(struct subagent_list *r)
 {
 	while (r->n)
-		drop_row(r, r->n - 1);
+		remove_row(r, r->n - 1);
 	free(r->rows);
 	pthread_mutex_destroy(&r->lock);
 }
 
 /* Returns the start of the first line of its order, without control
  * characters. */
-static char *first_words(const char *order)
+static char *summarize_order(const char *order)
 {
 	struct buf line = BUF_INIT(LINE_BYTES);
 	struct str text = str_trim(str_of(order));
@@ -53,7 +53,7 @@ static char *first_words(const char *order)
 }
 
 /* Makes room for a new row by dropping the oldest finished ones. */
-static void forget_old(struct subagent_list *r)
+static void remove_oldest(struct subagent_list *r)
 {
 	size_t ended = 0;
 
@@ -61,7 +61,7 @@ static void forget_old(struct subagent_list *r)
 		ended += r->rows[i].ended != 0;
 	for (size_t i = 0; i < r->n && ended >= SUBAGENT_LIST_KEPT;)
 		if (r->rows[i].ended) {
-			drop_row(r, i);
+			remove_row(r, i);
 			ended--;
 		} else {
 			i++;
@@ -76,13 +76,13 @@ unsigned subagent_list_begin(struct subagent_list *r, const char *type,
 	unsigned number;
 
 	pthread_mutex_lock(&r->lock);
-	forget_old(r);
+	remove_oldest(r);
 	r->rows = xrealloc(r->rows, r->n + 1, sizeof(*r->rows));
 	row = &r->rows[r->n++];
 	number = ++r->numbers;
 	*row = (struct subagent_row){ .number = number,
 				      .type = xstrdup(type),
-				      .order = first_words(order),
+				      .order = summarize_order(order),
 				      .doing = "starting",
 				      .began = clock_ms(),
 				      .cancel = cancel };
@@ -99,7 +99,7 @@ static struct subagent_row *find_row(struct subagent_list *r, unsigned number)
 	return NULL;
 }
 
-static void set_doing(struct subagent_row *row, const char *doing)
+static void set_activity(struct subagent_row *row, const char *doing)
 {
 	struct str text = str_of(doing);
 
@@ -118,7 +118,7 @@ void subagent_list_note(struct subagent_list *r, unsigned number,
 	pthread_mutex_lock(&r->lock);
 	row = find_row(r, number);
 	if (row && !row->ended)
-		set_doing(row, doing);
+		set_activity(row, doing);
 	pthread_mutex_unlock(&r->lock);
 }
 
@@ -144,7 +144,7 @@ void subagent_list_end(struct subagent_list *r, unsigned number,
 	pthread_mutex_lock(&r->lock);
 	row = find_row(r, number);
 	if (row) {
-		set_doing(row, how);
+		set_activity(row, how);
 		row->ended = clock_ms();
 		row->cancel = NULL;
 	}

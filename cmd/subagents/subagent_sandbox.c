@@ -186,7 +186,7 @@ static void add_path(struct buf *out, const char *path)
 
 /* True if path is in a directory that a new file replaces: the directory must
  * be removed, unless it still has ignored files. */
-static bool leaves_directory(const struct tree_writing *t, const char *path)
+static bool is_in_replaced_dir(const struct tree_writing *t, const char *path)
 {
 	for (size_t i = 0; i < t->n; i++) {
 		const struct tree_file *f = &t->files[i];
@@ -224,7 +224,7 @@ static int delete_files(struct tree_writing *t, const struct stop *stop,
 			continue;
 		buf_adds(&command, command.len ? " && rm -f -- " : "rm -f -- ");
 		add_path(&command, f->path);
-		if (!f->mode && leaves_directory(t, f->path))
+		if (!f->mode && is_in_replaced_dir(t, f->path))
 			add_rmdir(&command, f->path);
 		t->w->deleted += !f->mode;
 		if (command.len > COMMAND_BYTES)

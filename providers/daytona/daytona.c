@@ -289,8 +289,8 @@ static int post_create(struct sandbox *sb, const struct sandbox_spec *spec,
 
 /* Requests the toolbox's address from servers that are too old to have
  * toolboxProxyUrl. The caller frees it; NULL on error. */
-static char *ask_url(struct sandbox *sb, const struct stop *stop,
-		     struct error *err)
+static char *request_url(struct sandbox *sb, const struct stop *stop,
+			 struct error *err)
 {
 	struct rest_ask ask = { .method = "GET",
 				.path = "/toolbox-proxy-url",
@@ -310,7 +310,7 @@ static int set_endpoint(struct sandbox *sb, const cJSON *answer,
 			const struct stop *stop, struct error *err)
 {
 	const char *named = json_string(answer, "toolboxProxyUrl", "");
-	char *url = *named ? xstrdup(named) : ask_url(sb, stop, err);
+	char *url = *named ? xstrdup(named) : request_url(sb, stop, err);
 	char *base = url ? vendor_server_url(sb->client->priv, url, err) : NULL;
 	struct rest toolbox = { .http = sb->client->http };
 	int rc = -1;

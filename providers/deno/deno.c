@@ -382,7 +382,7 @@ static void on_page_header(void *arg, struct str line)
 	}
 }
 
-static bool cursor_ok(const char *cursor)
+static bool is_valid_cursor(const char *cursor)
 {
 	return strspn(cursor, "abcdefghijklmnopqrstuvwxyz"
 			      "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -431,7 +431,7 @@ static int get_page(struct deno *d, const struct deno_selection *s,
 	if (rc == 0 && !cJSON_IsArray(*page))
 		rc = error_set(err, ERR_PROTOCOL,
 			       "unexpected server response: no list");
-	if (rc == 0 && *cursor && !cursor_ok(*cursor))
+	if (rc == 0 && *cursor && !is_valid_cursor(*cursor))
 		rc = error_set(err, ERR_PROTOCOL,
 			       "unexpected server response: no next page");
 	return rc;

@@ -128,7 +128,7 @@ int deno_call_server(struct sandbox_client *client, const char *id,
  * unknown, and may be as late as the server allows: in 30 minutes. So the first
  * requests ask for 30 minutes. After 30 s our usual maximum cannot shorten its
  * life any more. */
-static int64_t extension(const struct deno_box *b, int64_t lifetime_s)
+static int64_t extension_seconds(const struct deno_box *b, int64_t lifetime_s)
 {
 	if (b->attached && clock_ms() - b->attached < UNKNOWN_MS)
 		return DENO_LIFETIME_S;
@@ -144,7 +144,7 @@ int deno_extend(struct sandbox *sb, int64_t lifetime_s, const struct stop *stop,
 {
 	struct deno_box *b = deno_box(sb);
 	int64_t now = clock_unix_ms();
-	int64_t end = now + extension(b, lifetime_s) * 1000;
+	int64_t end = now + extension_seconds(b, lifetime_s) * 1000;
 	char *body = xasprintf("{\"stop_at_ms\":%" PRId64 "}", end);
 	struct rest_ask ask = { .method = "PATCH",
 				.body = str_of(body),
@@ -231,8 +231,8 @@ int deno_open_socket(struct sandbox *sb, const struct deno_opening *o,
 }
 
 /* Opens a new socket to a sandbox that already exists. */
-static int connect_again(struct sandbox *sb, const struct stop *stop,
-			 struct error *err)
+static int reconnect_sandbox(struct sandbox *sb, const struct stop *stop,
+			     struct error *err)
 {
 	char *path = xasprintf("/api/v3/sandbox/%s/connect", sb->id);
 	char *id = NULL;
@@ -272,7 +272,7 @@ static int ensure_connected(struct sandbox *sb, const struct stop *stop,
 		if (stop_sleep(stop, DIAL_MS, err) < 0)
 			return -1;
 	if (!deno_rpc_alive(b->rpc))
-		rc = connect_again(sb, stop, err);
+		rc = reconnect_sandbox(sb, stop, err);
 	pthread_mutex_unlock(&b->dial);
 	return rc;
 }
@@ -330,7 +330,7 @@ static int run_shell(struct sandbox *sb, struct str command, struct buf *out,
 
 /* Extends the sandbox's life when half of it is over. Errors are ignored, so
  * the command still runs. */
-static void extend_when_due(struct sandbox *sb, const struct stop *stop)
+static void extend_if_due(struct sandbox *sb, const struct stop *stop)
 {
 	struct deno_box *b = deno_box(sb);
 	struct stop within = stop_within(stop, EXTEND_MS);
@@ -354,7 +354,7 @@ static int run_script(void *arg, struct str command, int64_t wait_ms,
 	struct sandbox *sb = arg;
 
 	(void)wait_ms;
-	extend_when_due(sb, stop);
+	extend_if_due(sb, stop);
 	return run_shell(sb, command, out, stop, err);
 }
 
@@ -705,8 +705,8 @@ static int download_one(struct sandbox *sb, struct transfer *f,
 
 /* JSON must be UTF-8, but file names need not be. The helper scripts transfer
  * files with such names. */
-static int put_file(const void *arg, struct sandbox *sb, struct transfer *f,
-		    const struct stop *stop, struct error *err)
+static int upload_file(const void *arg, struct sandbox *sb, struct transfer *f,
+		       const struct stop *stop, struct error *err)
 {
 	(void)arg;
 	return str_is_utf8(str_of(f->path))
@@ -727,7 +727,7 @@ static int get_file(const void *arg, struct sandbox *sb, struct transfer *f,
 int deno_upload(struct sandbox *sb, struct transfer *files, size_t n,
 		const struct stop *stop, struct error *err)
 {
-	const struct transfer_mover m = { put_file, NULL };
+	const struct transfer_mover m = { upload_file, NULL };
 
 	return transfer_each(sb, files, n, &m, stop, err);
 }

@@ -289,7 +289,7 @@ static bool is_naming(const struct deno_calls *c)
 	return false;
 }
 
-static void drop_early(struct deno_calls *c)
+static void free_early_streams(struct deno_calls *c)
 {
 	while (c->early && !is_naming(c)) {
 		struct deno_stream *s = c->early;
@@ -299,7 +299,7 @@ static void drop_early(struct deno_calls *c)
 	}
 }
 
-static void deliver(struct deno_waiting *w, const struct buf *data)
+static void deliver_output(struct deno_waiting *w, const struct buf *data)
 {
 	if (!w->out)
 		return;
@@ -340,7 +340,7 @@ static void claim_early(struct deno_calls *c, struct deno_waiting *w)
 	if (!s)
 		return;
 	*at = s->next;
-	deliver(w, &s->data);
+	deliver_output(w, &s->data);
 	if (s->ended)
 		end_output(c, w, s->failed);
 	free_stream(s);
@@ -386,12 +386,12 @@ static void apply_reply(struct deno_calls *c, const struct deno_frame *f)
 			finish_call(c, w);
 		}
 	}
-	drop_early(c);
+	free_early_streams(c);
 }
 
 /* Returns the stored stream with this number, and creates it if it is new. */
-static struct deno_stream *early_stream(struct deno_calls *c, int64_t id,
-					struct error *err)
+static struct deno_stream *get_early_stream(struct deno_calls *c, int64_t id,
+					    struct error *err)
 {
 	struct deno_stream *s;
 	int n = 0;
@@ -425,10 +425,10 @@ static int apply_stream(struct deno_calls *c, const struct deno_frame *f,
 	if (w && f->kind == DENO_END)
 		end_output(c, w, f->failed);
 	else if (w)
-		deliver(w, &f->data);
+		deliver_output(w, &f->data);
 	if (w || !is_naming(c))
 		return 0;
-	s = early_stream(c, f->id, err);
+	s = get_early_stream(c, f->id, err);
 	if (!s)
 		return -1;
 	if (!s->ended)
@@ -470,7 +470,7 @@ static void fail_calls(struct deno_calls *c, const struct error *why)
 		w->why = *why;
 		finish_call(c, w);
 	}
-	drop_early(c);
+	free_early_streams(c);
 }
 
 /* Waits until w is done or live output has arrived. ERR_NETWORK after idle_ms
@@ -610,7 +610,7 @@ static int send_next(struct deno_rpc *r, struct error *err)
 
 /* Waits shortly and returns 1 if output arrives faster than the caller reads
  * it. */
-static int pause_when_full(struct deno_rpc *r)
+static int pause_if_full(struct deno_rpc *r)
 {
 	const struct stop stop = stop_on(&r->wake);
 	struct error ignored = { 0 };
@@ -659,7 +659,7 @@ static int receive_message(struct deno_rpc *r, struct buf *text, int64_t ping,
 /* Counts connections in a row that the server closed with the same code and
  * without a message. After several of them the next will fail, too: ERR_REMOTE,
  * which is not retried. */
-static void note_close(struct deno_rpc *r, int code, struct error *why)
+static void count_close(struct deno_rpc *r, int code, struct error *why)
 {
 	if (!code || code == WS_CODE_ABNORMAL)
 		return;
@@ -705,10 +705,10 @@ static void *serve_socket(void *arg)
 			ping = clock_ms() + PING_MS;
 			rc = send_text(r, STR("ping"), &why);
 		}
-		if (rc == 0 && !pause_when_full(r))
+		if (rc == 0 && !pause_if_full(r))
 			rc = receive_message(r, &text, ping, &why);
 	}
-	note_close(r, ws_code(r->ws), &why);
+	count_close(r, ws_code(r->ws), &why);
 	ws_free(r->ws);
 	r->ws = NULL;
 	buf_release(&text);

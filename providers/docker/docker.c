@@ -363,7 +363,7 @@ struct file_owner {
 };
 
 /* Stores the beginning of an archive, then ends the transfer with an error. */
-static int keep_beginning(void *arg, struct str chunk, struct error *err)
+static int store_beginning(void *arg, struct str chunk, struct error *err)
 {
 	struct buf *in = arg;
 
@@ -380,7 +380,7 @@ static int read_archive(struct engine *e, const char *id, const char *path,
 	struct buf query = BUF_INIT(1 << 16);
 	struct http_response res = { 0 };
 	struct engine_ask ask = { .method = "GET",
-				  .data = keep_beginning,
+				  .data = store_beginning,
 				  .arg = in };
 	struct error why = { 0 };
 	int rc;
@@ -645,7 +645,7 @@ static int find_labelled(struct engine *e, const char *label, cJSON **found,
 	return 0;
 }
 
-static int no_snapshot(const char *name, struct error *err)
+static int fail_no_snapshot(const char *name, struct error *err)
 {
 	error_set(err, ERR_NOT_FOUND, "unknown snapshot '%s'", name);
 	return error_hint(err, "Make one: dcode sandbox snapshot ID %s", name);
@@ -720,7 +720,7 @@ static int fetch_image(struct docker *d, const struct sandbox_spec *spec,
 				 "pull = \"%s\": use missing, always or never",
 				 policy);
 	if (missing && spec->snapshot)
-		return no_snapshot(spec->snapshot, err);
+		return fail_no_snapshot(spec->snapshot, err);
 	if (missing && strcmp(policy, "never") == 0)
 		return error_set(
 			err, ERR_NOT_FOUND,
@@ -850,7 +850,7 @@ static int docker_create(struct sandbox *sb, const struct sandbox_spec *spec,
 		rc = error_set(err, ERR_USAGE, "not a label: '%s'",
 			       spec->label);
 	else if (spec->snapshot && !engine_name_ok(spec->snapshot))
-		rc = no_snapshot(spec->snapshot, err);
+		rc = fail_no_snapshot(spec->snapshot, err);
 	else
 		rc = docker_image(d, spec, &image, err);
 	if (rc < 0) {

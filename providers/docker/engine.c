@@ -70,7 +70,7 @@ static bool find_podman(struct engine *e, const struct settings *set)
 	return e->socket;
 }
 
-static int no_podman(const struct settings *set, struct error *err)
+static int fail_no_podman(const struct settings *set, struct error *err)
 {
 	char *user = user_socket(set);
 
@@ -131,7 +131,7 @@ static int find_engine(struct engine *e, const struct settings *set,
 	if (e->is_podman && find_podman(e, set))
 		return 0;
 	if (!host && e->is_podman)
-		return no_podman(set, err);
+		return fail_no_podman(set, err);
 	if (!host) {
 		/* Use the first socket that exists. If none does, use Docker's,
 		 * so that the message names it. */

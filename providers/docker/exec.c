@@ -4,8 +4,8 @@
  * A command is an exec of the engine. The first request describes it
  * (describe_exec()). The second starts it and becomes the connection for its
  * input and output (engine.c). The third returns the exit status. In between
- * pump() transfers bytes both ways as they arrive. Begin with docker_execute(),
- * at the end.
+ * transfer_bytes() transfers bytes both ways as they arrive. Begin with
+ * docker_execute(), at the end.
  *
  * Unlike those of other vendors, commands do not use the supervisor of
  * src/sandbox/supervise, because the engine streams. So output arrives when it
@@ -304,7 +304,7 @@ static int read_source(struct exec_session *r, struct error *err)
 	return 0;
 }
 
-static bool wants_input(const struct exec_session *r)
+static bool may_have_input(const struct exec_session *r)
 {
 	return r->input.len || r->reply.len || !r->dry;
 }
@@ -329,7 +329,7 @@ static int send_input(struct exec_session *r, struct error *err)
 		r->dry = r->dry || n < 0;
 		buf_consume(&r->reply, n < 0 ? r->reply.len : (size_t)n);
 	}
-	if (!wants_input(r) && !r->req->dialog && piped && !r->finished) {
+	if (!may_have_input(r) && !r->req->dialog && piped && !r->finished) {
 		conn_finish(r->link.conn);
 		r->finished = true;
 	}
@@ -368,7 +368,7 @@ static int check_ended(struct exec_session *r, const struct stop *stop,
 	return 0;
 }
 
-static void begin_pause(struct pause *p, int64_t ms)
+static void start_pause(struct pause *p, int64_t ms)
 {
 	p->ms = ms;
 	p->end = clock_ms() + ms;
@@ -384,20 +384,20 @@ static int check_if_due(struct exec_session *r, bool moved,
 	bool loud = now >= r->loud.end;
 
 	if (moved)
-		begin_pause(&r->silent, SILENT_MS);
+		start_pause(&r->silent, SILENT_MS);
 	if (silent)
-		begin_pause(&r->silent, r->silent.ms * 2 < SILENT_MAX_MS
+		start_pause(&r->silent, r->silent.ms * 2 < SILENT_MAX_MS
 						? r->silent.ms * 2
 						: SILENT_MAX_MS);
 	else if (loud)
-		begin_pause(&r->loud, r->loud.ms * 2);
+		start_pause(&r->loud, r->loud.ms * 2);
 	return silent || loud ? check_ended(r, stop, err) : 0;
 }
 
 /* Transfers bytes until the stream ends or the engine reports the command's
  * end. */
-static int pump(struct exec_session *r, const struct stop *stop,
-		struct error *err)
+static int transfer_bytes(struct exec_session *r, const struct stop *stop,
+			  struct error *err)
 {
 	while (!r->closed && !r->ended) {
 		int fed = send_input(r, err);
@@ -414,15 +414,16 @@ static int pump(struct exec_session *r, const struct stop *stop,
 			return -1;
 		left = r->silent.end - clock_ms();
 		if (!fed && !got && !r->ended &&
-		    conn_wait(r->link.conn, wants_input(r), left > 0 ? left : 0,
-			      stop, err) < 0)
+		    conn_wait(r->link.conn, may_have_input(r),
+			      left > 0 ? left : 0, stop, err) < 0)
 			return -1;
 	}
 	return 0;
 }
 
 /* Reads output that was printed just before the end and has not arrived yet. */
-static void drain(struct exec_session *r, int64_t quiet_ms, struct error *err)
+static void drain_output(struct exec_session *r, int64_t quiet_ms,
+			 struct error *err)
 {
 	struct stop stop = stop_cleanup(DRAIN_MS);
 	struct error ignored = { 0 };
@@ -485,8 +486,8 @@ static int start_exec(struct exec_session *r, const struct stop *stop,
 	if (rc == 0)
 		rc = feed_frames(&r->frames, buf_str(&r->link.rest), on_frame,
 				 r, err);
-	begin_pause(&r->silent, SILENT_MS);
-	begin_pause(&r->loud, LOUD_MS);
+	start_pause(&r->silent, SILENT_MS);
+	start_pause(&r->loud, LOUD_MS);
 	buf_release(&body);
 	return rc;
 }
@@ -533,15 +534,15 @@ static void hang_up(struct exec_session *r)
 }
 
 /* Kills a command that exceeded its time limit. Its output so far is kept. */
-static int time_out(struct exec_session *r, struct exec_result *res,
-		    const struct stop *stop, struct error *err)
+static int kill_timed_out(struct exec_session *r, struct exec_result *res,
+			  const struct stop *stop, struct error *err)
 {
 	struct error failed = { 0 };
 
 	if (end_command(r, stop, err) < 0)
 		return -1;
 	if (r->link.conn)
-		drain(r, DRAIN_MS, &failed);
+		drain_output(r, DRAIN_MS, &failed);
 	res->timed_out = true;
 	res->exit_code = 124;
 	*err = (struct error){ 0 };
@@ -582,9 +583,9 @@ static int run_command(struct exec_session *r, const struct stop *stop,
 	int rc = start_exec(r, stop, err);
 
 	if (rc == 0)
-		rc = pump(r, stop, err);
+		rc = transfer_bytes(r, stop, err);
 	if (rc == 0 && !r->closed)
-		drain(r, DRAIN_QUIET_MS, err);
+		drain_output(r, DRAIN_QUIET_MS, err);
 	if (rc == 0)
 		rc = wait_end(r, stop, err);
 	return rc;
@@ -597,7 +598,7 @@ static int finish_result(struct exec_session *r, int rc, bool late,
 			 struct error *why)
 {
 	if (rc < 0 && late)
-		return time_out(r, res, stop, why);
+		return kill_timed_out(r, res, stop, why);
 	if (ended_by_restart(r, rc, why))
 		return report_restart(r, res, why);
 	if (rc == 0) {

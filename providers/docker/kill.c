@@ -93,7 +93,7 @@ static const char *const queries[] = {
 };
 
 /* Parses "[[DD-]HH:]MM:SS", the format of ps. Returns milliseconds, or -1. */
-static int64_t clock_age(struct str text)
+static int64_t parse_clock_age(struct str text)
 {
 	struct str days = { text.ptr, str_find(text, '-') };
 	struct str part;
@@ -117,7 +117,7 @@ static int64_t clock_age(struct str text)
 
 /* Parses a duration as Go prints it: "1h2m3.5s", "812.1ms". Returns
  * milliseconds, or -1. */
-static int64_t go_age(const char *text)
+static int64_t parse_go_age(const char *text)
 {
 	static const struct {
 		const char *unit;
@@ -149,7 +149,8 @@ static int64_t parse_age(const char *text)
 {
 	if (!*text)
 		return -1;
-	return strchr(text, ':') ? clock_age(str_of(text)) : go_age(text);
+	return strchr(text, ':') ? parse_clock_age(str_of(text))
+				 : parse_go_age(text);
 }
 
 static int find_title(const cJSON *titles, const char *name)
@@ -210,7 +211,7 @@ static bool parse_process(const cJSON *titles, const cJSON *row,
 	       str_to_int(str_of(find_cell(titles, row, host)), &p->host_pid);
 }
 
-static int by_pid(const void *a, const void *b)
+static int compare_pids(const void *a, const void *b)
 {
 	const struct top_process *left = a;
 	const struct top_process *right = b;
@@ -218,7 +219,7 @@ static int by_pid(const void *a, const void *b)
 	return (left->pid > right->pid) - (left->pid < right->pid);
 }
 
-static int no_list(struct error *err)
+static int fail_invalid_list(struct error *err)
 {
 	return error_set(err, ERR_PROTOCOL,
 			 "the engine's list of processes is invalid");
@@ -246,7 +247,7 @@ static int top_parse(struct top *top, cJSON *answer, struct error *err)
 	*top = (struct top){ 0 };
 	if (n <= 0 || n > PROCESSES_MAX) {
 		cJSON_Delete(answer);
-		return no_list(err);
+		return fail_invalid_list(err);
 	}
 	list = xcalloc((size_t)n, sizeof(*list));
 	cJSON_ArrayForEach (row, rows)
@@ -254,11 +255,11 @@ static int top_parse(struct top *top, cJSON *answer, struct error *err)
 			got++;
 	*top = (struct top){ .answer = answer, .list = list, .n = got };
 	if (got == (size_t)n) {
-		qsort(list, got, sizeof(*list), by_pid);
+		qsort(list, got, sizeof(*list), compare_pids);
 		return 0;
 	}
 	top_release(top);
-	return no_list(err);
+	return fail_invalid_list(err);
 }
 
 /* Reads GET /containers/ID/top. The query that worked is stored for the next
@@ -297,7 +298,7 @@ static const struct top_process *find_process(const struct top *top,
 {
 	struct top_process key = { .pid = pid };
 
-	return bsearch(&key, top->list, top->n, sizeof(key), by_pid);
+	return bsearch(&key, top->list, top->n, sizeof(key), compare_pids);
 }
 
 /* True if the process began after the call's first process. Process numbers
@@ -515,8 +516,8 @@ static size_t count_exec(struct kill_job *job, const struct stop *stop,
 /* Returns how many processes of the call live according to the engine. names
  * receives their names, others the names of processes that earlier commands
  * left running. */
-static size_t count_living(struct kill_job *job, struct buf *names,
-			   struct buf *others)
+static size_t count_survivors(struct kill_job *job, struct buf *names,
+			      struct buf *others)
 {
 	struct engine *e = &job->box->docker->engine;
 	struct stop stop = stop_cleanup(ASK_MS);
@@ -550,7 +551,7 @@ static size_t count_living(struct kill_job *job, struct buf *names,
 }
 
 /* Restarts the container. 0 when it runs again with another first process. */
-static int restart(struct kill_job *job, struct error *err)
+static int restart_container(struct kill_job *job, struct error *err)
 {
 	struct engine *e = &job->box->docker->engine;
 	struct stop stop = stop_cleanup(RESTART_MS);
@@ -585,7 +586,7 @@ static void end_by_restart(struct kill_job *job, const struct buf *names,
 	struct error err = { 0 };
 	char *text;
 
-	if (restart(job, &err) < 0)
+	if (restart_container(job, &err) < 0)
 		text = xasprintf(
 			"The command left processes running (%s). dcode could "
 			"not restart the container to end them: %s.",
@@ -606,7 +607,7 @@ static void end_by_restart(struct kill_job *job, const struct buf *names,
 
 /* Adds a notice about living processes. An attached container may be in use by
  * somebody else, so it is not restarted. */
-static void report_living(struct kill_job *job, const struct buf *names)
+static void report_survivors(struct kill_job *job, const struct buf *names)
 {
 	char *text =
 		xasprintf("The command left processes running, and dcode does "
@@ -634,12 +635,12 @@ static void end_call(struct kill_job *job)
 	job->seen.init_reaps = job->box->created;
 	run_killer(job, &limit);
 	do {
-		living = count_living(job, &names, &others);
+		living = count_survivors(job, &names, &others);
 	} while (living && stop_sleep(&limit, COUNT_PAUSE_MS, &ignored) == 0);
 	if (living && job->box->created)
 		end_by_restart(job, &names, &others);
 	else if (living)
-		report_living(job, &names);
+		report_survivors(job, &names);
 	buf_release(&names);
 	buf_release(&others);
 }

@@ -694,7 +694,7 @@ static const struct http_files files = {
 
 /* True if two template names "team/name:tag" are the same. A missing team
  * matches any; a missing tag means "default". */
-static bool same_name(const char *listed, const char *name)
+static bool is_same_name(const char *listed, const char *name)
 {
 	struct str a = str_of(listed);
 	struct str b = str_of(name);
@@ -712,10 +712,11 @@ static bool has_name(const cJSON *snapshot, const char *name)
 {
 	const cJSON *item;
 
-	if (same_name(json_string(snapshot, "snapshotID", ""), name))
+	if (is_same_name(json_string(snapshot, "snapshotID", ""), name))
 		return true;
 	cJSON_ArrayForEach (item, json_get(snapshot, "names"))
-		if (cJSON_IsString(item) && same_name(item->valuestring, name))
+		if (cJSON_IsString(item) &&
+		    is_same_name(item->valuestring, name))
 			return true;
 	return false;
 }

@@ -40,7 +40,7 @@ bool json_pointer_ok(const char *pointer)
 	return true;
 }
 
-static char *unescape(struct str token)
+static char *unescape_token(struct str token)
 {
 	char *out = xcalloc(token.len + 1, 1);
 	size_t n = 0;
@@ -68,7 +68,7 @@ const cJSON *json_pointer_get(const cJSON *tree, const char *pointer)
 		rest = str_skip(rest, 1);
 		token = (struct str){ rest.ptr, str_find(rest, '/') };
 		rest = str_skip(rest, token.len);
-		name = unescape(token);
+		name = unescape_token(token);
 		if (cJSON_IsObject(tree))
 			tree = cJSON_GetObjectItemCaseSensitive(tree, name);
 		else if (cJSON_IsArray(tree) && str_to_int(token, &index) &&
@@ -167,7 +167,7 @@ static int find_value(const char *name)
 	return -1;
 }
 
-static bool variable_ok(const char *name)
+static bool is_valid_variable(const char *name)
 {
 	for (size_t i = 0; name[i]; i++) {
 		char c = name[i];
@@ -202,7 +202,7 @@ int http_text_check(const char *text, unsigned allowed, struct error *err)
 
 	while (next_piece(&rest, &p) != PIECE_END) {
 		if (p.kind == PIECE_BAD ||
-		    (p.kind == PIECE_VARIABLE && !variable_ok(p.name)) ||
+		    (p.kind == PIECE_VARIABLE && !is_valid_variable(p.name)) ||
 		    (p.kind == PIECE_PARAM && !p.name[0]))
 			return error_set(
 				err, ERR_CONFIG,
@@ -269,7 +269,7 @@ int http_text_check_shell(const char *text, unsigned allowed, struct error *err)
 }
 
 /* True for printable ASCII: a line break would end the header. */
-static bool header_ok(struct str value)
+static bool is_valid_header(struct str value)
 {
 	for (size_t i = 0; i < value.len; i++)
 		if ((unsigned char)value.ptr[i] < ' ' ||
@@ -285,7 +285,7 @@ static int add_value(struct buf *out, struct str value,
 	if (value.len && memchr(value.ptr, 0, value.len))
 		return error_set(err, ERR_CONFIG,
 				 "a value contains a NUL byte");
-	if (context == CONTEXT_HEADER && !header_ok(value))
+	if (context == CONTEXT_HEADER && !is_valid_header(value))
 		return error_set(err, ERR_CONFIG,
 				 "a value for a header contains a control "
 				 "character or non-ASCII characters");

@@ -498,7 +498,7 @@ static const unsigned char host_py[] = {
 #include "scripts/host/provider_host.py.inc"
 };
 
-static char *interpreter_in(const char *dir)
+static char *find_interpreter(const char *dir)
 {
 	char *path = path_join(dir, "bin/python3");
 
@@ -517,11 +517,11 @@ char *python_program(const struct settings *set)
 {
 	const char *active = settings_exported(set, "VIRTUAL_ENV");
 	char *home = python_home(set);
-	char *program = interpreter_in(home);
+	char *program = find_interpreter(home);
 
 	free(home);
 	if (!program && active && active[0] == '/')
-		program = interpreter_in(active);
+		program = find_interpreter(active);
 	if (!program)
 		program = proc_find("python3", settings_exported(set, "PATH"));
 	return program;
@@ -563,7 +563,7 @@ static void emit_site(const struct sites *s, const char *path)
 }
 
 /* Calls s for PREFIX/lib/python3.N/site-packages and PREFIX/site-packages. */
-static void each_site_in(const char *prefix, const struct sites *s)
+static void each_site(const char *prefix, const struct sites *s)
 {
 	char *lib = path_join(prefix, "lib");
 	char *plain = path_join(prefix, "site-packages");
@@ -611,11 +611,11 @@ void python_each_site(const struct settings *set,
 	const char *active = settings_exported(set, "VIRTUAL_ENV");
 	char *home = python_home(set);
 
-	each_site_in(home, &s);
+	each_site(home, &s);
 	free(home);
 	each_pythonpath(set, &s);
 	if (active && active[0] == '/')
-		each_site_in(active, &s);
+		each_site(active, &s);
 }
 
 struct argv {

@@ -124,7 +124,7 @@ static void wake_event(int event)
 
 /* Appends to the output kept for errors, which holds the last LINK_TAIL
  * bytes. */
-static void keep_tail(struct buf *tail, struct str bytes)
+static void append_tail(struct buf *tail, struct str bytes)
 {
 	if (bytes.len > LINK_TAIL)
 		bytes = str_skip(bytes, bytes.len - LINK_TAIL);
@@ -187,7 +187,7 @@ static bool parse_mark(struct link *l, struct str line, struct str *id,
 }
 
 /* Breaks the link because of bad output. Always returns false. */
-static bool refuse(struct link *l, enum err code, const char *reason)
+static bool fail_link(struct link *l, enum err code, const char *reason)
 {
 	l->refused = true;
 	error_set(&l->why, code, "the connection to %s: %s", l->program->name,
@@ -200,8 +200,9 @@ static bool refuse(struct link *l, enum err code, const char *reason)
  * ERR_CONFIG: the next login would print it, too. */
 static bool refuse_noise(struct link *l)
 {
-	return refuse(l, l->state == LINK_STARTING ? ERR_CONFIG : ERR_NETWORK,
-		      "it sent unexpected output");
+	return fail_link(l,
+			 l->state == LINK_STARTING ? ERR_CONFIG : ERR_NETWORK,
+			 "it sent unexpected output");
 }
 
 /* Breaks the link because the loop's first word was not "ready". */
@@ -210,11 +211,11 @@ static bool refuse_loop(struct link *l, struct str word)
 	char reason[MARK_MAX + 32];
 
 	if (!str_starts(word, "lacks-"))
-		return refuse(l, ERR_CONFIG, "it has no writable directory");
+		return fail_link(l, ERR_CONFIG, "it has no writable directory");
 	word = str_skip(word, strlen("lacks-"));
 	(void)snprintf(reason, sizeof(reason), "its PATH has no program %.*s",
 		       (int)word.len, word.ptr);
-	return refuse(l, ERR_CONFIG, reason);
+	return fail_link(l, ERR_CONFIG, reason);
 }
 
 /* Handles a line outside of answers. */
@@ -244,11 +245,12 @@ static bool feed_line(struct link *l, struct str line)
 	}
 	if (l->state == LINK_STARTING) {
 		if (str_starts(line, "held_nonce="))
-			return refuse(l, ERR_CONFIG,
-				      "not a shell: the program that started "
-				      "there echoes its input");
-		keep_tail(&l->prelude, line);
-		keep_tail(&l->prelude, STR("\n"));
+			return fail_link(
+				l, ERR_CONFIG,
+				"not a shell: the program that started "
+				"there echoes its input");
+		append_tail(&l->prelude, line);
+		append_tail(&l->prelude, STR("\n"));
 	}
 	l->noise += line.len + 1;
 	if (l->noise <= LINK_NOISE)
@@ -357,7 +359,7 @@ static bool read_chunk(struct link *l, int *fd)
 	if (fd == &l->out)
 		l->heard = clock_ms();
 	if (fd == &l->err) {
-		keep_tail(&l->tail, bytes);
+		append_tail(&l->tail, bytes);
 	} else if (l->state != LINK_BROKEN) {
 		(void)feed_bytes(l, bytes);
 	}
@@ -381,7 +383,7 @@ static void write_queue(struct link *l)
 
 /* Reaps the program. The rest of its process group is killed before that, while
  * its number cannot be reused. */
-static void reap(struct link *l, bool wait)
+static void reap_program(struct link *l, bool wait)
 {
 	struct error ignored = { 0 };
 	int fd = proc_fd(l->pid, &ignored);
@@ -467,7 +469,7 @@ static void *run_link(void *arg)
 		pthread_mutex_lock(&l->lock);
 		asked = l->state == LINK_BROKEN;
 		pthread_mutex_unlock(&l->lock);
-		reap(l, !asked);
+		reap_program(l, !asked);
 	}
 	close_fd(&l->in);
 	close_fd(&l->out);
@@ -753,14 +755,14 @@ static void release_link(struct held *h, struct link *l)
 /* Appends the last two lines of the program's error output, made printable. If
  * there is none and the loop has not begun, those of its output, for example a
  * menu. */
-static void last_said(struct link *l, struct buf *said)
+static void add_last_lines(struct link *l, struct buf *said)
 {
 	struct str rest = str_trim(buf_str(&l->tail));
 	struct str lines[2] = { 0 };
 	struct str line;
 
 	if (!rest.len && !l->was_ready) {
-		keep_tail(&l->prelude, buf_str(&l->held));
+		append_tail(&l->prelude, buf_str(&l->held));
 		rest = str_trim(buf_str(&l->prelude));
 	}
 	while (str_split(&rest, '\n', &line)) {
@@ -784,7 +786,7 @@ static int explain_break(const struct held *h, struct link *l,
 	struct buf said = BUF_INIT(64 << 10);
 	struct str line;
 
-	last_said(l, &said);
+	add_last_lines(l, &said);
 	line = buf_str(&said);
 	if (!l->spawned || l->refused || (l->was_ready && !line.len)) {
 		*err = l->why;

@@ -34,7 +34,7 @@ enum {
 	STAT_MS = 60000,
 };
 
-static int note_failure(struct file_source *s, const struct error *err)
+static int store_failure(struct file_source *s, const struct error *err)
 {
 	s->failed = true;
 	s->why = *err;
@@ -49,7 +49,7 @@ int file_source_open(struct file_source *s, struct transfer *f,
 		return 0;
 	s->held.max = (size_t)f->size;
 	if (transfer_read_all(f, &s->held, (size_t)f->size, err) < 0)
-		return note_failure(s, err);
+		return store_failure(s, err);
 	return 0;
 }
 
@@ -67,7 +67,7 @@ int64_t file_source_read(void *arg, char *room, size_t len, struct error *err)
 	else
 		n = transfer_read(s->file, room, (size_t)n, err);
 	if (n < 0)
-		return note_failure(s, err);
+		return store_failure(s, err);
 	s->sent += n;
 	return n;
 }
@@ -139,9 +139,9 @@ static int set_error(struct transfer *f, char letter, struct error *err)
 
 /* Checks as many of the files as fit into one command. Returns how many, or
  * -1. */
-static ssize_t stat_some(struct sandbox *sb, enum stat_purpose what,
-			 struct transfer *files, size_t n,
-			 const struct stop *stop, struct error *err)
+static ssize_t stat_batch(struct sandbox *sb, enum stat_purpose what,
+			  struct transfer *files, size_t n,
+			  const struct stop *stop, struct error *err)
 {
 	static const char *const scripts[] = { upload_sh, modes_sh };
 	struct buf command = BUF_INIT(COMMAND_MAX);
@@ -191,7 +191,7 @@ int stat_files(struct sandbox *sb, enum stat_purpose what,
 	       struct error *err)
 {
 	while (n > 0) {
-		ssize_t done = stat_some(sb, what, files, n, stop, err);
+		ssize_t done = stat_batch(sb, what, files, n, stop, err);
 
 		if (done < 0)
 			return -1;
@@ -509,9 +509,9 @@ static int get_once(const struct file_job *j, struct transfer_sink *d,
 
 /* Call after the API refused the file: downloads it with the sandbox's shell,
  * or lets the shell report the error. */
-static int download_else(struct sandbox *sb, const struct transfer_sink *d,
-			 const struct error *why, const struct stop *stop,
-			 struct error *err)
+static int download_by_shell(struct sandbox *sb, const struct transfer_sink *d,
+			     const struct error *why, const struct stop *stop,
+			     struct error *err)
 {
 	if (!d->got)
 		return transfer_download(sb, d->file, 1, stop, err);
@@ -549,7 +549,7 @@ static int download_one(const void *arg, struct sandbox *sb, struct transfer *f,
 		} else if (rc < 0) {
 			rc = classify_failure(&j, &res, i, &why, err);
 			if (rc > 0)
-				rc = download_else(sb, &d, &why, stop, err);
+				rc = download_by_shell(sb, &d, &why, stop, err);
 			else if (rc == 0)
 				rc = 1;
 		}

@@ -140,7 +140,7 @@ const struct rest *vendor_server(struct sandbox *sb)
 	return now ? &now->rest : &vendor_of(sb->client)->api;
 }
 
-static bool same_server(const struct rest *a, const struct rest *b)
+static bool is_same_server(const struct rest *a, const struct rest *b)
 {
 	size_t i = 0;
 
@@ -156,7 +156,7 @@ void vendor_set_server(struct sandbox *sb, struct rest *server)
 	struct vendor_box *b = vendor_box(sb);
 
 	pthread_mutex_lock(&b->lock);
-	if (b->server && same_server(&b->server->rest, server)) {
+	if (b->server && is_same_server(&b->server->rest, server)) {
 		rest_release(server);
 	} else {
 		struct vendor_server *s = xcalloc(1, sizeof(*s));
@@ -476,7 +476,7 @@ struct vendor_search {     /* arg of an info_sink that filters */
 };
 
 /* Implements info_sink.emit: passes on sandboxes of the owner and label. */
-static void emit_ours(void *arg, const struct sandbox_info *info)
+static void emit_if_owned(void *arg, const struct sandbox_info *info)
 {
 	const struct vendor_search *s = arg;
 
@@ -533,7 +533,7 @@ int vendor_search(struct vendor_client *c, const char *label, const char *value,
 	struct vendor_search s = { .owner = owner ? value : NULL,
 				   .label = owner ? NULL : value,
 				   .sink = sink };
-	struct items all = { c->vendor, { emit_ours, &s } };
+	struct items all = { c->vendor, { emit_if_owned, &s } };
 	struct buf path = BUF_INIT(PATH_ROOM);
 	struct vendor_query q = { .pages = c->vendor->pages,
 				  .each = on_item,

@@ -1,6 +1,6 @@
 /* vendor_life.c - a vendor's sandbox from create to confirmed removal. */
 /* SPDX-License-Identifier: MIT */
-/* do_step() makes a sandbox run, by the table of the vendor's states:
+/* advance_state() makes a sandbox run, by the table of the vendor's states:
  * await_running(). vendor_create() sends one create request, and finds the
  * sandbox of an earlier one if an answer was lost. Stop and remove wait until
  * the vendor shows the new state. Commands are supervised jobs, whose failures
@@ -72,7 +72,7 @@ static int check_id(const struct wait *w, const char *want, struct error *err)
 
 /* Notes a new state, which restarts the time limit, and shows it as
  * progress. */
-static void note_state(struct wait *w, const struct vendor_state *s)
+static void record_state(struct wait *w, const struct vendor_state *s)
 {
 	const char *word = json_string(w->answer, w->v->fields.state, "");
 	char line[96];
@@ -104,8 +104,8 @@ static int fail_state(const struct wait *w, enum vendor_step step,
 }
 
 /* Sleeps before the next request and increases *pause. */
-static int sleep_longer(int64_t *pause, const struct stop *stop,
-			struct error *err)
+static int sleep_with_backoff(int64_t *pause, const struct stop *stop,
+			      struct error *err)
 {
 	if (stop_sleep(stop, *pause, err) < 0)
 		return -1;
@@ -128,7 +128,7 @@ poll_until(struct vendor_client *c, const char *id, int64_t within_ms,
 	int rc;
 
 	while ((rc = check(c, id, &looks, &within, err)) == 0)
-		if (sleep_longer(&pause, &within, err) < 0)
+		if (sleep_with_backoff(&pause, &within, err) < 0)
 			return -1;
 	return rc < 0 ? -1 : 0;
 }
@@ -137,7 +137,7 @@ static int get_again(struct wait *w, const struct stop *stop, struct error *err)
 {
 	int rc;
 
-	if (sleep_longer(&w->pause, stop, err) < 0)
+	if (sleep_with_backoff(&w->pause, stop, err) < 0)
 		return -1;
 	rc = vendor_get(vendor_of(w->sb->client), w->sb->id, &w->answer, stop,
 			err);
@@ -180,14 +180,14 @@ static int start_sandbox(struct wait *w, const struct stop *stop,
 
 /* Does what the current state requires. Returns 1 if the sandbox runs, 0 to
  * continue with another answer. */
-static int do_step(struct wait *w, const char *want, const struct stop *stop,
-		   struct error *err)
+static int advance_state(struct wait *w, const char *want,
+			 const struct stop *stop, struct error *err)
 {
 	const struct vendor_state *s = vendor_state(w->v, w->answer);
 
 	if (check_id(w, want, err) < 0)
 		return -1;
-	note_state(w, s);
+	record_state(w, s);
 	if (s->step == STEP_READY)
 		return w->v->set_endpoint &&
 				       w->v->set_endpoint(w->sb, w->answer,
@@ -218,7 +218,7 @@ static int await_running(struct sandbox *sb, cJSON *answer, const char *want,
 	int rc;
 
 	do
-		rc = do_step(&w, want, stop, err);
+		rc = advance_state(&w, want, stop, err);
 	while (rc == 0);
 	cJSON_Delete(w.answer);
 	return rc < 0 ? -1 : 0;
@@ -527,9 +527,9 @@ int vendor_attach(struct sandbox *sb, const char *id, const struct stop *stop,
 	return rc;
 }
 
-static int ask_stop(struct vendor_client *c, const char *id,
-		    const cJSON *sandbox, const struct stop *stop,
-		    struct error *err)
+static int request_stop(struct vendor_client *c, const char *id,
+			const cJSON *sandbox, const struct stop *stop,
+			struct error *err)
 {
 	const struct vendor *v = c->vendor;
 	struct rest_ask ask = { .method = "POST",
@@ -581,7 +581,7 @@ static int stop_running(struct vendor_client *c, const char *id,
 	struct error why = { 0 };
 	struct error later = { 0 };
 
-	if (ask_stop(c, id, sandbox, stop, &why) == 0)
+	if (request_stop(c, id, sandbox, stop, &why) == 0)
 		return poll_until(c, id, STOP_MS, check_stopped, stop, err);
 	if (may_be_stopping(&why) &&
 	    poll_until(c, id, STOP_MS, check_stopped, stop, &later) == 0)

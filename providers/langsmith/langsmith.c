@@ -665,9 +665,9 @@ static int set_seconds(struct vendor_client *c, const char *id,
 	return rc;
 }
 
-static int hold_stopped(struct vendor_client *c, const char *id,
-			int64_t *keep_s, const struct stop *stop,
-			struct error *err)
+static int set_delete_after_stop(struct vendor_client *c, const char *id,
+				 int64_t *keep_s, const struct stop *stop,
+				 struct error *err)
 {
 	return set_seconds(c, id, "delete_after_stop_seconds", *keep_s, stop,
 			   err);
@@ -833,7 +833,7 @@ static const struct vendor vendor = {
 	.set_endpoint = set_endpoint,
 	.stop_path = "/stop",
 	.stop_body = "{}",
-	.hold = hold_stopped,
+	.hold = set_delete_after_stop,
 	.extend = extend_life,
 	.info = add_label,
 	.list_path = list_path,

@@ -216,7 +216,7 @@ static int write_start(struct ws_command *r, struct error *err)
 	return buf_check(&r->start, "the command", err);
 }
 
-static void disconnect(struct ws_command *r)
+static void close_ws(struct ws_command *r)
 {
 	ws_free(r->ws);
 	r->ws = NULL;
@@ -259,7 +259,7 @@ static int connect_once(struct ws_command *r, struct http_response *answer,
 	if (rc == 0)
 		rc = send_first(r, stop, err);
 	if (rc < 0)
-		disconnect(r);
+		close_ws(r);
 	free(url);
 	return rc;
 }
@@ -354,7 +354,7 @@ static int on_output(struct ws_command *r, const struct langsmith_frame *f,
 					 "unexpected server response: a part "
 					 "of the output is missing");
 		/* the next connection requests the missing bytes */
-		disconnect(r);
+		close_ws(r);
 		return 0;
 	}
 	if (part.len)
@@ -438,7 +438,7 @@ static int receive_frame(struct ws_command *r, const struct stop *stop,
 	 */
 	if (rc < 0 || ws_code(r->ws) != WS_CODE_AWAY)
 		r->failures++;
-	disconnect(r);
+	close_ws(r);
 	if (r->failures > 1)
 		return stop_sleep(stop, PAUSE_MS, err);
 	return 0;
@@ -486,7 +486,7 @@ static void kill_command(struct ws_command *r, const struct stop *stop)
 			r->killed = true;
 			if (ws_send(r->ws, WS_TEXT, STR("{\"type\":\"kill\"}"),
 				    stop, &ignored) < 0)
-				disconnect(r);
+				close_ws(r);
 		}
 		if (rc == 0 && r->ws)
 			rc = receive_frame(r, stop, &ignored);
@@ -501,7 +501,7 @@ static void end_command(struct ws_command *r, const struct stop *stop)
 
 	if (r->ws)
 		(void)ws_close(r->ws, WS_CODE_NORMAL, "", &closing, &ignored);
-	disconnect(r);
+	close_ws(r);
 	buf_release(&r->start);
 	buf_release(&r->message);
 	free(r);

@@ -7,8 +7,7 @@
  * - what the sandbox can see: bubblewrap's command line (args_system());
  * - what it can use: control groups, and a thread that measures its files;
  * - box_start() and box_stop(), which combine these: begin there;
- * - local_execute(), which sends a command to the jail and transfers its
- * output.
+ * - local_execute(), which runs a command in the jail and reads its output.
  *
  * Only the first part decides which parts of this machine a command can reach.
  * THREAT_MODEL.md describes the attacks.
@@ -70,7 +69,7 @@ struct words { /* an array of owned strings, NULL-terminated */
 	size_t n;
 };
 /* Appends copies of the words. The last argument is NULL. */
-static void words_add(struct words *w, ...)
+static void append_words(struct words *w, ...)
 {
 	const char *word;
 	va_list args;
@@ -84,7 +83,7 @@ static void words_add(struct words *w, ...)
 	va_end(args);
 }
 
-static void words_release(struct words *w)
+static void release_words(struct words *w)
 {
 	for (size_t i = 0; i < w->n; i++)
 		free(w->v[i]);
@@ -92,7 +91,7 @@ static void words_release(struct words *w)
 	*w = (struct words){ 0 };
 }
 
-static bool exists(const char *path)
+static bool path_exists(const char *path)
 {
 	struct stat st;
 
@@ -106,16 +105,16 @@ static void add_root(struct words *w)
 	static const char *const names[] = { "/bin",   "/sbin",  "/lib",
 					     "/lib32", "/lib64", "/libx32" };
 
-	words_add(w, "--ro-bind", "/usr", "/usr", NULL);
+	append_words(w, "--ro-bind", "/usr", "/usr", NULL);
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
 		char target[256];
 		ssize_t n = readlink(names[i], target, sizeof(target) - 1);
 
 		if (n > 0) {
 			target[n] = '\0';
-			words_add(w, "--symlink", target, names[i], NULL);
-		} else if (exists(names[i])) {
-			words_add(w, "--ro-bind", names[i], names[i], NULL);
+			append_words(w, "--symlink", target, names[i], NULL);
+		} else if (path_exists(names[i])) {
+			append_words(w, "--ro-bind", names[i], names[i], NULL);
 		}
 	}
 }
@@ -132,7 +131,7 @@ static void add_proc(struct words *w)
 	DIR *dir = opendir("/proc");
 	struct dirent *e;
 
-	words_add(w, "--proc", "/proc", NULL);
+	append_words(w, "--proc", "/proc", NULL);
 	while (dir && (e = readdir(dir))) {
 		struct stat st;
 		char *path;
@@ -147,10 +146,10 @@ static void add_proc(struct words *w)
 		for (size_t i = 0; i < sizeof(hidden) / sizeof(*hidden); i++)
 			hide = hide || !strcmp(e->d_name, hidden[i]);
 		if (hide)
-			words_add(w, "--ro-bind", "/dev/null", path, NULL);
+			append_words(w, "--ro-bind", "/dev/null", path, NULL);
 		else if (S_ISDIR(st.st_mode) ||
 			 (S_ISREG(st.st_mode) && (st.st_mode & 0222)))
-			words_add(w, "--ro-bind", path, path, NULL);
+			append_words(w, "--ro-bind", path, path, NULL);
 		free(path);
 	}
 	if (dir)
@@ -162,10 +161,10 @@ static void add_tmpfs(struct words *w, const char *path, uint64_t size)
 	char bytes[32];
 
 	snprintf(bytes, sizeof(bytes), "%llu", (unsigned long long)size);
-	words_add(w, "--perms", "1777", NULL);
+	append_words(w, "--perms", "1777", NULL);
 	if (size)
-		words_add(w, "--size", bytes, NULL);
-	words_add(w, "--tmpfs", path, NULL);
+		append_words(w, "--size", bytes, NULL);
+	append_words(w, "--tmpfs", path, NULL);
 }
 
 /* Adds namespaces, privileges, system directories, /proc, /dev and /tmp. The
@@ -173,19 +172,19 @@ static void add_tmpfs(struct words *w, const char *path, uint64_t size)
  * each (0: no limit). */
 static void args_system(struct words *w, bool network, uint64_t memory)
 {
-	words_add(w, "--unshare-all", "--unshare-user", NULL);
+	append_words(w, "--unshare-all", "--unshare-user", NULL);
 	if (network)
-		words_add(w, "--share-net", NULL);
-	words_add(w, "--disable-userns", "--uid", "1000", "--gid", "1000",
-		  "--cap-drop", "ALL", "--hostname", "sandbox", "--new-session",
-		  "--clearenv", NULL);
+		append_words(w, "--share-net", NULL);
+	append_words(w, "--disable-userns", "--uid", "1000", "--gid", "1000",
+		     "--cap-drop", "ALL", "--hostname", "sandbox",
+		     "--new-session", "--clearenv", NULL);
 	add_root(w);
 	add_proc(w);
-	words_add(w, "--dev", "/dev", NULL);
+	append_words(w, "--dev", "/dev", NULL);
 	add_tmpfs(w, "/dev/shm", memory / 2);
-	words_add(w, "--remount-ro", "/dev", NULL);
+	append_words(w, "--remount-ro", "/dev", NULL);
 	add_tmpfs(w, "/tmp", memory / 2);
-	words_add(w, "--dir", "/run", "--dir", "/var", NULL);
+	append_words(w, "--dir", "/run", "--dir", "/var", NULL);
 }
 
 /* Adds /var/tmp as a directory, for mounts below it. Otherwise it is a link. */
@@ -263,16 +262,16 @@ static int args_etc(struct words *w, bool network, int *fds, size_t *n,
 			return -1;
 		snprintf(number, sizeof(number), "%d", (int)*n);
 		fds[(*n)++] = fd;
-		words_add(w, "--perms", "0444", "--ro-bind-data", number,
-			  etc_files[i].path, NULL);
+		append_words(w, "--perms", "0444", "--ro-bind-data", number,
+			     etc_files[i].path, NULL);
 	}
 	for (size_t i = 0; i < sizeof(host_etc) / sizeof(*host_etc); i++)
-		if (exists(host_etc[i]))
-			words_add(w, "--ro-bind", host_etc[i], host_etc[i],
-				  NULL);
-	if (network && exists("/etc/resolv.conf"))
-		words_add(w, "--ro-bind", "/etc/resolv.conf",
-			  "/etc/resolv.conf", NULL);
+		if (path_exists(host_etc[i]))
+			append_words(w, "--ro-bind", host_etc[i], host_etc[i],
+				     NULL);
+	if (network && path_exists("/etc/resolv.conf"))
+		append_words(w, "--ro-bind", "/etc/resolv.conf",
+			     "/etc/resolv.conf", NULL);
 	return 0;
 }
 
@@ -532,7 +531,7 @@ static uint64_t disk_measure(const char *dir, const char *other, int64_t ms)
 
 /* True if the usage is over the limit and growing. A command that deletes files
  * is not killed. */
-static bool is_over(struct disk_watch *d, const struct stop *stop)
+static bool is_over_limit(struct disk_watch *d, const struct stop *stop)
 {
 	uint64_t now = measure_dirs(d->dirs, stop);
 	uint64_t before = d->last;
@@ -556,7 +555,8 @@ static void *watch_disk(void *arg)
 	while (stop_sleep(&stop, pause, &ignored) == 0) {
 		int64_t began = clock_ms();
 
-		d->hit = is_over(d, &stop) && !cancel_triggered(&d->ended);
+		d->hit =
+			is_over_limit(d, &stop) && !cancel_triggered(&d->ended);
 		if (d->hit) {
 			/* the runner then kills the command */
 			shutdown(d->control, SHUT_WR);
@@ -634,8 +634,8 @@ static void read_message(int fd, struct buf *message)
 
 /* Receives one message of this length from the supervisor or a runner. Returns
  * 1, 0 if the other side has ended, or -1. */
-static int box_receive(int fd, void *message, size_t len,
-		       const struct stop *stop, struct error *err)
+static int receive_message(int fd, void *message, size_t len,
+			   const struct stop *stop, struct error *err)
 {
 	for (;;) {
 		struct pollfd set[2] = { { .fd = fd, .events = POLLIN },
@@ -665,7 +665,7 @@ static int wait_started(const struct box *b, int messages, int64_t start_ms,
 	struct stop limit = stop_within(stop, start_ms);
 	struct buf message = BUF_INIT(MESSAGE_MAX);
 	uint32_t magic = 0;
-	int got = box_receive(b->sock, &magic, sizeof(magic), &limit, err);
+	int got = receive_message(b->sock, &magic, sizeof(magic), &limit, err);
 
 	if (got > 0 && magic == JAIL_MAGIC)
 		return 0;
@@ -691,20 +691,20 @@ static void add_box(struct words *w, const struct box *b)
 	snprintf(sock, sizeof(sock), "%d", AT_SOCK);
 	snprintf(guard, sizeof(guard), "%d", AT_GUARD);
 	snprintf(git, sizeof(git), "%d", AT_GIT);
-	words_add(w, "--bind", b->home, "/home/user", NULL);
+	append_words(w, "--bind", b->home, "/home/user", NULL);
 	/* First the mounts that may contain the bound directory or the
 	 * repository. */
 	if (b->tree)
-		words_add(w, "--ro-bind", b->tree, b->tree, NULL);
+		append_words(w, "--ro-bind", b->tree, b->tree, NULL);
 	if (b->git)
-		words_add(w, "--args", git, NULL);
-	words_add(w, "--bind", b->workspace, b->inside, NULL);
+		append_words(w, "--args", git, NULL);
+	append_words(w, "--bind", b->workspace, b->inside, NULL);
 	if (strcmp(b->inside, "/workspace") != 0)
-		words_add(w, "--symlink", b->inside, "/workspace", NULL);
+		append_words(w, "--symlink", b->inside, "/workspace", NULL);
 	if (b->guard)
-		words_add(w, "--args", guard, NULL);
-	words_add(w, "--chdir", b->inside, "--remount-ro", "/", "--as-pid-1",
-		  "--", program, JAIL_ARGUMENT, sock, NULL);
+		append_words(w, "--args", guard, NULL);
+	append_words(w, "--chdir", b->inside, "--remount-ro", "/", "--as-pid-1",
+		     "--", program, JAIL_ARGUMENT, sock, NULL);
 }
 
 /* Returns a descriptor from which the guard's arguments can be read, or -1. */
@@ -745,12 +745,12 @@ static int spawn_box(struct box *b, const struct local *l, bool network,
 				  .session = true };
 	int rc = -1;
 
-	words_add(&w, "bwrap", NULL);
+	append_words(&w, "bwrap", NULL);
 	args_system(&w, network, l->limits.memory);
 	if (needs_var_tmp(b))
 		args_var_tmp(&w, l->limits.memory);
 	else
-		words_add(&w, "--symlink", "../tmp", "/var/tmp", NULL);
+		append_words(&w, "--symlink", "../tmp", "/var/tmp", NULL);
 	fds[AT_EXE] = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 	if (fds[AT_EXE] < 0)
 		error_errno(err, "opening dcode's program file");
@@ -766,7 +766,7 @@ static int spawn_box(struct box *b, const struct local *l, bool network,
 	}
 	for (size_t i = AT_EXE; i < n; i++)
 		close_fd(&fds[i]);
-	words_release(&w);
+	release_words(&w);
 	return rc;
 }
 
@@ -833,8 +833,8 @@ int box_start(struct box *b, const struct local *l, const char *dir,
 }
 
 /* Sends an order and n descriptors to the supervisor. */
-static int box_order(const struct box *b, const struct jail_order *order,
-		     const int *fds, size_t n, struct error *err)
+static int send_order(const struct box *b, const struct jail_order *order,
+		      const int *fds, size_t n, struct error *err)
 {
 	union {
 		struct cmsghdr head;
@@ -869,11 +869,11 @@ int box_lifetime(const struct box *b, int64_t ms, struct error *err)
 {
 	struct jail_order order = { .kind = JAIL_LIFETIME, .lifetime_ms = ms };
 
-	return box_order(b, &order, NULL, 0, err);
+	return send_order(b, &order, NULL, 0, err);
 }
 
 /* True if the supervisor has ended. Waits up to ms for that. */
-static bool box_ended(const struct box *b, int ms)
+static bool has_ended(const struct box *b, int ms)
 {
 	struct pollfd set = { .fd = b->sock, .events = POLLIN };
 
@@ -945,17 +945,17 @@ int box_copy(struct local *l, const char *from, const char *workspace,
 				      .reaper = &l->reaper };
 	int rc;
 
-	words_add(&w, "bwrap", NULL);
+	append_words(&w, "bwrap", NULL);
 	args_system(&w, false, 0);
-	words_add(&w, "--die-with-parent", "--ro-bind", home, "/from/home",
-		  "--ro-bind", work, "/from/workspace", "--bind", to, "/to",
-		  "--remount-ro", "/", "--", "/bin/cp", "-a", "/from/home",
-		  "/from/workspace", "/to/", NULL);
+	append_words(&w, "--die-with-parent", "--ro-bind", home, "/from/home",
+		     "--ro-bind", work, "/from/workspace", "--bind", to, "/to",
+		     "--remount-ro", "/", "--", "/bin/cp", "-a", "/from/home",
+		     "/from/workspace", "/to/", NULL);
 	bwrap.spec.argv = w.v;
 	rc = pump_program(&bwrap, &req, &res, stop, err);
 	if (rc == 0 && res.exit_code != 0)
 		rc = set_failure(buf_str(&message), err);
-	words_release(&w);
+	release_words(&w);
 	buf_release(&message);
 	free(home);
 	free(work);
@@ -1019,11 +1019,11 @@ static int receive_reply(const struct box *b, int control, int ms,
 			 struct jail_reply *reply, struct error *err)
 {
 	struct stop own = stop_cleanup(ms);
-	int got = box_receive(control, reply, sizeof(*reply), &own, err);
+	int got = receive_message(control, reply, sizeof(*reply), &own, err);
 
 	if (got > 0)
 		return 0;
-	if (box_ended(b, got < 0 ? 0 : NOTICE_MS))
+	if (has_ended(b, got < 0 ? 0 : NOTICE_MS))
 		return error_set(err, ERR_GONE, "the sandbox has ended");
 	if (got < 0)
 		return -1;
@@ -1168,9 +1168,9 @@ static int start_command(struct sandbox *sb, const struct exec_request *req,
 		rc = error_errno(err, "speaking to the sandbox");
 	fds[JAIL_CONTROL] = pair[1];
 	if (rc == 0)
-		rc = box_order(sb->priv, &order, fds,
-			       fds[JAIL_STDIN] < 0 ? JAIL_STDIN : JAIL_FDS,
-			       err);
+		rc = send_order(sb->priv, &order, fds,
+				fds[JAIL_STDIN] < 0 ? JAIL_STDIN : JAIL_FDS,
+				err);
 	close_fd(&fds[JAIL_STRINGS]);
 	close_fd(&pair[1]);
 	if (rc < 0)

@@ -7,7 +7,7 @@
  *
  * - struct watch walks the tree once. It knows every directory and every name
  *   that could make a program run. Later it lists only what changed.
- * - gitconfig_each() finds the files in the tree that a repository's config
+ * - each_config_file() finds the files in the tree that a repository's config
  *   makes git use.
  * - struct guard plans mounts from both: which names are read-only in the
  *   sandbox, and which missing ones are occupied by a placeholder (record.c).
@@ -331,8 +331,8 @@ static void check_in_tree(struct watch *w, const char *path, const char *name,
 
 /* True if the rule matches. A pattern is a whole name, or a prefix followed by
  * "*". */
-static bool rule_fits(const struct git_rule *r, enum node_kind in,
-		      const char *name, const struct stat *st)
+static bool is_rule_match(const struct git_rule *r, enum node_kind in,
+			  const char *name, const struct stat *st)
 {
 	size_t n = r->pattern ? strcspn(r->pattern, "*") : 0;
 
@@ -348,7 +348,7 @@ static bool check_in_git(struct watch *w, enum node_kind in, const char *path,
 	for (size_t i = 0; i < sizeof(git_rules) / sizeof(*git_rules); i++) {
 		const struct git_rule *r = &git_rules[i];
 
-		if (!rule_fits(r, in, name, st))
+		if (!is_rule_match(r, in, name, st))
 			continue;
 		if (r->kind == NODE_LEAF || r->kind == NODE_NAMED)
 			add_name(w, path, r->kind, st);
@@ -410,7 +410,7 @@ static bool has_entry(int dir, const char *name)
 /* Detects a bare repository. Any directory with HEAD, objects and refs is one,
  * and git obeys its config if it is the working directory. The same is true of
  * HEAD and commondir, with the config of the directory that commondir names. */
-static void note_bare(struct watch *w, size_t at, int dir)
+static void detect_bare_repo(struct watch *w, size_t at, int dir)
 {
 	struct node *node = &w->nodes[at];
 
@@ -435,7 +435,7 @@ static size_t list_directory(struct watch *w, size_t at)
 	size_t n = 0;
 
 	if (d)
-		note_bare(w, at, fd);
+		detect_bare_repo(w, at, fd);
 	while (d && (e = readdir(d))) {
 		char *path;
 
@@ -723,10 +723,10 @@ static void read_config(struct gitconfig_reader *r, const char *path)
 }
 
 /* Calls each for every file in root that the repository's config names. */
-static void gitconfig_each(const char *root, const char *git_dir,
-			   void (*each)(void *arg, const char *path,
-					enum named_kind kind),
-			   void *arg)
+static void each_config_file(const char *root, const char *git_dir,
+			     void (*each)(void *arg, const char *path,
+					  enum named_kind kind),
+			     void *arg)
 {
 	static const char *const names[] = { "config", "config.worktree" };
 	struct gitconfig_reader r = { root, directory_of(git_dir), each, arg,
@@ -790,7 +790,8 @@ static void add_mount(struct plan *p, const char *path, bool writable)
 /* Makes an existing name read-only. A mount on a link would cover its target,
  * so the target becomes read-only. The link itself can be replaced, which
  * guard_check() reports. */
-static void protect(struct plan *p, const char *path, const struct stat *st)
+static void protect_path(struct plan *p, const char *path,
+			 const struct stat *st)
 {
 	char *target;
 
@@ -809,7 +810,7 @@ static void protect_existing(struct plan *p, const char *path)
 	struct stat st;
 
 	if (fstatat(p->g->watch.root, path, &st, AT_SYMLINK_NOFOLLOW) == 0)
-		protect(p, path, &st);
+		protect_path(p, path, &st);
 }
 
 /* Makes a name read-only. If it is missing, a placeholder is planned first. */
@@ -821,7 +822,7 @@ static void protect_name(struct plan *p, const char *dir, const char *name,
 	struct stat st;
 
 	if (fstatat(p->g->watch.root, path, &st, AT_SYMLINK_NOFOLLOW) == 0) {
-		protect(p, path, &st);
+		protect_path(p, path, &st);
 	} else if (p->n < MOUNTS_MAX) {
 		record_plan(&p->g->record, whole, directory);
 		add_mount(p, path, false);
@@ -859,7 +860,7 @@ static void add_git(struct plan *p, const char *path)
 	protect_name(p, path, "hooks", true);
 	protect_name(p, path, "info", true);
 	protect_name(p, path, "commondir", false);
-	gitconfig_each(p->g->watch.root_path, path, add_named, p);
+	each_config_file(p->g->watch.root_path, path, add_named, p);
 }
 
 /* Plans the mounts of a directory that the walk has found. */

@@ -152,7 +152,7 @@ enum {
  * reached, and some of these start programs (containerd, CVE-2020-15257).
  * Landlock since ABI 6 (Linux 6.12, include/uapi/linux/landlock.h, 2026-11) can
  * block them. Without it, network = "full" includes them. */
-static void keep_apart(void)
+static void block_abstract_sockets(void)
 {
 	enum { ABSTRACT_SOCKETS = 1 << 0, CREATE = 444, RESTRICT_SELF = 446 };
 	const struct {
@@ -196,7 +196,7 @@ static int jail_filter(void)
 		code[HEAD + 2 * DENIED + 2 + MODES * MODE_STEPS + TAIL];
 	struct sock_fprog program = { .filter = code };
 
-	keep_apart();
+	block_abstract_sockets();
 	if (!OURS)
 		return 0; /* continue: the namespaces isolate without it */
 	for (size_t i = 0; i < HEAD; i++)

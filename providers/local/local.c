@@ -164,7 +164,7 @@ static int local_settings_read(struct local *l, const struct settings *set,
 }
 
 /* True if an id or a snapshot's name is safe in a path. */
-static bool local_id_ok(const char *id)
+static bool is_valid_id(const char *id)
 {
 	size_t n = 0;
 
@@ -289,7 +289,7 @@ static int local_running(const char *dir)
 
 /* Kills all processes in the sandbox. bubblewrap's own process then ends by
  * itself. If it has not ended after 20 ms, it is killed, too. */
-static int end_one(pid_t pid, const struct stop *stop, struct error *err)
+static int kill_sandbox(pid_t pid, const struct stop *stop, struct error *err)
 {
 	struct proc_tree tree = { .root = pid, .spare_root = true };
 	struct stop limit = stop_within(stop, END_MS);
@@ -324,7 +324,7 @@ static int local_end(const char *dir, const struct stop *stop,
 		pid_t pid = parse_mark(e->d_name);
 
 		if (pid > 0)
-			rc = end_one(pid, stop, err);
+			rc = kill_sandbox(pid, stop, err);
 	}
 	closedir(d);
 	return rc;
@@ -336,8 +336,8 @@ static int local_not_found(const char *id, struct error *err)
 }
 
 /* Reports a sandbox if it belongs to owner (NULL: any owner). */
-static void report_one(struct sandbox_client *client, const char *id,
-		       const char *owner, const struct info_sink *sink)
+static void report_sandbox(struct sandbox_client *client, const char *id,
+			   const char *owner, const struct info_sink *sink)
 {
 	char *dir = local_dir(client, id);
 	struct error ignored = { 0 };
@@ -371,8 +371,8 @@ static int local_list(struct sandbox_client *client, const char *owner,
 		rc = error_errno(err, "reading %s", path);
 	while (dir && rc == 0 && (e = readdir(dir))) {
 		rc = stop_check(stop, err);
-		if (rc == 0 && local_id_ok(e->d_name))
-			report_one(client, e->d_name, owner, sink);
+		if (rc == 0 && is_valid_id(e->d_name))
+			report_sandbox(client, e->d_name, owner, sink);
 	}
 	if (dir)
 		closedir(dir);
@@ -389,13 +389,13 @@ static int local_info(struct sandbox_client *client, const char *id,
 	int rc;
 
 	(void)stop;
-	if (!local_id_ok(id))
+	if (!is_valid_id(id))
 		return local_not_found(id, err);
 	dir = local_dir(client, id);
 	rc = stat(dir, &st) < 0 ? local_not_found(id, err) : 0;
 	free(dir);
 	if (rc == 0)
-		report_one(client, id, NULL, sink);
+		report_sandbox(client, id, NULL, sink);
 	return rc;
 }
 
@@ -563,7 +563,7 @@ static int fill_dirs(const struct sandbox_client *client, const char *dir,
 		goto out;
 	}
 	from = local_snapshot_dir(client, snapshot);
-	if (!local_id_ok(snapshot) || stat(from, &st) < 0) {
+	if (!is_valid_id(snapshot) || stat(from, &st) < 0) {
 		error_set(err, ERR_NOT_FOUND, "unknown snapshot %s", snapshot);
 		error_hint(err, "Make one: dcode sandbox snapshot ID %s",
 			   snapshot);
@@ -588,7 +588,7 @@ static int local_create(struct sandbox *sb, const struct sandbox_spec *spec,
 	char *dir;
 	int rc = -1;
 
-	if (!local_id_ok(spec->label))
+	if (!is_valid_id(spec->label))
 		return error_set(err, ERR_USAGE, "not a sandbox name: %s",
 				 spec->label);
 	if (spec->network != NETWORK_DEFAULT)
@@ -640,7 +640,7 @@ static int local_attach(struct sandbox *sb, const char *id,
 	char *dir;
 	int rc = -1;
 
-	if (!local_id_ok(id))
+	if (!is_valid_id(id))
 		return local_not_found(id, err);
 	dir = local_dir(sb->client, id);
 	if (stat(dir, &st) < 0)
@@ -676,7 +676,7 @@ static int local_extend(struct sandbox *sb, int64_t lifetime_s,
 
 static int check_snapshot_name(const char *name, struct error *err)
 {
-	if (local_id_ok(name))
+	if (is_valid_id(name))
 		return 0;
 	return error_set(err, ERR_USAGE, "not a snapshot name: %s", name);
 }
@@ -699,7 +699,7 @@ static int local_find_snapshot(struct sandbox_client *client, const char *name,
 static int replace_snapshot(const char *part, const char *to, bool replace,
 			    struct error *err)
 {
-	/* an id cannot contain the dot: local_id_ok() */
+	/* an id cannot contain the dot: is_valid_id() */
 	char *old = xasprintf("%s.old", to);
 	struct error ignored = { 0 };
 	int rc = replace ? path_remove_tree(old, err) : 0;
@@ -723,7 +723,7 @@ static int local_snapshot(struct sandbox *sb, const char *name, bool replace,
 	struct local *l = sb->client->priv;
 	char *to = local_snapshot_dir(sb->client, name);
 	char *part =
-		/* an id cannot contain the dot: local_id_ok() */
+		/* an id cannot contain the dot: is_valid_id() */
 		xasprintf("%s.part", to);
 	char *dir = local_dir(sb->client, sb->id);
 	struct local_meta m = { 0 };
@@ -756,7 +756,7 @@ static int local_stop(struct sandbox_client *client, const char *id,
 	char *dir;
 	int rc = 1;
 
-	if (!local_id_ok(id))
+	if (!is_valid_id(id))
 		return local_not_found(id, err);
 	dir = local_dir(client, id);
 	if (stat(dir, &st) == 0)
@@ -777,7 +777,7 @@ static int local_remove(struct sandbox_client *client, const char *id,
 	char *dir;
 	int rc;
 
-	if (!local_id_ok(id))
+	if (!is_valid_id(id))
 		return local_not_found(id, err);
 	dir = local_dir(client, id);
 	rc = local_end(dir, stop, err);

@@ -115,7 +115,8 @@ static void start_guard(struct orphans *o, const char *token)
 
 /* Writes to the guard. Errors are ignored: if the guard was killed, commands
  * still run. */
-static void tell_guard(const struct orphans *o, char what, const char *number)
+static void write_to_guard(const struct orphans *o, char what,
+			   const char *number)
 {
 	char line[32];
 	int len = snprintf(line, sizeof(line), "%c%s\n", what, number);
@@ -131,7 +132,7 @@ static void orphans_begin(struct orphans *o, const char *token,
 	pthread_mutex_lock(&o->lock);
 	if (!o->pid)
 		start_guard(o, token);
-	tell_guard(o, '+', number);
+	write_to_guard(o, '+', number);
 	pthread_mutex_unlock(&o->lock);
 }
 
@@ -142,7 +143,7 @@ static void orphans_end(void *arg, const char *marker)
 	struct orphans *o = arg;
 
 	pthread_mutex_lock(&o->lock);
-	tell_guard(o, '-', strrchr(marker, '-') + 1);
+	write_to_guard(o, '-', strrchr(marker, '-') + 1);
 	pthread_mutex_unlock(&o->lock);
 }
 
@@ -208,7 +209,7 @@ static struct str name_of(const char *variable)
 	return s;
 }
 
-static bool is_among(struct str name, const char *const *list)
+static bool is_in_list(struct str name, const char *const *list)
 {
 	for (size_t i = 0; list[i]; i++)
 		if (str_is(name, list[i]))
@@ -221,7 +222,7 @@ static bool is_secret(struct str name)
 	for (size_t i = 0; secret_endings[i]; i++)
 		if (str_ends(name, secret_endings[i]))
 			return true;
-	return is_among(name, secret_names) || str_starts(name, own_prefix);
+	return is_in_list(name, secret_names) || str_starts(name, own_prefix);
 }
 
 /* Returns /bin/bash, as in sandboxes, else the bash on the user's PATH. Owned
@@ -348,7 +349,7 @@ static char **build_env(struct none *n, const struct settings *set,
 		env[count++] = (char *)more[i];
 	for (size_t i = 0; all[i]; i++)
 		if (!is_overridden(all[i], more) &&
-		    (edits || !is_among(name_of(all[i]), editor_names)))
+		    (edits || !is_in_list(name_of(all[i]), editor_names)))
 			env[count++] = all[i];
 	/* Without SHLVL, a bash that finds SSH_CLIENT assumes that sshd started
 	 * it, and reads ~/.bashrc (an option of Debian's build). */

@@ -226,7 +226,7 @@ void pump_close_theirs(struct pump *p)
 }
 
 /* True if there is input to write, or there may be later. */
-static bool wants_in(const struct pump *p)
+static bool may_have_input(const struct pump *p)
 {
 	return p->in >= 0 &&
 	       (p->sent < p->req->input.len || p->pending.len > 0 || !p->dry);
@@ -272,13 +272,14 @@ static int write_input(struct pump *p, struct error *err)
 		p->sent += (size_t)n;
 	else if (n > 0)
 		buf_consume(&p->pending, (size_t)n);
-	if (!p->req->dialog && !wants_in(p))
+	if (!p->req->dialog && !may_have_input(p))
 		close_fd(&p->in);
 	return 0;
 }
 
 /* Passes on output i (0: stdout, 1: stderr). */
-static int deliver(struct pump *p, int i, struct str chunk, struct error *err)
+static int pass_output(struct pump *p, int i, struct str chunk,
+		       struct error *err)
 {
 	const struct exec_request *req = p->req;
 
@@ -305,7 +306,7 @@ static int read_output(struct pump *p, int i, size_t max, size_t *got,
 		return 0;
 	}
 	*got = (size_t)n;
-	return deliver(p, i, (struct str){ room, (size_t)n }, err);
+	return pass_output(p, i, (struct str){ room, (size_t)n }, err);
 }
 
 /* Calls p->late when it is due. Returns the ms until then; -1: it is not set.
@@ -333,7 +334,8 @@ static enum pump_end move_bytes(struct pump *p, int done,
 		[AT_DONE] = { .fd = done, .events = POLLIN },
 		[AT_OUT] = { .fd = p->out[0], .events = POLLIN },
 		[AT_ERR] = { .fd = p->out[1], .events = POLLIN },
-		[AT_IN] = { .fd = wants_in(p) ? p->in : -1, .events = POLLOUT },
+		[AT_IN] = { .fd = may_have_input(p) ? p->in : -1,
+			    .events = POLLOUT },
 	};
 	size_t got;
 

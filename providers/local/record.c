@@ -265,7 +265,7 @@ static bool is_untouched(int parent, const char *name,
 
 /* Removes a placeholder if it is still dcode's: the user may have replaced
  * it. */
-static void remove_one(const struct placeholder *p)
+static void remove_placeholder(const struct placeholder *p)
 {
 	const char *name;
 	int parent = open_parent(p->path, &name);
@@ -290,7 +290,7 @@ static void remove_all(const struct placeholders *all,
 {
 	for (size_t i = 0; i < all->n; i++)
 		if (!find_placeholder(living, all->list[i].path))
-			remove_one(&all->list[i]);
+			remove_placeholder(&all->list[i]);
 }
 
 /* Adds the placeholders of a record. False if its process has ended, so that

@@ -30,7 +30,7 @@ struct budget {
 	size_t left;
 };
 
-static void *allocate(void *arg, size_t size)
+static void *allocate_block(void *arg, size_t size)
 {
 	struct budget *b = arg;
 
@@ -40,7 +40,7 @@ static void *allocate(void *arg, size_t size)
 	return xcalloc(1, size ? size : 1);
 }
 
-static void deallocate(void *arg, void *ptr)
+static void free_block(void *arg, void *ptr)
 {
 	(void)arg;
 	free(ptr);
@@ -51,8 +51,8 @@ ProtobufCMessage *protobuf_unpack(const ProtobufCMessageDescriptor *type,
 {
 	struct budget budget = { .left = MEMORY_MIN +
 					 bytes.len * MEMORY_FACTOR };
-	ProtobufCAllocator own = { .alloc = allocate,
-				   .free = deallocate,
+	ProtobufCAllocator own = { .alloc = allocate_block,
+				   .free = free_block,
 				   .allocator_data = &budget };
 
 	return protobuf_c_message_unpack(type, &own, bytes.len,
@@ -61,7 +61,8 @@ ProtobufCMessage *protobuf_unpack(const ProtobufCMessageDescriptor *type,
 
 void protobuf_free(ProtobufCMessage *message)
 {
-	ProtobufCAllocator own = { .alloc = allocate, .free = deallocate };
+	ProtobufCAllocator own = { .alloc = allocate_block,
+				   .free = free_block };
 
 	if (message)
 		protobuf_c_message_free_unpacked(message, &own);

@@ -393,7 +393,7 @@ struct modal_box *modal_box(struct sandbox *sb)
 	return b;
 }
 
-static int fail_gone(const struct sandbox *sb, struct error *err)
+static int fail_ended(const struct sandbox *sb, struct error *err)
 {
 	return error_set(err, ERR_GONE, "the sandbox %s has ended", sb->id);
 }
@@ -469,7 +469,7 @@ static int find_task(struct sandbox *sb, char **task, const struct stop *stop,
 			rc = error_set(err, ERR_GONE, "the sandbox ended: %s",
 				       r->task_result->exception);
 		else
-			rc = fail_gone(sb, err);
+			rc = fail_ended(sb, err);
 		protobuf_free(answer);
 	}
 	return rc;
@@ -495,7 +495,7 @@ static int find_router(struct sandbox *sb, const struct stop *stop,
 
 	if (rc < 0 && (err->grpc_status == GRPC_FAILED_PRECONDITION ||
 		       err->grpc_status == GRPC_NOT_FOUND))
-		return fail_gone(sb, err);
+		return fail_ended(sb, err);
 	if (rc != 0)
 		return -1;
 	access = (Modal__CommandRouterAccess *)answer;
@@ -573,7 +573,7 @@ static int check_ended(struct sandbox *sb, const struct stop *stop,
 	int state = modal_is_running(sb->client->priv, sb->id, 0, stop, &why);
 
 	if (state == 0 || (state < 0 && why.code == ERR_NOT_FOUND))
-		return fail_gone(sb, err);
+		return fail_ended(sb, err);
 	return 0;
 }
 

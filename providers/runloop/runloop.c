@@ -838,7 +838,8 @@ static const struct {
 
 /* Sets *own if the devbox starts from a blueprint or snapshot, which may have
  * its own size. */
-static int boots_own(const struct settings *set, bool *own, struct error *err)
+static int check_boot_image(const struct settings *set, bool *own,
+			    struct error *err)
 {
 	static const char *const keys[] = { "blueprint_id", "blueprint",
 					    "snapshot_id" };
@@ -862,7 +863,7 @@ static int runloop_price(const struct settings *set, const char *snapshot,
 	int64_t cores = 0;
 	int64_t gib = 0;
 
-	if (boots_own(set, &own, err) < 0 ||
+	if (check_boot_image(set, &own, err) < 0 ||
 	    settings_string(set, "runloop", "size", &name, err) < 0 ||
 	    settings_int(set, "runloop", "cpu", &cores, err) < 0 ||
 	    settings_int(set, "runloop", "memory", &gib, err) < 0 ||

@@ -98,8 +98,8 @@ void slurm_program(struct buf *line, const char *name)
  * Runs the line on this machine. Output and error output are merged, like on
  * the login node.
  */
-static int run_here(struct slurm *s, struct str line, struct buf *out,
-		    const struct stop *stop, struct error *err)
+static int run_locally(struct slurm *s, struct str line, struct buf *out,
+		       const struct stop *stop, struct error *err)
 {
 	struct buf text = BUF_INIT(LINE_BYTES);
 	char *argv[] = { "sh", "-c", NULL, NULL };
@@ -119,7 +119,7 @@ static int run_here(struct slurm *s, struct str line, struct buf *out,
  * Moves the line's output to out and returns its exit status, which is printed
  * at the end.
  */
-static int take_status(struct buf *said, struct buf *out, struct error *err)
+static int remove_status(struct buf *said, struct buf *out, struct error *err)
 {
 	static const char mark[] = "\n@status:";
 	struct str text = buf_str(said);
@@ -141,8 +141,8 @@ static int take_status(struct buf *said, struct buf *out, struct error *err)
 }
 
 /* Runs the line on the login node. */
-static int run_there(struct slurm *s, struct str line, struct buf *out,
-		     const struct stop *stop, struct error *err)
+static int run_on_login_node(struct slurm *s, struct str line, struct buf *out,
+			     const struct stop *stop, struct error *err)
 {
 	struct held *login = ssh_held(s->login.priv, s->via, err);
 	struct buf text = BUF_INIT(LINE_BYTES);
@@ -157,7 +157,7 @@ static int run_there(struct slurm *s, struct str line, struct buf *out,
 	if (status == 0)
 		status = held_call(login, buf_str(&text), 0, &said, stop, err);
 	if (status == 0)
-		status = take_status(&said, out, err);
+		status = remove_status(&said, out, err);
 	buf_release(&text);
 	buf_release(&said);
 	return status;
@@ -166,8 +166,8 @@ static int run_there(struct slurm *s, struct str line, struct buf *out,
 int slurm_command(struct slurm *s, struct str line, struct buf *out,
 		  const struct stop *stop, struct error *err)
 {
-	return s->via ? run_there(s, line, out, stop, err)
-		      : run_here(s, line, out, stop, err);
+	return s->via ? run_on_login_node(s, line, out, stop, err)
+		      : run_locally(s, line, out, stop, err);
 }
 
 /*
@@ -386,7 +386,7 @@ int slurm_queue(struct slurm *s, const char *name,
 }
 
 /* Callback of slurm_queue(): stores dcode's job with this id. */
-static void keep_found(void *arg, const struct slurm_job *job)
+static void store_found(void *arg, const struct slurm_job *job)
 {
 	struct job_search *search = arg;
 
@@ -401,7 +401,7 @@ int slurm_find(struct slurm *s, const char *id, struct slurm_job *job,
 {
 	struct job_search search = { .id = id };
 
-	if (slurm_queue(s, NULL, keep_found, &search, stop, err) < 0)
+	if (slurm_queue(s, NULL, store_found, &search, stop, err) < 0)
 		return -1;
 	if (!search.found)
 		return error_set(err, ERR_NOT_FOUND,
@@ -455,7 +455,7 @@ enum sandbox_state slurm_state(const struct slurm_job *job)
  * Says why the sandbox of a job is lost: the job ended, or Slurm started it
  * again.
  */
-static const char *say_why(const struct slurm_job *job)
+static const char *describe_loss(const struct slurm_job *job)
 {
 	static const struct {
 		const char *word, *text;
@@ -484,7 +484,7 @@ static const char *say_why(const struct slurm_job *job)
 
 int slurm_ended(const struct slurm_job *job, struct error *err)
 {
-	const char *text = say_why(job);
+	const char *text = describe_loss(job);
 	const char *word = job->state;
 
 	if (slurm_state(job) == STATE_STARTING ||

@@ -275,9 +275,9 @@ static int add_options(const struct settings *set, struct buf *words,
 }
 
 /* Appends the options of sbatch from the params, quoted, each after a space. */
-static int slurm_settings_words(const struct slurm *s,
-				const struct sandbox_spec *spec,
-				struct buf *words, struct error *err)
+static int append_options(const struct slurm *s,
+			  const struct sandbox_spec *spec, struct buf *words,
+			  struct error *err)
 {
 	const struct setting *row;
 	const char *time = NULL;
@@ -321,7 +321,7 @@ static int describe_job(const struct slurm *s, const struct sandbox_spec *spec,
 	buf_adds(line, " --parsable --export=NONE --nodes=1 --ntasks=1 "
 		       "--chdir=/ --input=/dev/null --output=/dev/null "
 		       "--error=/dev/null");
-	if (slurm_settings_words(s, spec, line, err) < 0)
+	if (append_options(s, spec, line, err) < 0)
 		return -1;
 	/* These options come last, so they override the user's. */
 	buf_addf(line, " --job-name=%s --comment='dcode label=%s owner=%s'",
@@ -357,7 +357,7 @@ static char *parse_submitted(struct str printed, struct str *cluster)
 }
 
 /* Callback of slurm_queue(): stores the first job with the label. */
-static void keep_labelled(void *arg, const struct slurm_job *job)
+static void store_labelled(void *arg, const struct slurm_job *job)
 {
 	struct label_match *n = arg;
 
@@ -377,7 +377,7 @@ static bool find_submitted(struct slurm *s, const char *label,
 	struct error ignored = { 0 };
 
 	do {
-		if (slurm_queue(s, label, keep_labelled, &n, &within,
+		if (slurm_queue(s, label, store_labelled, &n, &within,
 				&ignored) == 0 &&
 		    n.found) {
 			*job = n.job;
@@ -529,7 +529,7 @@ static bool is_hopeless(const struct slurm_job *job)
 }
 
 /* Reports that the job cannot start. Always -1. */
-static int cannot_start(const struct slurm_job *job, struct error *err)
+static int fail_cannot_start(const struct slurm_job *job, struct error *err)
 {
 	error_set(err, ERR_CONFIG, "job %s cannot start: %s", job->id,
 		  job->reason);
@@ -573,7 +573,7 @@ static int wait_once(struct slurm *s, struct slurm_job *job,
 	if (state == STATE_RUNNING)
 		return 1;
 	if (is_hopeless(job)) /* Slurm itself ends some of these jobs */
-		return cannot_start(job, err);
+		return fail_cannot_start(job, err);
 	if (state == STATE_GONE || !strcmp(job->state, "COMPLETING"))
 		return slurm_ended(job, err);
 	return stop_sleep(stop, p->ms, err);

@@ -253,7 +253,7 @@ static int call_box(void *arg, struct str text, int64_t wait_ms,
  * Implements supervisor.began: stores the job, whose files ssh_discard()
  * removes.
  */
-static void note_job(void *arg, const char *job)
+static void store_job(void *arg, const char *job)
 {
 	struct ssh_box *box = arg;
 
@@ -279,7 +279,7 @@ static int ssh_execute(struct sandbox *sb, const struct exec_request *req,
 		s.owner = box->name.label;
 	} else {
 		s.call = call_box;
-		s.began = note_job;
+		s.began = store_job;
 		s.arg = box;
 	}
 	if (c->isolate) {
@@ -356,7 +356,7 @@ struct box_request {
 	const char *dir;
 	const char *need;
 	const char *jobs;
-	/* commands have no network; take_workdir() reads it, too */
+	/* commands have no network; read_workdir() reads it, too */
 	bool offline;
 	struct buf answer;
 };
@@ -465,7 +465,7 @@ static int call_script(struct ssh_client *c, struct box_request *r,
 }
 
 /* Sets the working directory from the answer. */
-static int take_workdir(struct sandbox *sb, struct box_request *r,
+static int read_workdir(struct sandbox *sb, struct box_request *r,
 			struct error *err)
 {
 	struct str all = buf_str(&r->answer);
@@ -537,7 +537,7 @@ static void set_id(struct sandbox *sb, const struct ssh_name *name)
 }
 
 /* True if it failed before the login, so that nothing was made. */
-static bool was_before(const struct error *err)
+static bool is_before_login(const struct error *err)
 {
 	return err->code == ERR_AUTH || err->code == ERR_CONFIG ||
 	       err->code == ERR_USAGE || err->code == ERR_UNREACHABLE;
@@ -568,11 +568,11 @@ static int ssh_create(struct sandbox *sb, const struct sandbox_spec *spec,
 	}
 	rc = call_script(c, &r, stop, err);
 	if (rc < 0)
-		err->nothing_made = err->nothing_made || was_before(err);
+		err->nothing_made = err->nothing_made || is_before_login(err);
 	if (rc == 0 || err->code == ERR_REMOTE)
 		set_id(sb, &r.name);
 	if (rc == 0)
-		rc = take_workdir(sb, &r, err);
+		rc = read_workdir(sb, &r, err);
 	if (rc == 0) {
 		make_box(sb, &r.name, r.offline, ssh_held(c, r.name.host, err));
 		rc = ssh_check_isolation(sb, stop, err);
@@ -611,7 +611,7 @@ static int ssh_attach(struct sandbox *sb, const char *id,
 	else if (rc == 0)
 		rc = attach_host(sb, &r, stop, err);
 	if (rc == 0)
-		rc = take_workdir(sb, &r, err);
+		rc = read_workdir(sb, &r, err);
 	if (rc == 0) {
 		set_id(sb, &r.name);
 		make_box(sb, &r.name, r.offline, ssh_held(c, r.name.host, err));

@@ -516,7 +516,7 @@ static int resume_sandbox(struct sandbox *sb, const char *id, cJSON **answer,
 
 /* Returns the remaining time of the session in ms, computed from its own
  * times. */
-static int64_t left_ms(const cJSON *session)
+static int64_t remaining_ms(const cJSON *session)
 {
 	int64_t timeout = json_int(session, "timeout", 0);
 	int64_t begin = json_int(session, "startedAt",
@@ -546,7 +546,7 @@ static int set_endpoint(struct sandbox *sb, const cJSON *answer,
 	if (rc == 0) {
 		vendor_set_server(sb, &server);
 		pthread_mutex_lock(&b->lock);
-		b->ends = clock_ms() + left_ms(session);
+		b->ends = clock_ms() + remaining_ms(session);
 		pthread_mutex_unlock(&b->lock);
 	}
 	rest_release(&server);

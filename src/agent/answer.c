@@ -18,7 +18,8 @@
 #include "session/records.h"
 #include "session/session.h"
 
-static void emit(struct agent *a, enum agent_event_kind kind, struct str text)
+static void emit_event(struct agent *a, enum agent_event_kind kind,
+		       struct str text)
 {
 	show_event(&a->ui, a->mask,
 		   &(struct agent_event){ .kind = kind, .text = text });
@@ -29,7 +30,7 @@ void agent_warn(struct agent *a, const char *what, const struct error *err)
 	struct buf line = BUF_INIT(1 << 12);
 
 	buf_addf(&line, "%s: %s", what, err->message);
-	emit(a, EVENT_WARNING, buf_str(&line));
+	emit_event(a, EVENT_WARNING, buf_str(&line));
 	buf_release(&line);
 }
 
@@ -129,7 +130,7 @@ static void release_pieces(struct arrival *x)
 }
 
 /* Moves the pieces into a message that is marked as cut. */
-static struct message take_message(struct arrival *x)
+static struct message detach_message(struct arrival *x)
 {
 	const char *origin = model_origin(x->agent->model);
 	struct message m = { .role = ROLE_ASSISTANT,
@@ -208,7 +209,7 @@ static void on_text(void *arg, struct str delta)
 	struct arrival *x = arg;
 
 	add_delta(x, PART_TEXT, delta);
-	emit(x->agent, EVENT_TEXT, delta);
+	emit_event(x->agent, EVENT_TEXT, delta);
 }
 
 static void on_thinking(void *arg, struct str delta)
@@ -216,7 +217,7 @@ static void on_thinking(void *arg, struct str delta)
 	struct arrival *x = arg;
 
 	add_delta(x, PART_THINKING, delta);
-	emit(x->agent, EVENT_THINKING, delta);
+	emit_event(x->agent, EVENT_THINKING, delta);
 }
 
 static void on_wait(void *arg, int64_t ms)
@@ -256,14 +257,14 @@ static void on_flush(void *arg)
 {
 	const struct arrival *x = arg;
 
-	emit(x->agent, EVENT_FLUSH, (struct str){ 0 });
+	emit_event(x->agent, EVENT_FLUSH, (struct str){ 0 });
 }
 
 static void on_notice(void *arg, const char *line)
 {
 	const struct arrival *x = arg;
 
-	emit(x->agent, EVENT_WARNING, str_of(line));
+	emit_event(x->agent, EVENT_WARNING, str_of(line));
 }
 
 static void on_sent(void *arg)
@@ -298,7 +299,7 @@ int answer_stream(struct agent *a, struct model_reply *reply,
 	a->cut = (struct message){ 0 };
 	rc = model_stream(a->model, &sink, reply, stop, err);
 	if (rc < 0 && x.n)
-		a->cut = take_message(&x);
+		a->cut = detach_message(&x);
 	release_pieces(&x);
 	return rc;
 }

@@ -67,7 +67,7 @@ static void add_summary(struct message *m, struct str summary)
 }
 
 /* Returns the task list kept by an earlier compaction, or NULL. */
-static const struct part *earlier_todos(const struct conversation *c)
+static const struct part *find_earlier_todos(const struct conversation *c)
 {
 	const struct message *m = c->n && c->list[0].summary ? c->list : NULL;
 
@@ -83,7 +83,7 @@ static void add_todos(struct message *m, const struct conversation *c,
 		      size_t cut)
 {
 	const struct part *call = todos_latest(c->list, cut);
-	const struct part *before = call ? NULL : earlier_todos(c);
+	const struct part *before = call ? NULL : find_earlier_todos(c);
 	struct buf text = BUF_INIT(SIZE_MAX / 2);
 
 	if (todos_latest(c->list + cut, c->n - cut))
@@ -192,7 +192,7 @@ static void on_restart(void *arg, const char *why)
 }
 
 /* Returns the size of text as a JSON string, in bytes. */
-static size_t quoted_size(struct str text)
+static size_t measure_quoted(struct str text)
 {
 	struct buf quoted = BUF_INIT(SIZE_MAX / 2);
 	size_t n;
@@ -208,7 +208,7 @@ static void add_messages(const struct summary_order *o, size_t *at,
 			 struct buf *out)
 {
 	size_t room = o->room > LEAST_ROOM ? o->room : LEAST_ROOM;
-	size_t used = quoted_size(buf_str(out));
+	size_t used = measure_quoted(buf_str(out));
 	bool first = true;
 
 	for (; *at < o->to; ++*at, first = false) {
@@ -218,7 +218,7 @@ static void add_messages(const struct summary_order *o, size_t *at,
 
 		history_text_add(&o->c->list[*at], 0, RESULT_SHOWN, &text);
 		history_text_shorten(buf_str(&text), room / 4, &cut);
-		n = quoted_size(buf_str(&cut));
+		n = measure_quoted(buf_str(&cut));
 		if (first || used + n <= room)
 			buf_addstr(out, buf_str(&cut));
 		buf_release(&text);
@@ -492,7 +492,7 @@ static size_t find_cut(const struct compaction *p)
 
 /* True if a summary would replace more than an earlier summary and the last
  * request, which are kept in any case. */
-static bool worth_summary(const struct compaction *p)
+static bool is_worth_summarizing(const struct compaction *p)
 {
 	size_t n = 0;
 
@@ -571,8 +571,8 @@ static void fit_summary(const struct compaction *p, struct buf *summary)
 /* Returns 0 with the model's summary in out, or an excerpt if the model failed.
  * Returns -1 if nothing may be changed: the user asked for the compaction or
  * cancelled it. */
-static int summarise(struct compaction *p, struct buf *out,
-		     const struct stop *stop, struct error *err)
+static int make_summary(struct compaction *p, struct buf *out,
+			const struct stop *stop, struct error *err)
 {
 	const struct window *w = &p->a->window;
 	size_t most = window_size(p, w->size) * SUMMARY / 100;
@@ -709,13 +709,13 @@ static int make_next(struct compaction *p, const struct stop *stop,
 	struct buf summary = BUF_INIT(1 << 20);
 	int rc = 0;
 
-	if (trim_old_results(p) || !worth_summary(p)) {
+	if (trim_old_results(p) || !is_worth_summarizing(p)) {
 		p->next.list = p->c.list;
 		p->next.n = p->c.n;
 		p->c.list = NULL;
 		p->c.n = 0;
 	} else {
-		rc = summarise(p, &summary, stop, err);
+		rc = make_summary(p, &summary, stop, err);
 		if (rc == 0)
 			build_next(p, buf_str(&summary));
 	}
@@ -743,7 +743,7 @@ static bool measure_request(const struct compaction *p,
 
 /* Returns the next conversation with an empty summary, to measure it. All
  * messages except the first are borrowed from p->c. */
-static struct conversation bare_next(const struct compaction *p)
+static struct conversation make_bare_next(const struct compaction *p)
 {
 	struct conversation next = { 0 };
 	struct message first = { .role = ROLE_USER, .summary = true };
@@ -773,7 +773,7 @@ static bool find_room(struct compaction *p)
 	p->room = SIZE_MAX;
 	if (!p->order->asked)
 		return true;
-	next = bare_next(p);
+	next = make_bare_next(p);
 	known = measure_request(p, &next, &bytes);
 	message_release(&next.list[0]);
 	free(next.list);
@@ -789,7 +789,7 @@ static bool find_room(struct compaction *p)
 }
 
 /* True if the request became shorter. */
-static bool got_shorter(struct compaction *p)
+static bool is_shorter(struct compaction *p)
 {
 	size_t bytes;
 
@@ -814,7 +814,7 @@ static int run_plan(struct compaction *p, const struct stop *stop,
 
 	p->cut = find_cut(p);
 	p->step.messages = p->c.n;
-	if (p->order->asked && !worth_summary(p))
+	if (p->order->asked && !is_worth_summarizing(p))
 		return 0;
 	if (!find_room(p))
 		return 0;
@@ -824,7 +824,7 @@ static int run_plan(struct compaction *p, const struct stop *stop,
 	rc = make_next(p, stop, err);
 	if (rc < 0 || stop_check(stop, err) < 0)
 		return -1;
-	if (!got_shorter(p))
+	if (!is_shorter(p))
 		return 0;
 	return adopt_next(p, err) < 0 ? -1 : 1;
 }

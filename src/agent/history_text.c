@@ -301,21 +301,21 @@ static size_t find_needle(struct str s, struct str needle)
 }
 
 /* True if s[at] is in the middle of an UTF-8 character. */
-static bool inside_char(struct str s, size_t at)
+static bool is_inside_char(struct str s, size_t at)
 {
 	return at < s.len && ((unsigned char)s.ptr[at] & 0xC0) == 0x80;
 }
 
 /* Returns a match with AROUND bytes on both sides, without splitting UTF-8
  * characters. */
-static struct str around(struct str s, size_t at, size_t len)
+static struct str slice_match(struct str s, size_t at, size_t len)
 {
 	size_t from = at > AROUND ? at - AROUND : 0;
 	size_t to = at + len + AROUND < s.len ? at + len + AROUND : s.len;
 
-	while (inside_char(s, from))
+	while (is_inside_char(s, from))
 		from--;
-	while (inside_char(s, to))
+	while (is_inside_char(s, to))
 		to++;
 	return (struct str){ s.ptr + from, to - from };
 }
@@ -337,7 +337,7 @@ static bool add_found(struct recall *r, struct str needle)
 
 	if (at == text.len)
 		return true;
-	part = around(text, at, needle.len);
+	part = slice_match(text, at, needle.len);
 	if (r->out->len + part.len > MOST_BYTES) {
 		stop_at(r, 0);
 		return false;
@@ -358,7 +358,7 @@ static bool add_whole(struct recall *r)
 	size_t room = MOST_BYTES - r->out->len;
 	size_t end;
 
-	while (inside_char(text, skip))
+	while (is_inside_char(text, skip))
 		skip--;
 	text = str_skip(text, skip);
 	if (text.len <= room) {
@@ -371,7 +371,7 @@ static bool add_whole(struct recall *r)
 		return false;
 	}
 	end = room;
-	while (end && inside_char(text, end))
+	while (end && is_inside_char(text, end))
 		end--;
 	buf_add(r->out, text.ptr, end);
 	buf_addc(r->out, '\n');

@@ -31,7 +31,8 @@ enum {
 	PROMPT_MAX = 160 << 20 /* bytes */
 };
 
-static void emit(struct agent *a, enum agent_event_kind kind, struct str text)
+static void emit_event(struct agent *a, enum agent_event_kind kind,
+		       struct str text)
 {
 	show_event(&a->ui, a->mask,
 		   &(struct agent_event){ .kind = kind, .text = text });
@@ -52,7 +53,7 @@ static void learn_window(struct agent *a)
 			 "the server reports a context window of %lld tokens, "
 			 "less than dcode needs: answers may lack context",
 			 (long long)limits.context);
-		emit(a, EVENT_WARNING, buf_str(&line));
+		emit_event(a, EVENT_WARNING, buf_str(&line));
 	}
 	buf_release(&line);
 }
@@ -131,17 +132,18 @@ static void push_prompt(struct agent *a, const char *prompt)
 	m.role = ROLE_USER;
 	a->attached = (struct message){ 0 };
 	for (size_t i = 0; i < m.n; i++)
-		emit(a, EVENT_FILE, str_of(m.parts[i].text));
+		emit_event(a, EVENT_FILE, str_of(m.parts[i].text));
 	text = xstrdup(prompt);
 	append_ended_jobs(a, &text);
 	message_add(&m, PART_TEXT)->text = text;
 	if (store_and_push(a, &m) && !a->parent)
-		emit(a, EVENT_WARNING,
-		     STR("your message contains a known secret, which is sent "
-			 "as [masked:NAME]"));
+		emit_event(a, EVENT_WARNING,
+			   STR("your message contains a known secret, which is "
+			       "sent "
+			       "as [masked:NAME]"));
 }
 
-static bool says_something(const struct message *m)
+static bool has_visible_text(const struct message *m)
 {
 	for (size_t i = 0; i < m->n; i++)
 		if (m->parts[i].kind == PART_TEXT &&
@@ -154,7 +156,7 @@ static bool says_something(const struct message *m)
  * sees only that. */
 static void note_answer(struct agent *a, const struct message *m)
 {
-	if (a->parent && !says_something(m))
+	if (a->parent && !has_visible_text(m))
 		return;
 	buf_clear(&a->answer);
 	a->thought = false;
@@ -190,7 +192,7 @@ static void store_spend(struct agent *a)
 	if (passed) {
 		buf_addf(&line, "this run has cost more than %s",
 			 money_short(passed, room));
-		emit(a, EVENT_WARNING, buf_str(&line));
+		emit_event(a, EVENT_WARNING, buf_str(&line));
 	}
 	buf_release(&line);
 }
@@ -257,8 +259,8 @@ static int await_sandbox(struct agent *a, struct error *err)
 
 /* Compacts after a request or an answer exceeded the window. Returns 1 to ask
  * again, 0 if the conversation cannot be shortened, -1 with err. */
-static int shorten(struct agent *a, const char *why, const struct stop *stop,
-		   struct error *err)
+static int compact_conversation(struct agent *a, const char *why,
+				const struct stop *stop, struct error *err)
 {
 	const struct compact_order order = { .refused = true };
 	int rc = await_sandbox(a, err);
@@ -291,7 +293,8 @@ static int request_answer(struct agent *a, struct model_reply *reply,
 		return rc;
 	if (rc < 0)
 		window_refused(&a->window, bytes, model_head_size(a->model));
-	if (shorten(a,
+	if (compact_conversation(
+		    a,
 		    rc == 0 ? "the answer exceeded the context window"
 			    : err->message,
 		    stop, &failed) <= 0) {

@@ -113,12 +113,12 @@ static bool is_one_of(char c, const char *set)
 	return c && strchr(set, c);
 }
 
-static char peek(const struct command_scan *s, size_t i)
+static char peek_char(const struct command_scan *s, size_t i)
 {
 	return i < s->rest.len ? s->rest.ptr[i] : '\0';
 }
 
-static void skip(struct command_scan *s, size_t n)
+static void skip_bytes(struct command_scan *s, size_t n)
 {
 	s->before = s->rest.ptr[n - 1];
 	s->rest = str_skip(s->rest, n);
@@ -143,8 +143,8 @@ static bool may_be_half(const struct command_scan *s)
  * refused. */
 static bool scan_double_quoted(struct command_scan *s)
 {
-	char c = peek(s, 0);
-	char next = peek(s, 1);
+	char c = peek_char(s, 0);
+	char next = peek_char(s, 1);
 
 	if (is_one_of(c, "$`!"))
 		return false;
@@ -154,12 +154,12 @@ static bool scan_double_quoted(struct command_scan *s)
 		if (may_be_half(s) || is_one_of(next, "$`!"))
 			return false;
 		if (is_one_of(next, "\"\\"))
-			skip(s, 1);
-		add_byte(s, peek(s, 0));
+			skip_bytes(s, 1);
+		add_byte(s, peek_char(s, 0));
 	} else {
 		add_byte(s, c);
 	}
-	skip(s, 1);
+	skip_bytes(s, 1);
 	return true;
 }
 
@@ -179,12 +179,12 @@ static bool end_command(struct command_scan *s)
  * or &&. */
 static bool scan_operator(struct command_scan *s)
 {
-	char c = peek(s, 0);
-	bool twice = c != ';' && peek(s, 1) == c;
+	char c = peek_char(s, 0);
+	bool twice = c != ';' && peek_char(s, 1) == c;
 
-	if (c == '&' && (!twice || peek(s, 2) == '&'))
+	if (c == '&' && (!twice || peek_char(s, 2) == '&'))
 		return false;
-	skip(s, twice ? 2 : 1);
+	skip_bytes(s, twice ? 2 : 1);
 	return end_command(s);
 }
 
@@ -199,10 +199,10 @@ static bool is_expanded(char after_dollar)
 static bool scan_escaped(struct command_scan *s)
 {
 	if (may_be_half(s) || s->rest.len < 2 ||
-	    is_one_of(peek(s, 1), ";|&<>`$"))
+	    is_one_of(peek_char(s, 1), ";|&<>`$"))
 		return false;
-	add_byte(s, peek(s, 1));
-	skip(s, 2);
+	add_byte(s, peek_char(s, 1));
+	skip_bytes(s, 2);
 	return true;
 }
 
@@ -210,9 +210,9 @@ static bool scan_escaped(struct command_scan *s)
  * and subshells. */
 static bool scan_unquoted(struct command_scan *s)
 {
-	char c = peek(s, 0);
+	char c = peek_char(s, 0);
 
-	if (is_one_of(c, "`<>()") || (c == '$' && is_expanded(peek(s, 1))))
+	if (is_one_of(c, "`<>()") || (c == '$' && is_expanded(peek_char(s, 1))))
 		return false;
 	if (c == '\\')
 		return scan_escaped(s);
@@ -226,13 +226,13 @@ static bool scan_unquoted(struct command_scan *s)
 	} else {
 		add_byte(s, c);
 	}
-	skip(s, 1);
+	skip_bytes(s, 1);
 	return true;
 }
 
 static bool scan_byte(struct command_scan *s)
 {
-	char c = peek(s, 0);
+	char c = peek_char(s, 0);
 
 	if (s->quote == '"')
 		return scan_double_quoted(s);
@@ -242,7 +242,7 @@ static bool scan_byte(struct command_scan *s)
 		s->quote = '\0';
 	else
 		add_byte(s, c);
-	skip(s, 1);
+	skip_bytes(s, 1);
 	return true;
 }
 

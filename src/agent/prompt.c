@@ -204,7 +204,7 @@ struct memories {
 };
 
 /* True if path, with links resolved, is inside dir. */
-static bool stays_inside(const char *path, const char *dir)
+static bool is_inside(const char *path, const char *dir)
 {
 	char *real = realpath(path, NULL);
 	char *root = realpath(dir, NULL);
@@ -238,7 +238,7 @@ static void read_memory(struct memories *m, const char *root, char *path,
 
 	*f = (struct memory){ path, BUF_INIT(MAX_MEMORY), st->st_dev,
 			      st->st_ino };
-	if (!S_ISREG(st->st_mode) || !stays_inside(path, root))
+	if (!S_ISREG(st->st_mode) || !is_inside(path, root))
 		error_set(&err, ERR_CONFIG,
 			  "%s is not a regular file of its directory: ignored",
 			  path);
@@ -319,7 +319,7 @@ static void add_project(struct memories *m, const char *cwd)
 
 /* Returns the index of the first project file to use. The nearest files that
  * fit into MAX_MEMORIES are used; warns about each other one. */
-static size_t first_that_fits(const struct memories *m, size_t from)
+static size_t find_first_fitting(const struct memories *m, size_t from)
 {
 	size_t sum = 0;
 	size_t i = m->n;
@@ -352,7 +352,7 @@ static void add_memory(const struct prompt_facts *f, struct buf *out,
 	free(own_file);
 	own = m.n;
 	add_project(&m, f->cwd);
-	first = first_that_fits(&m, own);
+	first = find_first_fitting(&m, own);
 	if (m.n)
 		buf_adds(out, MEMORY_BEGIN);
 	for (size_t i = 0; i < m.n; i++) {

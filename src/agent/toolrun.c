@@ -290,7 +290,7 @@ static bool has_flag(const struct tool_job *job, unsigned flags)
 }
 
 /* True if the call would write or run something. */
-static bool call_acts(const struct tool_job *job)
+static bool has_side_effects(const struct tool_job *job)
 {
 	const struct tool *tool = tool_of(job);
 
@@ -368,8 +368,8 @@ static void adopt_hook_edit(struct tool_job *job)
 
 /* Asks the user's hooks. Returns 0 to continue, 1 if they refused the call, -1
  * if the run was cancelled. */
-static int ask_hooks(struct tool_job *job, struct approval *a,
-		     struct error *err)
+static int query_hooks(struct tool_job *job, struct approval *a,
+		       struct error *err)
 {
 	struct hooked_call *c = &job->hooked;
 
@@ -417,7 +417,7 @@ static int approve_call(struct tool_job *job, struct error *err)
 			 job->call->name);
 		set_refused_result(job, &a);
 	} else {
-		rc = ask_hooks(job, &a, err);
+		rc = query_hooks(job, &a, err);
 	}
 	if (rc == 0 && !job->refused && a.tool && ui->approve)
 		args = args_read(a.tool, job->call, &ignored);
@@ -545,7 +545,7 @@ static void set_cancelled_result(struct tool_job *job)
 
 /* Emits the call if that was not done yet. Every result, also of a cancelled
  * call, must follow its call in the events. */
-static void announce(struct tool_job *job)
+static void announce_call(struct tool_job *job)
 {
 	if (job->announced)
 		return;
@@ -626,7 +626,7 @@ static void count_call(struct tool_job *job)
 
 	if (job->rc < 0)
 		return; /* the turn ends */
-	if (!job->malformed && call_acts(job)) {
+	if (!job->malformed && has_side_effects(job)) {
 		root->acts++;
 		root->refused_acts += job->refused;
 	}
@@ -685,7 +685,7 @@ static int finish_call(struct tool_job *job, struct message *results,
 	p->id = xstrdup(job->call->id);
 	p->name = xstrdup(job->call->name);
 	p->failed = job->failed;
-	announce(job);
+	announce_call(job);
 	emit_event(job->batch,
 		   &(struct agent_event){ .kind = EVENT_TOOL_RESULT,
 					  .call = job->call,
@@ -730,7 +730,7 @@ static size_t group_size(const struct tool_job *jobs, size_t n)
 static int approve_group(struct tool_job *jobs, size_t n, struct error *err)
 {
 	for (size_t i = 0; i < n; i++) {
-		announce(&jobs[i]);
+		announce_call(&jobs[i]);
 		if (approve_call(&jobs[i], err) < 0 ||
 		    stop_check(jobs->batch->stop, err) < 0)
 			return -1;

@@ -50,7 +50,7 @@ static la_ssize_t on_read(struct archive *a, void *arg, const void **data)
 	return (la_ssize_t)n;
 }
 
-static int broken(struct unpack *u, struct error *err)
+static int set_read_error(struct unpack *u, struct error *err)
 {
 	const char *why = u->api.error_string(u->a);
 
@@ -63,7 +63,7 @@ static int broken(struct unpack *u, struct error *err)
 }
 
 /* Reports the entry as skipped. Returns 0: continue with the next one. */
-static int skip(struct unpack *u, const char *why)
+static int skip_entry(struct unpack *u, const char *why)
 {
 	struct str name = str_of(u->api.entry_pathname(u->entry));
 
@@ -104,7 +104,7 @@ const char *archive_plain_path(const char *name, struct buf *out)
  * down. Links on its way obey the same rule. A ".." after a name is refused,
  * because that name may be a link.
  */
-static bool link_stays(struct str path, struct str target)
+static bool is_link_inside(struct str path, struct str target)
 {
 	bool down = false;
 	int up = 0;
@@ -158,7 +158,7 @@ static int open_parent(int root, char *path, char **name)
 	return dir;
 }
 
-static const char *why_not(int error)
+static const char *describe_error(int error)
 {
 	switch (error) {
 	case ELOOP:
@@ -176,20 +176,20 @@ static const char *why_not(int error)
 	}
 }
 
-static bool no_room(int error)
+static bool is_disk_error(int error)
 {
 	return error == ENOSPC || error == EDQUOT || error == EIO ||
 	       error == EROFS;
 }
 
-static int refused(struct unpack *u, struct error *err)
+static int skip_or_fail(struct unpack *u, struct error *err)
 {
-	if (no_room(errno))
+	if (is_disk_error(errno))
 		return error_errno(err, "unpacking");
-	return skip(u, why_not(errno));
+	return skip_entry(u, describe_error(errno));
 }
 
-static int fill(struct unpack *u, int fd, struct error *err)
+static int write_content(struct unpack *u, int fd, struct error *err)
 {
 	la_int64_t offset = 0;
 	const void *data;
@@ -204,13 +204,13 @@ static int fill(struct unpack *u, int fd, struct error *err)
 			return error_errno(err, "unpacking %s", u->path.ptr);
 	}
 	if (rc != ARCHIVE_EOF)
-		return broken(u, err);
+		return set_read_error(u, err);
 	if (io_truncate(fd, u->api.entry_size(u->entry)) < 0)
 		return error_errno(err, "unpacking %s", u->path.ptr);
 	return 0;
 }
 
-static void times_of(struct unpack *u, struct timespec times[2])
+static void read_times(struct unpack *u, struct timespec times[2])
 {
 	bool set = u->api.entry_mtime_is_set(u->entry);
 
@@ -228,10 +228,11 @@ static void name_temporary(char name[TEMPORARY])
 }
 
 /* Renames the completed file to its final name, replacing what was there. */
-static int take_place(struct unpack *u, int dir, const char *temporary,
-		      const char *name, struct error *err)
+static int rename_into_place(struct unpack *u, int dir, const char *temporary,
+			     const char *name, struct error *err)
 {
-	int rc = renameat(dir, temporary, dir, name) < 0 ? refused(u, err) : 1;
+	int rc = renameat(dir, temporary, dir, name) < 0 ? skip_or_fail(u, err)
+							 : 1;
 
 	/* Rename does nothing if both are the same file, so remove the
 	 * temporary name. */
@@ -241,8 +242,8 @@ static int take_place(struct unpack *u, int dir, const char *temporary,
 
 /* Writes a file under a temporary name, then renames it. Returns 1 if it was
  * written, 0 if it was skipped. */
-static int put_file(struct unpack *u, int dir, const char *name,
-		    struct error *err)
+static int write_file(struct unpack *u, int dir, const char *name,
+		      struct error *err)
 {
 	mode_t mode = u->api.entry_mode(u->entry) & 0777;
 	struct timespec times[2] = { 0 };
@@ -254,22 +255,22 @@ static int put_file(struct unpack *u, int dir, const char *name,
 	fd = openat(dir, temporary,
 		    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
 	if (fd < 0)
-		return refused(u, err);
-	times_of(u, times);
-	rc = fill(u, fd, err);
+		return skip_or_fail(u, err);
+	read_times(u, times);
+	rc = write_content(u, fd, err);
 	(void)futimens(fd, times);
 	close(fd);
 	if (rc < 0) {
 		unlinkat(dir, temporary, 0);
 		return -1;
 	}
-	rc = take_place(u, dir, temporary, name, err);
+	rc = rename_into_place(u, dir, temporary, name, err);
 	u->counts->files += rc > 0;
 	return rc;
 }
 
-static int put_symlink(struct unpack *u, int dir, const char *name,
-		       struct error *err)
+static int create_symlink(struct unpack *u, int dir, const char *name,
+			  struct error *err)
 {
 	const char *target = u->api.entry_symlink(u->entry);
 	struct timespec times[2] = { 0 };
@@ -278,18 +279,18 @@ static int put_symlink(struct unpack *u, int dir, const char *name,
 
 	name_temporary(temporary);
 	if (symlinkat(target, dir, temporary) < 0)
-		return refused(u, err);
-	times_of(u, times);
+		return skip_or_fail(u, err);
+	read_times(u, times);
 	(void)utimensat(dir, temporary, times, AT_SYMLINK_NOFOLLOW);
-	rc = take_place(u, dir, temporary, name, err);
+	rc = rename_into_place(u, dir, temporary, name, err);
 	u->counts->links += rc > 0;
 	return rc;
 }
 
 /* Links only to a regular file below root that is reached without links: a
  * second name of a symbolic link elsewhere could lead out. */
-static int put_hard_link(struct unpack *u, int dir, const char *name,
-			 struct error *err)
+static int create_hard_link(struct unpack *u, int dir, const char *name,
+			    struct error *err)
 {
 	const char *to = u->api.entry_hardlink(u->entry);
 	struct buf path = BUF_INIT(PATH_MAX);
@@ -301,16 +302,17 @@ static int put_hard_link(struct unpack *u, int dir, const char *name,
 
 	name_temporary(temporary);
 	if (archive_plain_path(to, &path) || !path.len)
-		rc = skip(u, "it is a link to a file outside of the copy");
+		rc = skip_entry(u,
+				"it is a link to a file outside of the copy");
 	else if ((from = open_parent(u->root, path.ptr, &last)) < 0 ||
 		 fstatat(from, last, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
 		 !S_ISREG(st.st_mode))
-		rc = skip(u,
-			  "it is a link to something that is not a file here");
+		rc = skip_entry(
+			u, "it is a link to something that is not a file here");
 	else if (linkat(from, last, dir, temporary, 0) < 0)
-		rc = refused(u, err);
+		rc = skip_or_fail(u, err);
 	else
-		rc = take_place(u, dir, temporary, name, err);
+		rc = rename_into_place(u, dir, temporary, name, err);
 	u->counts->files += rc > 0;
 	if (from >= 0)
 		close(from);
@@ -318,20 +320,20 @@ static int put_hard_link(struct unpack *u, int dir, const char *name,
 	return rc;
 }
 
-static int put_directory(struct unpack *u, int dir, const char *name,
-			 struct error *err)
+static int create_directory(struct unpack *u, int dir, const char *name,
+			    struct error *err)
 {
 	int fd = open_directory(dir, name, u->api.entry_mode(u->entry) & 0777);
 
 	if (fd < 0)
-		return refused(u, err);
+		return skip_or_fail(u, err);
 	close(fd);
 	u->counts->directories++;
 	return 0;
 }
 
 /* Writes the current entry into its parent directory, according to its type. */
-static int put(struct unpack *u, mode_t type, struct error *err)
+static int write_entry(struct unpack *u, mode_t type, struct error *err)
 {
 	char *path = xstrndup(u->path.ptr, u->path.len);
 	char *name;
@@ -339,15 +341,15 @@ static int put(struct unpack *u, mode_t type, struct error *err)
 	int rc;
 
 	if (dir < 0)
-		rc = refused(u, err);
+		rc = skip_or_fail(u, err);
 	else if (u->api.entry_hardlink(u->entry))
-		rc = put_hard_link(u, dir, name, err);
+		rc = create_hard_link(u, dir, name, err);
 	else if (type == S_IFREG)
-		rc = put_file(u, dir, name, err);
+		rc = write_file(u, dir, name, err);
 	else if (type == S_IFLNK)
-		rc = put_symlink(u, dir, name, err);
+		rc = create_symlink(u, dir, name, err);
 	else
-		rc = put_directory(u, dir, name, err);
+		rc = create_directory(u, dir, name, err);
 	if (rc > 0 && u->log->carried)
 		u->log->carried(u->log->arg, buf_str(&u->path));
 	if (dir >= 0)
@@ -358,7 +360,7 @@ static int put(struct unpack *u, mode_t type, struct error *err)
 
 /* Reserves disk space. The declared size counts, because a sparse file may be
  * larger than the bytes in the stream. */
-static int reserve(struct unpack *u, mode_t type, struct error *err)
+static int reserve_space(struct unpack *u, mode_t type, struct error *err)
 {
 	int64_t size = type == S_IFREG ? u->api.entry_size(u->entry) : 0;
 
@@ -394,20 +396,21 @@ static int unpack_entry(struct unpack *u, struct error *err)
 		archive_plain_path(u->api.entry_pathname(u->entry), &u->path);
 
 	if (why)
-		return skip(u, why);
+		return skip_entry(u, why);
 	if (!hard && type != S_IFREG && type != S_IFLNK && type != S_IFDIR)
-		return skip(u, "it is neither a file, a link nor a directory");
+		return skip_entry(
+			u, "it is neither a file, a link nor a directory");
 	if (!u->path.len) /* "./" */
-		return type == S_IFDIR ? 0 : skip(u, "its path is empty");
+		return type == S_IFDIR ? 0 : skip_entry(u, "its path is empty");
 	if (!hard && type == S_IFLNK &&
-	    !link_stays(buf_str(&u->path),
-			str_of(u->api.entry_symlink(u->entry))))
-		return skip(u, "the link leads out of the copy");
+	    !is_link_inside(buf_str(&u->path),
+			    str_of(u->api.entry_symlink(u->entry))))
+		return skip_entry(u, "the link leads out of the copy");
 	if (is_left_out(u, type))
 		return 0;
-	if (reserve(u, type, err) < 0)
+	if (reserve_space(u, type, err) < 0)
 		return -1;
-	return put(u, type, err);
+	return write_entry(u, type, err);
 }
 
 static int unpack_all(struct unpack *u, struct error *err)
@@ -416,13 +419,13 @@ static int unpack_all(struct unpack *u, struct error *err)
 
 	if (u->api.read_support_format_tar(u->a) < ARCHIVE_WARN ||
 	    u->api.read_open(u->a, u, NULL, on_read, NULL) != ARCHIVE_OK)
-		return broken(u, err);
+		return set_read_error(u, err);
 	for (;;) {
 		rc = u->api.read_next_header(u->a, &u->entry);
 		if (rc == ARCHIVE_EOF)
 			break;
 		if (rc != ARCHIVE_OK && rc != ARCHIVE_WARN)
-			return broken(u, err);
+			return set_read_error(u, err);
 		if (unpack_entry(u, err) < 0)
 			return -1;
 	}
@@ -432,7 +435,7 @@ static int unpack_all(struct unpack *u, struct error *err)
 
 		(void)on_read(u->a, u, &ignored);
 	}
-	return u->pull.code == ERR_NONE ? 0 : broken(u, err);
+	return u->pull.code == ERR_NONE ? 0 : set_read_error(u, err);
 }
 
 int archive_extract(const struct archive_input *from, int dir,

@@ -13,7 +13,7 @@ struct member_source {
 	bool given;
 };
 
-static la_ssize_t give_bytes(struct archive *a, void *arg, const void **data)
+static la_ssize_t pass_bytes(struct archive *a, void *arg, const void **data)
 {
 	struct member_source *s = arg;
 
@@ -54,7 +54,7 @@ int archive_single_read(struct str bytes, struct archive_single *out,
 		return -1;
 	a = api.read_new();
 	if (!a || api.read_support_format_tar(a) < ARCHIVE_WARN ||
-	    api.read_open(a, &source, NULL, give_bytes, NULL) != ARCHIVE_OK ||
+	    api.read_open(a, &source, NULL, pass_bytes, NULL) != ARCHIVE_OK ||
 	    api.read_next_header(a, &entry) < ARCHIVE_WARN)
 		rc = error_set(err, ERR_PROTOCOL, "not a tar archive");
 	if (rc == 0)

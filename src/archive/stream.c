@@ -26,7 +26,7 @@ static la_ssize_t on_bytes(struct archive *a, void *arg, const void *data,
 	return s->out.over ? -1 : (la_ssize_t)len;
 }
 
-static int broken(struct archive_stream *s, struct error *err)
+static int set_write_error(struct archive_stream *s, struct error *err)
 {
 	const char *why = s->api.error_string(s->a);
 
@@ -35,8 +35,8 @@ static int broken(struct archive_stream *s, struct error *err)
 }
 
 /* level: gzip's compression level; NULL: no gzip. */
-static int begin(struct archive_stream *s, bool pax, const char *level,
-		 struct error *err)
+static int open_archive(struct archive_stream *s, bool pax, const char *level,
+			struct error *err)
 {
 	struct archive_api *api = &s->api;
 	int rc;
@@ -56,7 +56,7 @@ static int begin(struct archive_stream *s, bool pax, const char *level,
 					   level) < ARCHIVE_WARN)) ||
 	    api->write_set_bytes_per_block(s->a, 0) < ARCHIVE_WARN ||
 	    api->write_open(s->a, s, NULL, on_bytes, NULL) != ARCHIVE_OK)
-		return broken(s, err);
+		return set_write_error(s, err);
 	return 0;
 }
 
@@ -66,7 +66,7 @@ static struct archive_stream *open_stream(bool pax, const char *level,
 	struct archive_stream *s = xcalloc(1, sizeof(*s));
 
 	s->out = BUF_INIT(OUT_MAX);
-	if (begin(s, pax, level, err) == 0)
+	if (open_archive(s, pax, level, err) == 0)
 		return s;
 	archive_stream_close(s);
 	return NULL;
@@ -106,7 +106,7 @@ int archive_stream_entry(struct archive_stream *s,
 	api->entry_set_mtime(s->entry, (time_t)item->mtime, 0);
 	api->entry_set_size(s->entry, bare ? 0 : item->size);
 	if (api->write_header(s->a, s->entry) < ARCHIVE_WARN)
-		return broken(s, err);
+		return set_write_error(s, err);
 	return 0;
 }
 
@@ -115,13 +115,14 @@ int archive_stream_data(struct archive_stream *s, struct str bytes,
 {
 	if (s->api.write_data(s->a, bytes.ptr, bytes.len) !=
 	    (la_ssize_t)bytes.len)
-		return broken(s, err);
+		return set_write_error(s, err);
 	return 0;
 }
 
 int archive_stream_end(struct archive_stream *s, struct error *err)
 {
-	return s->api.write_close(s->a) == ARCHIVE_OK ? 0 : broken(s, err);
+	return s->api.write_close(s->a) == ARCHIVE_OK ? 0
+						      : set_write_error(s, err);
 }
 
 struct buf *archive_stream_out(struct archive_stream *s)

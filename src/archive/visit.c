@@ -28,7 +28,7 @@ static la_ssize_t on_read(struct archive *a, void *arg, const void **data)
 	return (la_ssize_t)t->v->pull(t->v->arg, t->chunk, CHUNK, &t->pull);
 }
 
-static int broken(struct visit *t, struct error *err)
+static int set_read_error(struct visit *t, struct error *err)
 {
 	const char *why = t->api.error_string(t->a);
 
@@ -41,7 +41,7 @@ static int broken(struct visit *t, struct error *err)
 }
 
 /* Passes zeros for a hole of a sparse file. */
-static int give_zeros(struct visit *t, int64_t n, struct error *err)
+static int pass_zeros(struct visit *t, int64_t n, struct error *err)
 {
 	static const char zeros[4096];
 
@@ -56,7 +56,7 @@ static int give_zeros(struct visit *t, int64_t n, struct error *err)
 }
 
 /* Passes the content of the current entry, with zeros for holes. */
-static int give_data(struct visit *t, int64_t size, struct error *err)
+static int pass_data(struct visit *t, int64_t size, struct error *err)
 {
 	int64_t given = 0;
 	la_int64_t offset = 0;
@@ -72,13 +72,13 @@ static int give_data(struct visit *t, int64_t size, struct error *err)
 			return error_set(err, ERR_PROTOCOL,
 					 "the archive is broken: a file is "
 					 "longer than its header says");
-		if (give_zeros(t, offset - given, err) < 0 ||
+		if (pass_zeros(t, offset - given, err) < 0 ||
 		    t->v->data(t->v->arg, (struct str){ data, len }, err) < 0)
 			return -1;
 		given = offset + (int64_t)len;
 	}
-	return rc == ARCHIVE_EOF ? give_zeros(t, size - given, err)
-				 : broken(t, err);
+	return rc == ARCHIVE_EOF ? pass_zeros(t, size - given, err)
+				 : set_read_error(t, err);
 }
 
 static int visit_entry(struct visit *t, struct error *err)
@@ -97,7 +97,7 @@ static int visit_entry(struct visit *t, struct error *err)
 	if (item.original || !S_ISREG(item.mode) || item.size < 0)
 		item.size = 0;
 	rc = t->v->entry(t->v->arg, &item, err);
-	return rc > 0 ? give_data(t, item.size, err) : rc;
+	return rc > 0 ? pass_data(t, item.size, err) : rc;
 }
 
 static int visit_all(struct visit *t, struct error *err)
@@ -109,13 +109,13 @@ static int visit_all(struct visit *t, struct error *err)
 					  "read_concatenated_archives",
 					  "1") < ARCHIVE_WARN ||
 	    t->api.read_open(t->a, t, NULL, on_read, NULL) != ARCHIVE_OK)
-		return broken(t, err);
+		return set_read_error(t, err);
 	for (;;) {
 		rc = t->api.read_next_header(t->a, &t->entry);
 		if (rc == ARCHIVE_EOF)
-			return t->pull.code ? broken(t, err) : 0;
+			return t->pull.code ? set_read_error(t, err) : 0;
 		if (rc != ARCHIVE_OK && rc != ARCHIVE_WARN)
-			return broken(t, err);
+			return set_read_error(t, err);
 		if (visit_entry(t, err) < 0)
 			return -1;
 	}

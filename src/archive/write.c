@@ -58,7 +58,7 @@ static la_ssize_t on_bytes(struct archive *a, void *arg, const void *data,
 	return w->out.over ? -1 : (la_ssize_t)len;
 }
 
-static int broken(struct archive_writer *w, struct error *err)
+static int set_write_error(struct archive_writer *w, struct error *err)
 {
 	const char *why = w->api.error_string(w->a);
 
@@ -66,30 +66,30 @@ static int broken(struct archive_writer *w, struct error *err)
 			 why ? why : "it failed");
 }
 
-static void skip(struct archive_writer *w, const char *why)
+static void skip_entry(struct archive_writer *w, const char *why)
 {
 	w->counts.skipped++;
 	w->log.skipped(w->log.arg, buf_str(&w->path), why);
 }
 
-static void carried(struct archive_writer *w)
+static void report_carried(struct archive_writer *w)
 {
 	if (w->log.carried)
 		w->log.carried(w->log.arg, buf_str(&w->path));
 }
 
 /* Returns 1 if the entry was written, 0 if it was skipped. */
-static int put_header(struct archive_writer *w, struct error *err)
+static int append_header(struct archive_writer *w, struct error *err)
 {
 	int rc = w->api.write_header(w->a, w->entry);
 	const char *why;
 
 	if (rc == ARCHIVE_FATAL)
-		return broken(w, err);
+		return set_write_error(w, err);
 	if (rc >= ARCHIVE_WARN)
 		return 1;
 	why = w->api.error_string(w->a);
-	skip(w, why ? why : "it does not fit into the archive");
+	skip_entry(w, why ? why : "it does not fit into the archive");
 	return 0;
 }
 
@@ -111,7 +111,8 @@ static void cut_path(struct archive_writer *w, size_t len)
 		w->path.ptr[len] = '\0';
 }
 
-/* Opens a file and writes its header; put_chunk() then writes its content. */
+/* Opens a file and writes its header; append_chunk() then writes its content.
+ */
 static int open_file(struct archive_writer *w, int dir, const char *name,
 		     struct error *err)
 {
@@ -121,14 +122,14 @@ static int open_file(struct archive_writer *w, int dir, const char *name,
 	int rc;
 
 	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
-		skip(w, "it cannot be read");
+		skip_entry(w, "it cannot be read");
 		if (fd >= 0)
 			close(fd);
 		return 0;
 	}
 	set_entry(w, st.st_mode, st.st_mtime);
 	w->api.entry_set_size(w->entry, st.st_size);
-	rc = put_header(w, err);
+	rc = append_header(w, err);
 	if (rc <= 0) {
 		close(fd);
 		return rc;
@@ -151,15 +152,15 @@ static ssize_t read_chunk(struct archive_writer *w, size_t want)
 			return n;
 		if (n < 0 && errno == EINTR)
 			continue;
-		skip(w, n < 0 ? "it cannot be read to the end"
-			      : "it became shorter while it was read");
+		skip_entry(w, n < 0 ? "it cannot be read to the end"
+				    : "it became shorter while it was read");
 		w->filling = true;
 	}
 	memset(w->chunk, 0, want);
 	return (ssize_t)want;
 }
 
-static int put_chunk(struct archive_writer *w, struct error *err)
+static int append_chunk(struct archive_writer *w, struct error *err)
 {
 	size_t want = w->left < CHUNK ? (size_t)w->left : CHUNK;
 	ssize_t n;
@@ -167,41 +168,42 @@ static int put_chunk(struct archive_writer *w, struct error *err)
 	if (!want) {
 		w->counts.files += !w->filling;
 		if (!w->filling)
-			carried(w);
+			report_carried(w);
 		close(w->file);
 		w->file = -1;
 		return 0;
 	}
 	n = read_chunk(w, want);
 	if (w->api.write_data(w->a, w->chunk, (size_t)n) != n)
-		return broken(w, err);
+		return set_write_error(w, err);
 	w->left -= n;
 	return 0;
 }
 
-static int put_link(struct archive_writer *w, int dir, const char *name,
-		    const struct stat *st, struct error *err)
+static int append_link(struct archive_writer *w, int dir, const char *name,
+		       const struct stat *st, struct error *err)
 {
 	char target[PATH_MAX];
 	ssize_t n = readlinkat(dir, name, target, sizeof(target) - 1);
 	int rc;
 
 	if (n < 0) {
-		skip(w, "the link cannot be read");
+		skip_entry(w, "the link cannot be read");
 		return 0;
 	}
 	target[n] = '\0';
 	set_entry(w, st->st_mode, st->st_mtime);
 	w->api.entry_set_symlink(w->entry, target);
-	rc = put_header(w, err);
+	rc = append_header(w, err);
 	w->counts.links += rc > 0;
 	if (rc > 0)
-		carried(w);
+		report_carried(w);
 	return rc < 0 ? -1 : 0;
 }
 
 /* Opens a directory of the tree. Takes over the descriptor. */
-static int enter(struct archive_writer *w, int fd, const struct stat *st)
+static int open_directory(struct archive_writer *w, int fd,
+			  const struct stat *st)
 {
 	struct archive_frame *f = &w->stack[w->depth];
 
@@ -217,8 +219,8 @@ static int enter(struct archive_writer *w, int fd, const struct stat *st)
 	return 0;
 }
 
-static int put_directory(struct archive_writer *w, int dir, const char *name,
-			 const struct stat *st, struct error *err)
+static int append_directory(struct archive_writer *w, int dir, const char *name,
+			    const struct stat *st, struct error *err)
 {
 	int fd = w->depth == DEEPEST ? -1
 				     : openat(dir, name,
@@ -227,24 +229,26 @@ static int put_directory(struct archive_writer *w, int dir, const char *name,
 	int rc;
 
 	if (fd < 0) {
-		skip(w, "the directory cannot be read");
+		skip_entry(w, "the directory cannot be read");
 		return 0;
 	}
 	buf_addc(&w->path, '/');
 	set_entry(w, st->st_mode | 0700, st->st_mtime);
-	rc = put_header(w, err);
+	rc = append_header(w, err);
 	if (rc <= 0) {
 		close(fd);
 		return rc;
 	}
 	w->counts.directories++;
-	return enter(w, fd, st) < 0 ? error_errno(err, "reading a directory")
-				    : 0;
+	return open_directory(w, fd, st) < 0
+		       ? error_errno(err, "reading a directory")
+		       : 0;
 }
 
-/* Leaves a directory. put_directory() gave its owner all permissions, so that
- * it can be unpacked: if its mode is another, the header is written again. */
-static int leave(struct archive_writer *w, struct error *err)
+/* Leaves a directory. append_directory() gave its owner all permissions, so
+ * that it can be unpacked: if its mode is another, the header is written again.
+ */
+static int close_directory(struct archive_writer *w, struct error *err)
 {
 	struct archive_frame *f = &w->stack[--w->depth];
 
@@ -253,10 +257,10 @@ static int leave(struct archive_writer *w, struct error *err)
 	if (w->depth == 0 || (f->mode & 0700) == 0700)
 		return 0;
 	set_entry(w, f->mode, f->mtime);
-	return put_header(w, err) < 0 ? -1 : 0;
+	return append_header(w, err) < 0 ? -1 : 0;
 }
 
-static const char *refusal(const struct archive_writer *w, mode_t mode)
+static const char *find_refusal(const struct archive_writer *w, mode_t mode)
 {
 	return w->log.refuse ? w->log.refuse(w->log.arg, buf_str(&w->path),
 					     mode & S_IFMT)
@@ -265,7 +269,7 @@ static const char *refusal(const struct archive_writer *w, mode_t mode)
 
 /* Writes the next entry of the current directory, or leaves the directory at
  * its end. */
-static int put_next(struct archive_writer *w, struct error *err)
+static int append_next(struct archive_writer *w, struct error *err)
 {
 	struct archive_frame *f = &w->stack[w->depth - 1];
 	int dir = dirfd(f->entries);
@@ -277,35 +281,36 @@ static int put_next(struct archive_writer *w, struct error *err)
 	errno = 0;
 	e = readdir(f->entries);
 	if (!e && errno)
-		skip(w, "the directory cannot be read to the end");
+		skip_entry(w, "the directory cannot be read to the end");
 	if (!e)
-		return leave(w, err);
+		return close_directory(w, err);
 	if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, ".."))
 		return 0;
 	buf_adds(&w->path, e->d_name);
 	if (fstatat(dir, e->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-		skip(w, "its type cannot be read");
-	else if ((why = refusal(w, st.st_mode)))
-		skip(w, why);
+		skip_entry(w, "its type cannot be read");
+	else if ((why = find_refusal(w, st.st_mode)))
+		skip_entry(w, why);
 	else if (S_ISREG(st.st_mode))
 		return open_file(w, dir, e->d_name, err);
 	else if (S_ISLNK(st.st_mode))
-		return put_link(w, dir, e->d_name, &st, err);
+		return append_link(w, dir, e->d_name, &st, err);
 	else if (S_ISDIR(st.st_mode))
-		return put_directory(w, dir, e->d_name, &st, err);
+		return append_directory(w, dir, e->d_name, &st, err);
 	else
-		skip(w, "it is neither a file, a link nor a directory");
+		skip_entry(w, "it is neither a file, a link nor a directory");
 	return 0;
 }
 
-static int step(struct archive_writer *w, struct error *err)
+static int append_step(struct archive_writer *w, struct error *err)
 {
 	if (w->file >= 0)
-		return put_chunk(w, err);
+		return append_chunk(w, err);
 	if (w->depth > 0)
-		return put_next(w, err);
+		return append_next(w, err);
 	w->ended = true;
-	return w->api.write_close(w->a) == ARCHIVE_OK ? 0 : broken(w, err);
+	return w->api.write_close(w->a) == ARCHIVE_OK ? 0
+						      : set_write_error(w, err);
 }
 
 int64_t archive_writer_pull(void *arg, char *room, size_t len,
@@ -314,17 +319,17 @@ int64_t archive_writer_pull(void *arg, char *room, size_t len,
 	struct archive_writer *w = arg;
 
 	while (!w->out.len && !w->ended)
-		if (step(w, err) < 0)
+		if (append_step(w, err) < 0)
 			return -1;
 	return buf_take(&w->out, room, len);
 }
 
-static int begin(struct archive_writer *w, int dir, struct error *err)
+static int open_archive(struct archive_writer *w, int dir, struct error *err)
 {
 	struct stat st;
 
 	if (archive_api_load(&w->api, err) < 0 || fstat(dir, &st) < 0 ||
-	    enter(w, dup(dir), &st) < 0)
+	    open_directory(w, dup(dir), &st) < 0)
 		return err->code ? -1
 				 : error_errno(err, "reading the directory");
 	w->a = w->api.write_new();
@@ -334,7 +339,7 @@ static int begin(struct archive_writer *w, int dir, struct error *err)
 	if (w->api.write_set_format_gnutar(w->a) < ARCHIVE_WARN ||
 	    w->api.write_set_bytes_per_block(w->a, 0) < ARCHIVE_WARN ||
 	    w->api.write_open(w->a, w, NULL, on_bytes, NULL) != ARCHIVE_OK)
-		return broken(w, err);
+		return set_write_error(w, err);
 	return 0;
 }
 
@@ -349,7 +354,7 @@ int archive_writer_open(struct archive_writer **out, int dir,
 	w->file = -1;
 	w->path = BUF_INIT(PATH_BYTES);
 	w->out = BUF_INIT(OUT_MAX);
-	rc = begin(w, dir, &why);
+	rc = open_archive(w, dir, &why);
 	close(dir);
 	if (rc == 0) {
 		*out = w;

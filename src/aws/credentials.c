@@ -38,7 +38,7 @@ void aws_credentials_release(struct aws_credentials *c)
 }
 
 /* Copies a text member; owned. NULL if it is missing or empty. */
-static char *member(const cJSON *tree, const char *name)
+static char *copy_member(const cJSON *tree, const char *name)
 {
 	const char *text = json_string(tree, name, "");
 
@@ -51,9 +51,9 @@ int aws_take_json(struct str text, const char *token, const char *what,
 	cJSON *tree = json_parse(text);
 	const char *end = json_string(tree, "Expiration", "");
 	struct aws_credentials got = {
-		.id = member(tree, "AccessKeyId"),
-		.secret = member(tree, "SecretAccessKey"),
-		.token = member(tree, token),
+		.id = copy_member(tree, "AccessKeyId"),
+		.secret = copy_member(tree, "SecretAccessKey"),
+		.token = copy_member(tree, token),
 		.expires = json_time(tree, "Expiration"),
 	};
 	int rc = 0;
@@ -74,9 +74,9 @@ int aws_take_json(struct str text, const char *token, const char *what,
 
 /* Sends one short request. The answer's body goes to out. */
 /* NOLINTNEXTLINE(readability-function-size): parameters to be gathered */
-static int ask(struct aws *a, const char *method, const char *url,
-	       const char *header, int64_t ms, struct buf *out,
-	       const struct stop *stop, struct error *err)
+static int send_request(struct aws *a, const char *method, const char *url,
+			const char *header, int64_t ms, struct buf *out,
+			const struct stop *stop, struct error *err)
 {
 	const char *const headers[] = { header, NULL };
 	struct stop within = stop_within(stop, ms);
@@ -114,7 +114,7 @@ static bool aws_container_set(const struct aws_env *env)
 
 /* True if the address may be asked for a key: https, this machine, or one of
  * the addresses that ECS and EKS use. */
-static bool full_ok(struct str url)
+static bool is_allowed_url(struct str url)
 {
 	static const char *const hosts[] = { "http://169.254.170.2",
 					     "http://169.254.170.23",
@@ -132,7 +132,7 @@ static bool full_ok(struct str url)
 	return loopback_or_https((struct str){ url.ptr, query });
 }
 
-static const char *variable(const struct aws *a, const char *name)
+static const char *get_variable(const struct aws *a, const char *name)
 {
 	return a->env.get(a->env.arg, name);
 }
@@ -141,8 +141,9 @@ static const char *variable(const struct aws *a, const char *name)
 static char *container_url(struct aws *a, struct error *err)
 {
 	const char *relative =
-		variable(a, "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI");
-	const char *full = variable(a, "AWS_CONTAINER_CREDENTIALS_FULL_URI");
+		get_variable(a, "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI");
+	const char *full =
+		get_variable(a, "AWS_CONTAINER_CREDENTIALS_FULL_URI");
 
 	if (relative && relative[0] == '/')
 		return xasprintf(CONTAINER "%s", relative);
@@ -150,7 +151,7 @@ static char *container_url(struct aws *a, struct error *err)
 		error_set(err, ERR_CONFIG,
 			  "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI does not "
 			  "start with a slash");
-	else if (full && full_ok(str_of(full)))
+	else if (full && is_allowed_url(str_of(full)))
 		return xstrdup(full);
 	else
 		error_set(err, ERR_CONFIG,
@@ -165,9 +166,9 @@ static char *container_url(struct aws *a, struct error *err)
 static int container_header(struct aws *a, char **header, struct error *err)
 {
 	const char *file =
-		variable(a, "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE");
-	const char *token = variable(a, "AWS_CONTAINER_AUTHORIZATION_"
-					"TOKEN");
+		get_variable(a, "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE");
+	const char *token = get_variable(a, "AWS_CONTAINER_AUTHORIZATION_"
+					    "TOKEN");
 	struct buf text = BUF_INIT(ANSWER_MAX);
 	struct str value = str_of(token);
 	int rc = 0;
@@ -200,8 +201,8 @@ static int aws_container(struct aws *a, struct aws_credentials *c,
 	for (int i = 1; rc == 0; i++) {
 		struct error why = { 0 };
 
-		if (ask(a, "GET", url, header, CONTAINER_MS, &out, stop,
-			&why) == 0)
+		if (send_request(a, "GET", url, header, CONTAINER_MS, &out,
+				 stop, &why) == 0)
 			break;
 		if (why.code != ERR_NETWORK || i == CONTAINER_TRIES) {
 			*err = why;
@@ -222,7 +223,7 @@ static int aws_container(struct aws *a, struct aws_credentials *c,
 	return rc;
 }
 
-static bool file_has(const char *path, const char *word)
+static bool file_starts_with(const char *path, const char *word)
 {
 	struct buf text = BUF_INIT(4096);
 	struct error ignored = { 0 };
@@ -243,8 +244,8 @@ static bool aws_instance_likely(const struct aws_env *env)
 	if (off && str_is_nocase(str_of(off), "true"))
 		return false;
 	return env->get(env->arg, "AWS_EC2_METADATA_SERVICE_ENDPOINT") ||
-	       file_has("/sys/class/dmi/id/sys_vendor", "Amazon EC2") ||
-	       file_has("/sys/hypervisor/uuid", "ec2");
+	       file_starts_with("/sys/class/dmi/id/sys_vendor", "Amazon EC2") ||
+	       file_starts_with("/sys/hypervisor/uuid", "ec2");
 }
 
 /* Sets *base (owned) to the metadata service's address: the default, or a
@@ -252,7 +253,7 @@ static bool aws_instance_likely(const struct aws_env *env)
  */
 static int instance_base(struct aws *a, char **base, struct error *err)
 {
-	const char *own = variable(a, "AWS_EC2_METADATA_SERVICE_ENDPOINT");
+	const char *own = get_variable(a, "AWS_EC2_METADATA_SERVICE_ENDPOINT");
 	struct str url = str_of(own ? own : INSTANCE);
 
 	while (str_ends(url, "/"))
@@ -269,7 +270,7 @@ static int instance_base(struct aws *a, char **base, struct error *err)
 
 /* Takes the role's name from the first line. Names with unusual characters are
  * refused: they go into a URL. */
-static int take_role(const struct buf *text, char **role, struct error *err)
+static int read_role(const struct buf *text, char **role, struct error *err)
 {
 	struct str line = buf_str(text);
 
@@ -286,22 +287,24 @@ static int take_role(const struct buf *text, char **role, struct error *err)
 }
 
 /* Asks the instance for its role's name, then for the role's key. */
-static int ask_role(struct aws *a, const char *base, const char *header,
-		    struct aws_credentials *c, const struct stop *stop,
-		    struct error *err)
+static int request_role_key(struct aws *a, const char *base, const char *header,
+			    struct aws_credentials *c, const struct stop *stop,
+			    struct error *err)
 {
 	char *url = xasprintf("%s" ROLES, base);
 	struct buf out = BUF_INIT(ANSWER_MAX);
 	char *role = NULL;
-	int rc = ask(a, "GET", url, header, INSTANCE_MS, &out, stop, err);
+	int rc = send_request(a, "GET", url, header, INSTANCE_MS, &out, stop,
+			      err);
 
 	if (rc == 0)
-		rc = take_role(&out, &role, err);
+		rc = read_role(&out, &role, err);
 	free(url);
 	url = xasprintf("%s" ROLES "%s", base, role ? role : "");
 	buf_clear(&out);
 	if (rc == 0)
-		rc = ask(a, "GET", url, header, INSTANCE_MS, &out, stop, err);
+		rc = send_request(a, "GET", url, header, INSTANCE_MS, &out,
+				  stop, err);
 	if (rc == 0)
 		rc = aws_take_json(buf_str(&out), "Token", "the answer", c,
 				   err);
@@ -325,12 +328,12 @@ static int aws_instance(struct aws *a, struct aws_credentials *c,
 
 	url = xasprintf("%s/latest/api/token", base ? base : "");
 	if (rc == 0)
-		rc = ask(a, "PUT", url, lifetime, INSTANCE_MS, &token, stop,
-			 err);
+		rc = send_request(a, "PUT", url, lifetime, INSTANCE_MS, &token,
+				  stop, err);
 	header = xasprintf("x-aws-ec2-metadata-token: %.*s", (int)token.len,
 			   token.ptr ? token.ptr : "");
 	if (rc == 0)
-		rc = ask_role(a, base, header, c, stop, err);
+		rc = request_role_key(a, base, header, c, stop, err);
 	if (rc < 0 && err->code != ERR_CANCELLED && err->code != ERR_CONFIG) {
 		error_wrap(err, "the instance's credentials");
 		err->code = ERR_AUTH;
@@ -360,7 +363,7 @@ struct program {
 };
 
 /* Copies a quoted part; the opening quote was already consumed. */
-static void take_quoted(struct word_scan *s, char quote)
+static void read_quoted(struct word_scan *s, char quote)
 {
 	s->open = true;
 	while (s->rest.len && s->open) {
@@ -387,7 +390,7 @@ static bool is_space(char c)
 }
 
 /* Reads the next word into s->word; false at the end. */
-static bool take_word(struct word_scan *s)
+static bool read_word(struct word_scan *s)
 {
 	bool any = false;
 
@@ -399,7 +402,7 @@ static bool take_word(struct word_scan *s)
 		any = true;
 		s->rest = str_skip(s->rest, 1);
 		if (c == '\'' || c == '"') {
-			take_quoted(s, c);
+			read_quoted(s, c);
 			continue;
 		}
 		if (c == '\\' && s->rest.len) {
@@ -417,7 +420,7 @@ char **aws_words(struct str line)
 	char **words = xcalloc(WORDS_MAX + 1, sizeof(*words));
 	size_t n = 0;
 
-	while (n < WORDS_MAX && take_word(&s))
+	while (n < WORDS_MAX && read_word(&s))
 		words[n++] = xstrndup(s.word.ptr ? s.word.ptr : "", s.word.len);
 	if (!n || s.open || str_trim(s.rest).len) {
 		aws_words_free(words);
@@ -436,7 +439,7 @@ void aws_words_free(char **words)
 
 /* Finds the program: an absolute path, or a name on the PATH in its
  * environment. */
-static int find(const char *name, struct program *p, struct error *err)
+static int find_program(const char *name, struct program *p, struct error *err)
 {
 	const char *path = NULL;
 
@@ -463,7 +466,7 @@ int aws_process(const char *line, char *const *env, struct aws_credentials *c,
 	if (!words)
 		return error_set(err, ERR_CONFIG,
 				 "credential_process is not a command line");
-	rc = find(words[0], &program, err);
+	rc = find_program(words[0], &program, err);
 	if (rc == 0)
 		rc = proc_output(program.path, words, env, &out, &within, err);
 	if (rc > 0)
@@ -489,7 +492,7 @@ static const char *const unsupported[] = {
 	"credential_source",
 };
 
-static struct str unquote(struct str s)
+static struct str unquote_text(struct str s)
 {
 	if (s.len >= 2 && (s.ptr[0] == '"' || s.ptr[0] == '\'') &&
 	    s.ptr[s.len - 1] == s.ptr[0])
@@ -511,10 +514,10 @@ static bool is_section(struct str line, const char *name, bool config)
 			return false;
 		inner = str_trim(str_skip(inner, 7));
 	}
-	return str_is(unquote(inner), name);
+	return str_is(unquote_text(inner), name);
 }
 
-static void set(char **member, struct str value)
+static void set_member(char **member, struct str value)
 {
 	if (*member)
 		explicit_bzero(*member, strlen(*member));
@@ -525,7 +528,8 @@ static void set(char **member, struct str value)
 }
 
 /* Stores a profile's setting if dcode uses it. */
-static void keep(struct aws_profile *p, struct str key, struct str value)
+static void store_setting(struct aws_profile *p, struct str key,
+			  struct str value)
 {
 	const struct {
 		const char *key;
@@ -540,10 +544,10 @@ static void keep(struct aws_profile *p, struct str key, struct str value)
 
 	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
 		if (str_is_nocase(key, known[i].key))
-			set(known[i].member, value);
+			set_member(known[i].member, value);
 	for (size_t i = 0; i < sizeof(unsupported) / sizeof(*unsupported); i++)
 		if (str_is_nocase(key, unsupported[i]))
-			set(&p->unsupported, str_of(unsupported[i]));
+			set_member(&p->unsupported, str_of(unsupported[i]));
 }
 
 void aws_profile_read(struct str text, const char *name, bool config,
@@ -571,19 +575,19 @@ void aws_profile_read(struct str text, const char *name, bool config,
 		eq = str_find(line, '=');
 		if (!ours || nested || eq == line.len)
 			continue;
-		keep(p, str_trim((struct str){ line.ptr, eq }),
-		     str_trim(str_skip(line, eq + 1)));
+		store_setting(p, str_trim((struct str){ line.ptr, eq }),
+			      str_trim(str_skip(line, eq + 1)));
 	}
 }
 
 void aws_profile_release(struct aws_profile *p)
 {
-	set(&p->id, STR(""));
-	set(&p->secret, STR(""));
-	set(&p->token, STR(""));
-	set(&p->process, STR(""));
-	set(&p->region, STR(""));
-	set(&p->unsupported, STR(""));
+	set_member(&p->id, STR(""));
+	set_member(&p->secret, STR(""));
+	set_member(&p->token, STR(""));
+	set_member(&p->process, STR(""));
+	set_member(&p->region, STR(""));
+	set_member(&p->unsupported, STR(""));
 	*p = (struct aws_profile){ 0 };
 }
 
@@ -592,19 +596,19 @@ enum {
 	EARLY_S = 300, /* how long before it expires a key is replaced */
 };
 
-static int advise(struct error *err)
+static int add_hint(struct error *err)
 {
 	return error_hint(err, "Set AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY "
 			       "and AWS_SESSION_TOKEN, run 'aws configure', or "
 			       "create a key at console.aws.amazon.com (IAM).");
 }
 
-static int none(struct error *err)
+static int set_not_found(struct error *err)
 {
 	error_set(err, ERR_AUTH,
 		  "AWS credentials not found: AWS_ACCESS_KEY_ID is not set, "
 		  "and no profile, container or instance role was found");
-	return advise(err);
+	return add_hint(err);
 }
 
 /* Reads the key from environment variables. project non-NULL: also from the
@@ -674,7 +678,7 @@ static int read_file(struct aws *a, const char *variable, const char *usual,
 	return rc;
 }
 
-static void take(struct aws *a, struct aws_profile *p)
+static void move_key(struct aws *a, struct aws_profile *p)
 {
 	a->now.id = p->id;
 	a->now.secret = p->secret;
@@ -683,7 +687,7 @@ static void take(struct aws *a, struct aws_profile *p)
 }
 
 /* Refuses a profile with a setting that dcode does not support. */
-static int cannot(const char *name, const char *what, struct error *err)
+static int refuse_profile(const char *name, const char *what, struct error *err)
 {
 	error_set(
 		err, ERR_AUTH,
@@ -698,23 +702,24 @@ static int cannot(const char *name, const char *what, struct error *err)
 
 /* Chooses between the profile's sections in both files. 1: a key or process was
  * found, 0: nothing. */
-static int choose(struct aws *a, const char *name, struct aws_profile *first,
-		  struct aws_profile *second, struct error *err)
+static int choose_section(struct aws *a, const char *name,
+			  struct aws_profile *first, struct aws_profile *second,
+			  struct error *err)
 {
 	const char *other =
 		first->unsupported ? first->unsupported : second->unsupported;
 	char **process = first->process ? &first->process : &second->process;
 
 	if (other && !*process)
-		return cannot(name, other, err);
+		return refuse_profile(name, other, err);
 	if (first->id && first->secret) {
-		take(a, first);
+		move_key(a, first);
 	} else if (*process) {
 		a->process = *process;
 		*process = NULL;
 		a->source = AWS_PROCESS;
 	} else if (second->id && second->secret) {
-		take(a, second);
+		move_key(a, second);
 	} else if (first->id || second->id) {
 		return error_set(err, ERR_AUTH,
 				 "the AWS profile '%.60s' has no "
@@ -752,7 +757,7 @@ static int from_profile(struct aws *a, struct error *err)
 				"~/.aws/config.");
 	}
 	if (rc == 0)
-		rc = choose(a, name, &first, &second, err);
+		rc = choose_section(a, name, &first, &second, err);
 	/* the config file takes precedence for the region */
 	a->region = xstrdup(second.region ? second.region : first.region);
 	aws_profile_release(&first);
@@ -798,7 +803,7 @@ int aws_open(struct aws *a, const struct aws_env *env, struct http *http,
 		rc = from_env(a, &a->project_key, err);
 	if (rc < 0)
 		return -1;
-	return rc || a->source != AWS_STATIC ? 0 : none(err);
+	return rc || a->source != AWS_STATIC ? 0 : set_not_found(err);
 }
 
 void aws_close(struct aws *a)
@@ -812,14 +817,14 @@ void aws_close(struct aws *a)
 	*a = (struct aws){ 0 };
 }
 
-static bool fresh(const struct aws_credentials *c)
+static bool is_fresh(const struct aws_credentials *c)
 {
 	return c->id &&
 	       (!c->expires || c->expires - clock_unix_ms() / 1000 > EARLY_S);
 }
 
 /* Fetches a new key from the source. */
-static int renew(struct aws *a, const struct stop *stop, struct error *err)
+static int renew_key(struct aws *a, const struct stop *stop, struct error *err)
 {
 	struct aws_credentials c = { 0 };
 	char **env;
@@ -840,7 +845,7 @@ static int renew(struct aws *a, const struct stop *stop, struct error *err)
 		aws_credentials_release(&a->now);
 		a->now = c;
 	} else if (err->code == ERR_AUTH && !err->hint[0]) {
-		advise(err);
+		add_hint(err);
 	}
 	return rc;
 }
@@ -853,8 +858,8 @@ int aws_get(struct aws *a, struct aws_credentials *copy,
 	int rc = 0;
 
 	pthread_mutex_lock(&a->lock);
-	if (!fresh(&a->now))
-		rc = renew(a, stop, &why);
+	if (!is_fresh(&a->now))
+		rc = renew_key(a, stop, &why);
 	/* The old key is still usable until it expires. */
 	if (rc < 0 && a->now.id && a->now.expires > now)
 		rc = 0;

@@ -28,7 +28,7 @@ void sigv4_time(int64_t unix_s, char out[SIGV4_TIME])
 		out[0] = '\0';
 }
 
-static void encode(struct buf *out, unsigned char c)
+static void encode_byte(struct buf *out, unsigned char c)
 {
 	if (isalnum(c) || (c && strchr("-._~", c)))
 		buf_addc(out, (char)c);
@@ -42,12 +42,12 @@ static void encode_all(struct buf *out, struct str s, const char *but)
 		if (s.ptr[i] && strchr(but, s.ptr[i]))
 			buf_addc(out, s.ptr[i]);
 		else
-			encode(out, (unsigned char)s.ptr[i]);
+			encode_byte(out, (unsigned char)s.ptr[i]);
 	}
 }
 
 /* Removes the last segment of the path in out. */
-static void go_up(struct buf *out, size_t start)
+static void remove_segment(struct buf *out, size_t start)
 {
 	while (out->len > start && out->ptr[out->len - 1] != '/')
 		out->len--;
@@ -66,7 +66,7 @@ static void add_normal_path(struct buf *out, struct str path)
 	while (str_split(&path, '/', &part)) {
 		dots = str_is(part, ".") || str_is(part, "..");
 		if (str_is(part, ".."))
-			go_up(out, start);
+			remove_segment(out, start);
 		if (dots || !part.len)
 			continue;
 		buf_addc(out, '/');
@@ -87,7 +87,7 @@ static void add_path(struct buf *out, const struct sigv4_request *r,
 		buf_addc(out, '/');
 }
 
-static int hex(char c)
+static int hex_value(char c)
 {
 	if (c >= '0' && c <= '9')
 		return c - '0';
@@ -96,17 +96,17 @@ static int hex(char c)
 }
 
 /* Percent-encodes s. Existing escapes stay, with upper-case digits. */
-static void recode(struct buf *out, struct str s)
+static void encode_again(struct buf *out, struct str s)
 {
 	for (size_t i = 0; i < s.len; i++) {
-		int high = i + 2 < s.len ? hex(s.ptr[i + 1]) : -1;
-		int low = i + 2 < s.len ? hex(s.ptr[i + 2]) : -1;
+		int high = i + 2 < s.len ? hex_value(s.ptr[i + 1]) : -1;
+		int low = i + 2 < s.len ? hex_value(s.ptr[i + 2]) : -1;
 
 		if (s.ptr[i] == '%' && high >= 0 && low >= 0) {
-			encode(out, (unsigned char)(high << 4 | low));
+			encode_byte(out, (unsigned char)(high << 4 | low));
 			i += 2;
 		} else {
-			encode(out, (unsigned char)s.ptr[i]);
+			encode_byte(out, (unsigned char)s.ptr[i]);
 		}
 	}
 }
@@ -120,12 +120,12 @@ struct field {
 	const struct buf *text;
 };
 
-static struct str part(const struct field *f, size_t from, size_t to)
+static struct str slice_field(const struct field *f, size_t from, size_t to)
 {
 	return str_skip((struct str){ f->text->ptr, to }, from);
 }
 
-static int compare(struct str a, struct str b)
+static int compare_texts(struct str a, struct str b)
 {
 	size_t n = a.len < b.len ? a.len : b.len;
 	int order = n ? memcmp(a.ptr, b.ptr, n) : 0;
@@ -137,20 +137,20 @@ static int by_name_and_value(const void *a, const void *b)
 {
 	const struct field *x = a;
 	const struct field *y = b;
-	int order =
-		compare(part(x, x->name, x->value), part(y, y->name, y->value));
+	int order = compare_texts(slice_field(x, x->name, x->value),
+				  slice_field(y, y->name, y->value));
 
 	return order ? order
-		     : compare(part(x, x->value, x->end),
-			       part(y, y->value, y->end));
+		     : compare_texts(slice_field(x, x->value, x->end),
+				     slice_field(y, y->value, y->end));
 }
 
 static int by_name(const void *a, const void *b)
 {
 	const struct field *x = a;
 	const struct field *y = b;
-	int order =
-		compare(part(x, x->name, x->value), part(y, y->name, y->value));
+	int order = compare_texts(slice_field(x, x->name, x->value),
+				  slice_field(y, y->name, y->value));
 
 	return order ? order : (x->n > y->n) - (x->n < y->n);
 }
@@ -170,9 +170,9 @@ static void add_query(struct buf *out, struct str query)
 		if (!item.len)
 			continue;
 		*f = (struct field){ .name = text.len, .text = &text };
-		recode(&text, (struct str){ item.ptr, eq });
+		encode_again(&text, (struct str){ item.ptr, eq });
 		f->value = text.len;
-		recode(&text, str_skip(item, eq + 1));
+		encode_again(&text, str_skip(item, eq + 1));
 		f->end = text.len;
 		n++;
 	}
@@ -183,9 +183,9 @@ static void add_query(struct buf *out, struct str query)
 
 		if (i)
 			buf_addc(out, '&');
-		buf_addstr(out, part(f, f->name, f->value));
+		buf_addstr(out, slice_field(f, f->name, f->value));
 		buf_addc(out, '=');
-		buf_addstr(out, part(f, f->value, f->end));
+		buf_addstr(out, slice_field(f, f->value, f->end));
 	}
 	free(fields);
 	buf_release(&text);
@@ -236,10 +236,10 @@ static size_t read_headers(const struct sigv4_request *r, struct buf *text,
 static void add_header(const struct field *f, bool first, struct buf *out,
 		       struct buf *names)
 {
-	struct str name = part(f, f->name, f->value);
+	struct str name = slice_field(f, f->name, f->value);
 
-	if (!first &&
-	    compare(name, part(f - 1, f[-1].name, f[-1].value)) == 0) {
+	if (!first && compare_texts(name, slice_field(f - 1, f[-1].name,
+						      f[-1].value)) == 0) {
 		buf_addc(out, ',');
 	} else {
 		buf_adds(out, first ? "" : "\n");
@@ -248,7 +248,7 @@ static void add_header(const struct field *f, bool first, struct buf *out,
 		buf_addstr(names, name);
 		buf_addc(out, ':');
 	}
-	buf_addstr(out, part(f, f->value, f->end));
+	buf_addstr(out, slice_field(f, f->value, f->end));
 }
 
 /* Appends the headers sorted by name, and their names to names. */
@@ -272,7 +272,7 @@ static void add_headers(const struct sigv4_request *r, struct buf *out,
 	buf_wipe(&text); /* contains the session token */
 }
 
-static void hash(struct str text, char out[HEX])
+static void hash_text(struct str text, char out[HEX])
 {
 	unsigned char bytes[HASH];
 
@@ -293,12 +293,12 @@ void sigv4_canonical(const struct sigv4_request *r, struct buf *out,
 	buf_addc(out, '\n');
 	add_headers(r, out, names);
 	buf_addstr(out, buf_str(names));
-	hash(r->body, body);
+	hash_text(r->body, body);
 	buf_addf(out, "\n%s", body);
 }
 
-static void mac(unsigned char out[HASH], const void *key, size_t len,
-		struct str text)
+static void compute_mac(unsigned char out[HASH], const void *key, size_t len,
+			struct str text)
 {
 	crypto_auth_hmacsha256_state state;
 
@@ -310,18 +310,18 @@ static void mac(unsigned char out[HASH], const void *key, size_t len,
 }
 
 /* Computes the signature. date: "20261120", the start of the time. */
-static void sign(const struct sigv4_request *r, const char *secret,
-		 struct str date, struct str text, char out[HEX])
+static void compute_signature(const struct sigv4_request *r, const char *secret,
+			      struct str date, struct str text, char out[HEX])
 {
 	char *first = xasprintf("AWS4%s", secret);
 	unsigned char a[HASH];
 	unsigned char b[HASH];
 
-	mac(a, first, strlen(first), date);
-	mac(b, a, HASH, str_of(r->region));
-	mac(a, b, HASH, str_of(r->service));
-	mac(b, a, HASH, STR("aws4_request"));
-	mac(a, b, HASH, text);
+	compute_mac(a, first, strlen(first), date);
+	compute_mac(b, a, HASH, str_of(r->region));
+	compute_mac(a, b, HASH, str_of(r->service));
+	compute_mac(b, a, HASH, STR("aws4_request"));
+	compute_mac(a, b, HASH, text);
 	sodium_bin2hex(out, HEX, a, HASH);
 	sodium_memzero(a, HASH);
 	sodium_memzero(b, HASH);
@@ -343,9 +343,10 @@ void sigv4_authorize(const struct sigv4_request *r, const struct sigv4_key *key,
 	scope = xasprintf("%.8s/%s/%s/aws4_request", when, r->region,
 			  r->service);
 	sigv4_canonical(r, &canonical, &names);
-	hash(buf_str(&canonical), digest);
+	hash_text(buf_str(&canonical), digest);
 	text = xasprintf("AWS4-HMAC-SHA256\n%s\n%s\n%s", when, scope, digest);
-	sign(r, key->secret, (struct str){ when, 8 }, str_of(text), digest);
+	compute_signature(r, key->secret, (struct str){ when, 8 }, str_of(text),
+			  digest);
 	buf_addf(out,
 		 "AWS4-HMAC-SHA256 Credential=%s/%s, SignedHeaders=", key->id,
 		 scope);

@@ -11,7 +11,7 @@
 
 enum { SMALLEST = 64 };
 
-static void grow(struct buf *b, size_t need)
+static void grow_storage(struct buf *b, size_t need)
 {
 	size_t cap = b->cap ? b->cap : SMALLEST;
 
@@ -29,7 +29,7 @@ char *buf_room(struct buf *b, size_t len)
 		b->over = true;
 		return NULL;
 	}
-	grow(b, b->len + len + 1);
+	grow_storage(b, b->len + len + 1);
 	return b->ptr + b->len;
 }
 
@@ -51,7 +51,7 @@ void buf_add(struct buf *b, const void *data, size_t len)
 		len = b->max - b->len;
 		b->over = true;
 	}
-	grow(b, b->len + len + 1);
+	grow_storage(b, b->len + len + 1);
 	room = b->ptr + b->len;
 	if (len)
 		memcpy(room, data, len);

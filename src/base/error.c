@@ -26,7 +26,7 @@ const char *error_name(enum err code)
 }
 
 /* Appends text, cut to the space that is left. */
-static void append(char *to, size_t size, const char *text)
+static void append_text(char *to, size_t size, const char *text)
 {
 	size_t used = strlen(to);
 	size_t len = strlen(text);
@@ -39,7 +39,7 @@ static void append(char *to, size_t size, const char *text)
 
 /* Resets everything except the message, which the format arguments may point
  * into. */
-static void begin(struct error *err, enum err code)
+static void reset_fields(struct error *err, enum err code)
 {
 	err->code = code;
 	err->exact = CASE_NONE;
@@ -56,7 +56,7 @@ int error_set(struct error *err, enum err code, const char *fmt, ...)
 {
 	va_list ap;
 
-	begin(err, code);
+	reset_fields(err, code);
 	va_start(ap, fmt);
 	vsnprintf(err->message, sizeof(err->message), fmt, ap);
 	va_end(ap);
@@ -83,12 +83,12 @@ int error_errno(struct error *err, const char *fmt, ...)
 	const char *reason = strerror_r(number, text, sizeof(text));
 	va_list ap;
 
-	begin(err, number == ENOENT ? ERR_NOT_FOUND : ERR_SYSTEM);
+	reset_fields(err, number == ENOENT ? ERR_NOT_FOUND : ERR_SYSTEM);
 	va_start(ap, fmt);
 	vsnprintf(err->message, sizeof(err->message), fmt, ap);
 	va_end(ap);
-	append(err->message, sizeof(err->message), ": ");
-	append(err->message, sizeof(err->message), reason);
+	append_text(err->message, sizeof(err->message), ": ");
+	append_text(err->message, sizeof(err->message), reason);
 	return -1;
 }
 
@@ -116,7 +116,7 @@ int error_add(struct error *err, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	append(err->message, sizeof(err->message), text);
+	append_text(err->message, sizeof(err->message), text);
 	return -1;
 }
 
@@ -128,8 +128,8 @@ int error_wrap(struct error *err, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(whole, sizeof(whole), fmt, ap);
 	va_end(ap);
-	append(whole, sizeof(whole), ": ");
-	append(whole, sizeof(whole), err->message);
+	append_text(whole, sizeof(whole), ": ");
+	append_text(whole, sizeof(whole), err->message);
 	memcpy(err->message, whole, sizeof(whole));
 	return -1;
 }

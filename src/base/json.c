@@ -53,7 +53,7 @@ static long read_unit(struct str s)
 
 /* Returns how many bytes of the escape at the front of s are kept. 0 if the
  * escape is NUL or half a surrogate pair. */
-static size_t sound_escape(struct str s)
+static size_t measure_escape(struct str s)
 {
 	long code = read_unit(s);
 	long next;
@@ -78,7 +78,7 @@ static void repair_escapes(struct str s, struct buf *out)
 		s = str_skip(s, n);
 		if (!s.len)
 			break;
-		n = sound_escape(s);
+		n = measure_escape(s);
 		if (n)
 			buf_add(out, s.ptr, n);
 		else
@@ -255,7 +255,7 @@ static size_t quote_short(struct buf *out, struct str s)
  * LINE and PARAGRAPH SEPARATOR, which some readers (Python's splitlines()) take
  * for line ends; and characters that reorder text (UAX #9).
  */
-static unsigned escaped(struct str s)
+static unsigned find_escape(struct str s)
 {
 	unsigned char lead = (unsigned char)s.ptr[0];
 	unsigned char second = s.len > 1 ? (unsigned char)s.ptr[1] : 0;
@@ -293,7 +293,7 @@ void json_quote(struct buf *out, struct str s)
 			continue;
 		}
 		n = str_char_offset(s, 1);
-		escape = escaped(s);
+		escape = find_escape(s);
 		if (escape)
 			buf_addf(out, "\\u%04x", escape);
 		else if (n > 1)
@@ -356,7 +356,7 @@ void json_print(struct buf *out, const cJSON *tree)
 	if (!text)
 		abort();
 	for (struct str rest = str_of(text); rest.len;) {
-		unsigned escape = escaped(rest);
+		unsigned escape = find_escape(rest);
 		size_t n =
 			escape ? str_char_offset(rest, 1) : plain_ascii(rest);
 
@@ -429,7 +429,8 @@ void json_split_free(struct json_split *s)
 	free(s);
 }
 
-static int fail(const struct json_split *s, struct error *err, const char *why)
+static int set_line_error(const struct json_split *s, struct error *err,
+			  const char *why)
 {
 	return error_set(err, ERR_USAGE, "line %" PRId64 ": %s",
 			 s->in_value ? s->begun : s->line, why);
@@ -486,7 +487,7 @@ static int pass_value(struct json_split *s, struct error *err)
 	int rc = 0;
 
 	if (!tree)
-		return fail(s, err, "not valid JSON in UTF-8");
+		return set_line_error(s, err, "not valid JSON in UTF-8");
 	if (s->place == AT_KEY)
 		s->key = find_key(s, tree->valuestring);
 	else
@@ -531,9 +532,11 @@ static int add_byte(struct json_split *s, char c, bool *taken,
 		return end_value(s, err);
 	}
 	if (w->in_string && (unsigned char)c < 0x20)
-		return fail(s, err, "a string contains a control character");
+		return set_line_error(s, err,
+				      "a string contains a control character");
 	if (!add_weight(w, c, DEPTH_MAX))
-		return fail(s, err, "too many values, or nested too deep");
+		return set_line_error(s, err,
+				      "too many values, or nested too deep");
 	if (s->place == AT_KEY || s->key)
 		buf_addc(&s->value, c);
 	if (buf_check(&s->value, "a value", err) < 0)
@@ -553,7 +556,7 @@ static int begin_array(struct json_split *s, struct error *err)
 	bool *seen = &s->seen[(s->key - s->keys) % KEYS_MAX];
 
 	if (*seen)
-		return fail(s, err, "an array appears twice");
+		return set_line_error(s, err, "an array appears twice");
 	*seen = true;
 	s->first = true;
 	s->place = AT_ELEMENT;
@@ -581,7 +584,7 @@ static int add_mark(struct json_split *s, char c, struct error *err)
 	} else if (may_end && c == (array ? ']' : '}')) {
 		s->place = array ? AT_COMMA : AT_END;
 	} else {
-		return fail(s, err, "not the expected JSON");
+		return set_line_error(s, err, "not the expected JSON");
 	}
 	return 0;
 }
@@ -662,8 +665,8 @@ int json_split_end(const struct json_split *s, struct error *err)
 	if (s->place == AT_END)
 		return 0;
 	if (s->place == AT_START)
-		return fail(s, err, "no JSON object");
-	(void)fail(s, err, "the end is missing");
+		return set_line_error(s, err, "no JSON object");
+	(void)set_line_error(s, err, "the end is missing");
 	/* the file was cut, which is not the user's mistake */
 	err->code = ERR_PROTOCOL;
 	return -1;

@@ -22,7 +22,7 @@ void mem_on_exhausted(void (*restore)(void))
 	on_exhausted = restore;
 }
 
-static _Noreturn void exhausted(void)
+static _Noreturn void abort_out_of_memory(void)
 {
 	static const char text[] = "dcode: out of memory\n";
 
@@ -37,7 +37,7 @@ void *xcalloc(size_t count, size_t size)
 	void *ptr = calloc(count ? count : 1, size ? size : 1);
 
 	if (!ptr)
-		exhausted();
+		abort_out_of_memory();
 	return ptr;
 }
 
@@ -46,10 +46,10 @@ void *xrealloc(void *ptr, size_t count, size_t size)
 	size_t bytes = count * size;
 
 	if (size && count > SIZE_MAX / size)
-		exhausted();
+		abort_out_of_memory();
 	ptr = realloc(ptr, bytes ? bytes : 1);
 	if (!ptr)
-		exhausted();
+		abort_out_of_memory();
 	return ptr;
 }
 
@@ -72,7 +72,7 @@ char *xvasprintf(const char *fmt, va_list ap)
 	char *text = NULL;
 
 	if (vasprintf(&text, fmt, ap) < 0)
-		exhausted();
+		abort_out_of_memory();
 	return text;
 }
 

@@ -53,7 +53,7 @@ static struct {
 /* Resets the signal mask and the handlers of all standard signals. Some libcs
  * reject SIGKILL and SIGSTOP here, and glibc reserves the two below
  * SIGRTMIN. */
-static void attributes(posix_spawnattr_t *attr, bool session)
+static void init_attributes(posix_spawnattr_t *attr, bool session)
 {
 	short flags = POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK;
 	sigset_t set;
@@ -218,7 +218,7 @@ int proc_spawn(const struct proc_spec *spec, pid_t *pid, struct error *err)
 
 	for (size_t i = 0; i < PROC_FDS_MAX; i++)
 		moved[i] = -1;
-	attributes(&attr, spec->session);
+	init_attributes(&attr, spec->session);
 	posix_spawn_file_actions_init(&acts);
 	rc = spec->nfds <= PROC_FDS_MAX && spec->path[0] == '/'
 		     ? add_fds(&acts, spec, moved)
@@ -588,8 +588,8 @@ static void mark_children(struct proc_entry *list, size_t n,
 
 /* Marks the members of the tree. Processes older than its root cannot be
  * members. */
-static void mark(struct proc_entry *list, size_t n,
-		 const struct proc_tree *tree)
+static void mark_members(struct proc_entry *list, size_t n,
+			 const struct proc_tree *tree)
 {
 	unsigned long long since = ULLONG_MAX;
 
@@ -630,7 +630,7 @@ int proc_tree_kill(const struct proc_tree *tree)
 
 	if (!list)
 		return -1;
-	mark(list, n, tree);
+	mark_members(list, n, tree);
 	for (size_t i = 0; i < n; i++) {
 		const struct proc_entry *p = &list[i];
 
@@ -686,7 +686,7 @@ static int make_pipe(int ours_end, int fd[2], struct error *err)
 }
 
 /* Creates the pipes and starts the program. */
-static int start(struct proc_run *p, struct error *err)
+static int start_program(struct proc_run *p, struct error *err)
 {
 	int in[2] = { -1, -1 };
 	int out[2] = { -1, -1 };
@@ -757,7 +757,7 @@ static bool read_some(int fd, struct buf *out)
 
 /* Reads all available output, without waiting for background programs that may
  * still write. */
-static void drain(int fd, struct buf *out)
+static void drain_output(int fd, struct buf *out)
 {
 	struct pollfd p = { .fd = fd, .events = POLLIN };
 	size_t most = 64;
@@ -769,7 +769,7 @@ static void drain(int fd, struct buf *out)
 /* Reaps the program within REAP_MS, else returns false. SIGKILL has no effect
  * on a program of another user, none yet on one in an uninterruptible wait, and
  * a traced program cannot be reaped before its tracer has done so. */
-static bool reap(const struct proc_run *p, int *status)
+static bool reap_program(const struct proc_run *p, int *status)
 {
 	struct pollfd fd = { .fd = p->pid_fd, .events = POLLIN };
 	int64_t until = clock_ms() + REAP_MS;
@@ -784,28 +784,28 @@ static bool reap(const struct proc_run *p, int *status)
 	return true;
 }
 
-static void finish(struct proc_run *p)
+static void finish_run(struct proc_run *p)
 {
 	int status = SIGKILL; /* as waitpid() reports it */
 
-	(void)reap(p, &status);
+	(void)reap_program(p, &status);
 	p->status = proc_exit_code(status);
-	drain(p->out_fd, &p->out);
-	drain(p->err_fd, &p->err);
+	drain_output(p->out_fd, &p->out);
+	drain_output(p->err_fd, &p->err);
 	close_all(p);
 }
 
 static void end_early(struct proc_run *p)
 {
 	kill_tree(p);
-	finish(p);
+	finish_run(p);
 }
 
-static void begin(struct proc_run *p)
+static void start_run(struct proc_run *p)
 {
 	p->pid_fd = p->in_fd = p->out_fd = p->err_fd = -1;
 	p->deadline = p->ms ? clock_ms() + p->ms : INT64_MAX;
-	if (p->program && start(p, &p->failed) == 0)
+	if (p->program && start_program(p, &p->failed) == 0)
 		p->pid_fd = proc_fd(p->pid, &p->failed);
 	if (p->pid && p->pid_fd < 0)
 		end_early(p);
@@ -827,7 +827,7 @@ static void write_input(struct proc_run *p)
 
 /* Handles the events of one program: input, output, its end and its
  * deadline. */
-static void handle(struct proc_run *p, const struct pollfd *fds)
+static void handle_events(struct proc_run *p, const struct pollfd *fds)
 {
 	if (fds[0].revents)
 		write_input(p);
@@ -836,7 +836,7 @@ static void handle(struct proc_run *p, const struct pollfd *fds)
 	if (fds[2].revents && !read_some(p->err_fd, &p->err))
 		close_fd(&p->err_fd);
 	if (fds[3].revents) {
-		finish(p);
+		finish_run(p);
 	} else if (p->ends_over && p->out.over) {
 		end_early(p);
 	} else if (clock_ms() >= p->deadline) {
@@ -847,8 +847,8 @@ static void handle(struct proc_run *p, const struct pollfd *fds)
 
 /* Fills fds for all programs. False if all have ended. *next is the nearest
  * deadline. */
-static bool prepare(struct proc_run *const *list, size_t n, struct pollfd *fds,
-		    int64_t *next)
+static bool fill_poll_set(struct proc_run *const *list, size_t n,
+			  struct pollfd *fds, int64_t *next)
 {
 	bool any = false;
 
@@ -885,13 +885,13 @@ int proc_run_all(struct proc_run *const *list, size_t n,
 	int rc = 0;
 
 	for (size_t i = 0; i < n; i++)
-		begin(list[i]);
-	while (rc == 0 && prepare(list, n, fds, &next)) {
+		start_run(list[i]);
+	while (rc == 0 && fill_poll_set(list, n, fds, &next)) {
 		wait_for(fds, n * FDS, next, stop);
 		rc = stop_check(stop, err);
 		for (size_t i = 0; rc == 0 && i < n; i++)
 			if (!list[i]->ended)
-				handle(list[i], &fds[i * FDS]);
+				handle_events(list[i], &fds[i * FDS]);
 	}
 	for (size_t i = 0; i < n; i++)
 		if (!list[i]->ended)

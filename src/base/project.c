@@ -91,7 +91,8 @@ size_t project_root(const char *cwd, uid_t owner, bool *is_repository)
 	return found ? len : strlen(cwd);
 }
 
-static int refuse(const char *path, const struct stat *st, struct error *err)
+static int refuse_owner(const char *path, const struct stat *st,
+			struct error *err)
 {
 	return error_set(err, ERR_CONFIG,
 			 "%s belongs to another user (uid %lu)", path,
@@ -115,11 +116,11 @@ int project_check(const char *dir, const char *path, uid_t owner,
 		if (lstat(part, &st) < 0)
 			rc = 1;
 		else if (!project_trusts(&st, owner))
-			rc = refuse(part, &st, err);
+			rc = refuse_owner(part, &st, err);
 		else if (S_ISLNK(st.st_mode) && stat(part, &st) < 0)
 			rc = 1;
 		else if (!project_trusts(&st, owner))
-			rc = refuse(part, &st, err);
+			rc = refuse_owner(part, &st, err);
 		part[end] = path[end];
 	}
 	free(part);
@@ -141,7 +142,7 @@ int project_read(const char *dir, const char *path, uid_t owner,
 		rc = error_set(err, ERR_CONFIG, "%s is not a regular file",
 			       path);
 	else if (rc == 0 && !project_trusts(&st, owner))
-		rc = refuse(path, &st, err);
+		rc = refuse_owner(path, &st, err);
 	if (rc == 0)
 		return path_read_fd(fd, path, out, err);
 	if (fd >= 0)
@@ -151,8 +152,7 @@ int project_read(const char *dir, const char *path, uid_t owner,
 
 /* Moves *len to the next directory that the walk up from cwd would visit,
  * including the first one beyond its end. False after that. */
-static bool go_up_once_more(const char *cwd, size_t *len, uid_t owner,
-			    bool *ended)
+static bool move_up(const char *cwd, size_t *len, uid_t owner, bool *ended)
 {
 	if (*ended)
 		return false;
@@ -164,8 +164,8 @@ static bool go_up_once_more(const char *cwd, size_t *len, uid_t owner,
 
 /* Returns the line that says why a .git is not trusted and what to type.
  * Owned. */
-static char *explain(const char *cwd, const char *dir, const struct stat *git,
-		     uid_t owner)
+static char *explain_distrust(const char *cwd, const char *dir,
+			      const struct stat *git, uid_t owner)
 {
 	const char *slash = dir[1] ? "/" : "";
 	struct stat st = { 0 };
@@ -206,8 +206,8 @@ char *project_ignored_git(const char *cwd)
 		if (!ended && project_trusts(&st, owner))
 			break;
 		dir = xstrndup(cwd, len);
-		line = explain(cwd, dir, &st, owner);
+		line = explain_distrust(cwd, dir, &st, owner);
 		free(dir);
-	} while (!line && go_up_once_more(cwd, &len, owner, &ended));
+	} while (!line && move_up(cwd, &len, owner, &ended));
 	return line;
 }

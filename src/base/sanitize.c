@@ -16,7 +16,7 @@ enum state {
 	STRING_ESCAPE,
 };
 
-static unsigned char begin(uint32_t c)
+static unsigned char after_text(uint32_t c)
 {
 	if (c == 0x1B)
 		return ESCAPE;
@@ -35,11 +35,11 @@ static unsigned char after_escape(uint32_t c)
 		return CONTROL_STRING;
 	if (c >= 0x20 && c <= 0x2F)
 		return INTERMEDIATE;
-	return begin(c);
+	return after_text(c);
 }
 
 /* Returns the state after character c. */
-static unsigned char next(unsigned char state, uint32_t c)
+static unsigned char next_state(unsigned char state, uint32_t c)
 {
 	/* CAN and SUB abort any sequence. A line end does so too here: it never
 	 * reaches a terminal within a sequence, and an unterminated string
@@ -48,11 +48,11 @@ static unsigned char next(unsigned char state, uint32_t c)
 		return TEXT;
 	switch ((enum state)state) {
 	case TEXT:
-		return begin(c);
+		return after_text(c);
 	case ESCAPE:
 		return after_escape(c);
 	case INTERMEDIATE:
-		return c >= 0x20 && c <= 0x2F ? INTERMEDIATE : begin(c);
+		return c >= 0x20 && c <= 0x2F ? INTERMEDIATE : after_text(c);
 	case CSI:
 		if (c == 0x1B)
 			return ESCAPE;
@@ -114,8 +114,8 @@ static void read_number(struct sanitizer *c, uint32_t cp)
 
 /* Passes a character to the sink, as text or as a control. old is the state
  * before it. */
-static void put_to_sink(struct sanitizer *c, unsigned char old, uint32_t cp,
-			struct str bytes)
+static void pass_to_sink(struct sanitizer *c, unsigned char old, uint32_t cp,
+			 struct str bytes)
 {
 	const struct sanitize_sink *k = c->sink;
 
@@ -144,16 +144,16 @@ static void put_to_sink(struct sanitizer *c, unsigned char old, uint32_t cp,
 
 /* Handles one character: passes it to the sink or appends it if it is
  * printable. */
-static void put(struct sanitizer *c, uint32_t cp, struct str bytes,
-		struct buf *out)
+static void handle_char(struct sanitizer *c, uint32_t cp, struct str bytes,
+			struct buf *out)
 {
-	unsigned char state = next(c->state, cp);
+	unsigned char state = next_state(c->state, cp);
 	bool text = state == TEXT && (c->state == TEXT || cp == '\n');
 	unsigned char old = c->state;
 
 	c->state = state;
 	if (c->sink) {
-		put_to_sink(c, old, cp, bytes);
+		pass_to_sink(c, old, cp, bytes);
 		return;
 	}
 	if (!text)
@@ -176,7 +176,7 @@ static void put(struct sanitizer *c, uint32_t cp, struct str bytes,
 		buf_addstr(out, bytes);
 }
 
-static uint32_t decode(const unsigned char *p, size_t len)
+static uint32_t decode_char(const unsigned char *p, size_t len)
 {
 	static const unsigned char first[] = { 0, 0x7F, 0x1F, 0x0F, 0x07 };
 	uint32_t cp = p[0] & first[len];
@@ -186,7 +186,7 @@ static uint32_t decode(const unsigned char *p, size_t len)
 	return cp;
 }
 
-static void replace(struct sanitizer *c, struct buf *out)
+static void emit_replacement(struct sanitizer *c, struct buf *out)
 {
 	if (c->state != TEXT)
 		return;
@@ -196,7 +196,7 @@ static void replace(struct sanitizer *c, struct buf *out)
 		buf_adds(out, "\xEF\xBF\xBD");
 }
 
-static size_t expected(unsigned char lead)
+static size_t sequence_length(unsigned char lead)
 {
 	if (lead < 0x80)
 		return 1;
@@ -206,34 +206,36 @@ static size_t expected(unsigned char lead)
 }
 
 /* Adds one byte to the unfinished UTF-8 sequence and emits it when complete. */
-static void byte(struct sanitizer *c, unsigned char b, struct buf *out)
+static void add_byte(struct sanitizer *c, unsigned char b, struct buf *out)
 {
 	struct str bytes = { (const char *)c->part, 0 };
 
 	if (c->part_len && (b & 0xC0) != 0x80) {
-		replace(c, out);
+		emit_replacement(c, out);
 		c->part_len = 0;
 	}
 	c->part[c->part_len++] = b;
-	if (!expected(c->part[0])) {
-		replace(c, out);
+	if (!sequence_length(c->part[0])) {
+		emit_replacement(c, out);
 		c->part_len = 0;
 		return;
 	}
-	if (c->part_len < expected(c->part[0]))
+	if (c->part_len < sequence_length(c->part[0]))
 		return;
 	bytes.len = c->part_len;
 	c->part_len = 0;
 	if (str_is_utf8(bytes))
-		put(c, decode((const unsigned char *)bytes.ptr, bytes.len),
-		    bytes, out);
+		handle_char(c,
+			    decode_char((const unsigned char *)bytes.ptr,
+					bytes.len),
+			    bytes, out);
 	else
-		replace(c, out);
+		emit_replacement(c, out);
 }
 
 /* Returns how many bytes at the front are printable ASCII, which can be copied
  * in the TEXT state. */
-static size_t plain(struct str s)
+static size_t count_plain(struct str s)
 {
 	size_t n = 0;
 
@@ -248,7 +250,7 @@ void sanitize_feed(struct sanitizer *c, struct str chunk, struct buf *out)
 		size_t n = 0;
 
 		if (c->state == TEXT && !c->part_len)
-			n = plain(chunk);
+			n = count_plain(chunk);
 		if (n && c->sink) {
 			c->sink->text(c->sink->arg,
 				      (struct str){ chunk.ptr, n }, 0);
@@ -256,7 +258,7 @@ void sanitize_feed(struct sanitizer *c, struct str chunk, struct buf *out)
 			c->after_cr = false;
 			buf_add(out, chunk.ptr, n);
 		} else {
-			byte(c, (unsigned char)chunk.ptr[0], out);
+			add_byte(c, (unsigned char)chunk.ptr[0], out);
 			n = 1;
 		}
 		chunk = str_skip(chunk, n);
@@ -266,7 +268,7 @@ void sanitize_feed(struct sanitizer *c, struct str chunk, struct buf *out)
 void sanitize_end(struct sanitizer *c, struct buf *out)
 {
 	if (c->part_len)
-		replace(c, out);
+		emit_replacement(c, out);
 	*c = (struct sanitizer){ 0 };
 }
 

@@ -57,7 +57,7 @@ static size_t width_of(uint32_t c)
 
 /* Appends the row as text. Trailing blanks of a row with cells are dropped:
  * they remain from longer versions. */
-static void assemble(const struct screen_row *r, struct buf *out)
+static void append_row(const struct screen_row *r, struct buf *out)
 {
 	size_t n = r->n;
 
@@ -80,8 +80,8 @@ static void assemble(const struct screen_row *r, struct buf *out)
 
 /* Writes the part of row i that out does not have yet; whole: also its line
  * end. */
-static void give_row(struct screen_text *s, size_t i, bool whole,
-		     struct buf *out)
+static void write_row(struct screen_text *s, size_t i, bool whole,
+		      struct buf *out)
 {
 	struct screen_row *r = row_at(s, i);
 	size_t number = s->gone + i + 1;
@@ -100,7 +100,7 @@ static void give_row(struct screen_text *s, size_t i, bool whole,
 		r->given = 0;
 	r->stale = false;
 	r->ended = false;
-	assemble(r, &text);
+	append_row(r, &text);
 	now = buf_str(&text);
 	if (now.len > r->given)
 		buf_addstr(out, str_skip(now, r->given));
@@ -127,7 +127,7 @@ static void pop_row(struct screen_text *s)
 {
 	struct screen_row *r = row_at(s, 0);
 
-	give_row(s, 0, true, s->out);
+	write_row(s, 0, true, s->out);
 	clear_row(r);
 	*r = (struct screen_row){ .text = r->text };
 	s->first = (s->first + 1) % SCREEN_TEXT_ROWS;
@@ -143,7 +143,7 @@ static void push_row(struct screen_text *s)
 	row_at(s, s->n++)->text.max = SIZE_MAX / 2;
 }
 
-static void next_row(struct screen_text *s)
+static void move_to_next_row(struct screen_text *s)
 {
 	if (s->row + 1 == s->n) {
 		push_row(s);
@@ -155,12 +155,12 @@ static void next_row(struct screen_text *s)
 
 static void new_line(struct screen_text *s)
 {
-	next_row(s);
+	move_to_next_row(s);
 	s->col = 0;
 }
 
 /* Call before the row changes anywhere except at its end. */
-static void touch(struct screen_text *s, struct screen_row *r)
+static void mark_changed(struct screen_text *s, struct screen_row *r)
 {
 	size_t up = s->n - 1 - s->row;
 
@@ -172,7 +172,7 @@ static void touch(struct screen_text *s, struct screen_row *r)
 		r->stale = true;
 }
 
-static void need_cells(struct screen_row *r, size_t n)
+static void reserve_cells(struct screen_row *r, size_t n)
 {
 	if (n <= r->room)
 		return;
@@ -181,9 +181,9 @@ static void need_cells(struct screen_row *r, size_t n)
 	r->cells = xrealloc(r->cells, r->room, sizeof(*r->cells));
 }
 
-static void pad(struct screen_row *r, size_t n)
+static void pad_row(struct screen_row *r, size_t n)
 {
-	need_cells(r, n);
+	reserve_cells(r, n);
 	while (r->n < n)
 		r->cells[r->n++] = (struct cell){ .width = 1 };
 }
@@ -205,7 +205,7 @@ static void split_wide(struct screen_row *r, size_t at)
 }
 
 /* Drops unused bytes of the row's text once they are more than half of it. */
-static void compact(struct screen_row *r)
+static void compact_text(struct screen_row *r)
 {
 	struct buf text = BUF_INIT(SIZE_MAX / 2);
 
@@ -225,15 +225,15 @@ static void compact(struct screen_row *r)
 }
 
 /* Adds a combining mark to the character before column col. */
-static void combine(struct screen_row *r, size_t col, struct str bytes)
+static void add_mark(struct screen_row *r, size_t col, struct str bytes)
 {
 	struct cell *c;
 
 	if (!col) {
-		pad(r, 1);
+		pad_row(r, 1);
 		col = 1;
 	}
-	pad(r, col);
+	pad_row(r, col);
 	c = &r->cells[col - 1];
 	while (!c->width && c > r->cells)
 		c--;
@@ -250,16 +250,16 @@ static void combine(struct screen_row *r, size_t col, struct str bytes)
 	}
 	buf_addstr(&r->text, bytes);
 	c->len = (uint16_t)(c->len + bytes.len);
-	compact(r);
+	compact_text(r);
 }
 
-static void put_cell(struct screen_row *r, size_t col, struct str bytes,
-		     size_t width)
+static void write_cell(struct screen_row *r, size_t col, struct str bytes,
+		       size_t width)
 {
-	pad(r, col);
+	pad_row(r, col);
 	split_wide(r, col);
 	split_wide(r, col + width);
-	need_cells(r, col + width);
+	reserve_cells(r, col + width);
 	r->cells[col] = (struct cell){ (uint32_t)r->text.len,
 				       (uint16_t)bytes.len, (uint8_t)width };
 	for (size_t i = 1; i < width; i++)
@@ -267,7 +267,7 @@ static void put_cell(struct screen_row *r, size_t col, struct str bytes,
 	if (r->n < col + width)
 		r->n = col + width;
 	buf_addstr(&r->text, bytes);
-	compact(r);
+	compact_text(r);
 }
 
 /* Returns the columns that a character takes at col. A tab extends to the next
@@ -298,7 +298,7 @@ static struct screen_row *cells_here(struct screen_text *s)
 	plain = r->text;
 	rest = buf_str(&plain);
 	r->text = BUF_INIT(SIZE_MAX / 2);
-	need_cells(r, 1);
+	reserve_cells(r, 1);
 	r->n = 0;
 	while (rest.len) {
 		utf8proc_int32_t c;
@@ -309,9 +309,9 @@ static struct screen_row *cells_here(struct screen_text *s)
 		size_t width = columns_of((uint32_t)c, col);
 
 		if (width)
-			put_cell(r, col, one, width);
+			write_cell(r, col, one, width);
 		else
-			combine(r, col, one);
+			add_mark(r, col, one);
 		col += width;
 		rest = str_skip(rest, n);
 	}
@@ -328,7 +328,7 @@ static void cut_row(struct screen_text *s)
 	while (s->n > 1 && s->row)
 		pop_row(s);
 	r = row_at(s, 0);
-	give_row(s, 0, false, s->out);
+	write_row(s, 0, false, s->out);
 	clear_row(r);
 	r->given = 0;
 	r->cut = true;
@@ -348,7 +348,7 @@ static struct screen_row *make_room(struct screen_text *s)
 }
 
 /* Appends text to a plain row. Returns how many bytes were appended. */
-static size_t append(struct screen_text *s, struct str bytes, uint32_t c)
+static size_t append_plain(struct screen_text *s, struct str bytes, uint32_t c)
 {
 	struct screen_row *r = row_at(s, s->row);
 	size_t room = PLAIN_MAX - r->text.len;
@@ -369,7 +369,7 @@ static size_t append(struct screen_text *s, struct str bytes, uint32_t c)
 }
 
 /* Writes a character at the cursor of a row with cells. */
-static void replace(struct screen_text *s, struct str one, uint32_t c)
+static void write_char(struct screen_text *s, struct str one, uint32_t c)
 {
 	size_t width = columns_of(c, s->col);
 	struct screen_row *r;
@@ -378,9 +378,9 @@ static void replace(struct screen_text *s, struct str one, uint32_t c)
 		new_line(s);
 	r = cells_here(s);
 	if (width)
-		put_cell(r, s->col, one, width);
+		write_cell(r, s->col, one, width);
 	else
-		combine(r, s->col, one);
+		add_mark(r, s->col, one);
 	s->col += width;
 }
 
@@ -394,24 +394,24 @@ static void on_text(void *arg, struct str bytes, uint32_t c)
 		size_t n = c ? bytes.len : 1;
 
 		if (s->col < r->n || s->row + 1 < s->n || r->ended)
-			touch(s, r);
+			mark_changed(s, r);
 		if (!r->cells && s->col == r->n)
-			n = append(s, bytes, c);
+			n = append_plain(s, bytes, c);
 		else
-			replace(s, (struct str){ bytes.ptr, n },
-				c ? c : (unsigned char)*bytes.ptr);
+			write_char(s, (struct str){ bytes.ptr, n },
+				   c ? c : (unsigned char)*bytes.ptr);
 		bytes = str_skip(bytes, n);
 	}
 }
 
 /* Blanks columns from..to (exclusive) of the cursor's row. */
-static void erase(struct screen_text *s, size_t from, size_t to)
+static void erase_columns(struct screen_text *s, size_t from, size_t to)
 {
 	struct screen_row *r = row_at(s, s->row);
 
 	if (from >= r->n)
 		return;
-	touch(s, r);
+	mark_changed(s, r);
 	if (!from && to >= r->n && !r->cut) {
 		clear_row(r);
 		return;
@@ -434,7 +434,7 @@ static void delete_columns(struct screen_text *s, size_t n)
 
 	if (s->col >= r->n)
 		return;
-	touch(s, r);
+	mark_changed(s, r);
 	r = cells_here(s);
 	if (s->col >= r->n)
 		return;
@@ -461,7 +461,7 @@ static size_t page_row(struct screen_text *s)
 	return s->page > s->gone ? s->page - 1 - s->gone : 0;
 }
 
-static void go_to_row(struct screen_text *s, size_t row)
+static void move_to_row(struct screen_text *s, size_t row)
 {
 	size_t to = page_row(s) + row;
 
@@ -477,7 +477,7 @@ static void erase_rows(struct screen_text *s, size_t from, size_t to)
 	size_t row = s->row;
 
 	for (s->row = from; s->row < to; s->row++)
-		erase(s, 0, SIZE_MAX);
+		erase_columns(s, 0, SIZE_MAX);
 	s->row = row;
 }
 
@@ -497,14 +497,14 @@ static void drop_below(struct screen_text *s)
 static void erase_display(struct screen_text *s, int how)
 {
 	if (how <= 0) {
-		erase(s, s->col, SIZE_MAX);
+		erase_columns(s, s->col, SIZE_MAX);
 		drop_below(s);
 	} else if (how == 2 && s->page) {
 		erase_rows(s, page_row(s), s->n);
 	}
 }
 
-static void restore(struct screen_text *s)
+static void restore_cursor(struct screen_text *s)
 {
 	size_t row = s->saved[0] > s->gone ? s->saved[0] - s->gone : 0;
 
@@ -548,23 +548,23 @@ static void on_sequence(struct screen_text *s, unsigned char c, const int *n)
 		break;
 	case 'H':
 	case 'f':
-		go_to_row(s, count - 1);
+		move_to_row(s, count - 1);
 		s->col = n[1] > 1 ? (size_t)n[1] - 1 : 0;
 		if (s->col >= CELLS_MAX)
 			s->col = CELLS_MAX - 1;
 		break;
 	case 'd':
-		go_to_row(s, count - 1);
+		move_to_row(s, count - 1);
 		break;
 	case 'J':
 		erase_display(s, n[0]);
 		break;
 	case 'K':
-		erase(s, n[0] > 0 ? 0 : s->col,
-		      n[0] == 1 ? s->col + 1 : SIZE_MAX);
+		erase_columns(s, n[0] > 0 ? 0 : s->col,
+			      n[0] == 1 ? s->col + 1 : SIZE_MAX);
 		break;
 	case 'X':
-		erase(s, s->col, s->col + count);
+		erase_columns(s, s->col, s->col + count);
 		break;
 	case 'P':
 		delete_columns(s, count);
@@ -574,7 +574,7 @@ static void on_sequence(struct screen_text *s, unsigned char c, const int *n)
 		s->saved[1] = s->col;
 		break;
 	case 'u':
-		restore(s);
+		restore_cursor(s);
 		break;
 	default:
 		break;
@@ -592,13 +592,13 @@ static void on_escape(struct screen_text *s, unsigned char c)
 	else if (c == 'M')
 		on_sequence(s, 'A', one);
 	else if (c == 'D')
-		next_row(s);
+		move_to_next_row(s);
 	else if (c == 'E')
 		new_line(s);
 }
 
 /* Moves the cursor to column 0. The row will most likely be rewritten. */
-static void go_to_start(struct screen_text *s)
+static void move_to_start(struct screen_text *s)
 {
 	s->col = 0;
 	s->holds = true;
@@ -617,7 +617,7 @@ static void on_control(void *arg, enum sanitize_kind kind, unsigned char c,
 	else if (c == '\n')
 		new_line(s);
 	else if (c == '\r')
-		go_to_start(s);
+		move_to_start(s);
 	else if (c == '\b' && s->col)
 		s->col--;
 	else if (c == '\t' && s->col < row_at(s, s->row)->n)
@@ -626,7 +626,7 @@ static void on_control(void *arg, enum sanitize_kind kind, unsigned char c,
 		on_text(s, STR("\t"), '\t');
 }
 
-static void prepare(struct screen_text *s)
+static void init_rows(struct screen_text *s)
 {
 	if (s->rows)
 		return;
@@ -636,15 +636,15 @@ static void prepare(struct screen_text *s)
 
 /* For readers that only append: writes the rows that would change only with a
  * sequence of a kind not seen so far. */
-static void give_early(struct screen_text *s, struct buf *out)
+static void write_early(struct screen_text *s, struct buf *out)
 {
 	struct screen_row *last = row_at(s, s->n - 1);
 
 	for (size_t i = 0; i + 1 + s->reach < s->n; i++)
-		give_row(s, i, true, out);
+		write_row(s, i, true, out);
 	if (!s->reach && !s->holds && s->row + 1 == s->n && s->col == last->n &&
 	    !last->cells)
-		give_row(s, s->n - 1, false, out);
+		write_row(s, s->n - 1, false, out);
 }
 
 void screen_text_feed(struct screen_text *s, struct str chunk, struct buf *out)
@@ -653,13 +653,13 @@ void screen_text_feed(struct screen_text *s, struct str chunk, struct buf *out)
 
 	if (!chunk.len && !s->rows)
 		return; /* most commands print nothing to standard error */
-	prepare(s);
+	init_rows(s);
 	s->out = out;
 	s->clean.sink = &sink;
 	sanitize_feed(&s->clean, chunk, NULL);
 	s->clean.sink = NULL;
 	if (s->eager)
-		give_early(s, out);
+		write_early(s, out);
 	s->out = NULL;
 }
 
@@ -670,7 +670,7 @@ void screen_text_rest(struct screen_text *s, struct buf *out)
 
 		if (r->ended && !r->stale)
 			continue;
-		assemble(r, out);
+		append_row(r, out);
 		if (i + 1 < s->n)
 			buf_addc(out, '\n');
 	}
@@ -679,7 +679,7 @@ void screen_text_rest(struct screen_text *s, struct buf *out)
 void screen_text_give(struct screen_text *s, struct buf *out)
 {
 	for (size_t i = 0; i < s->n; i++)
-		give_row(s, i, i + 1 < s->n, out);
+		write_row(s, i, i + 1 < s->n, out);
 }
 
 void screen_text_end(struct screen_text *s, struct buf *out)

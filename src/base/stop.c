@@ -48,7 +48,7 @@ void cancel_release(struct cancel *c)
 	}
 }
 
-static int watch(int epoll, int fd)
+static int watch_fd(int epoll, int fd)
 {
 	struct epoll_event ev = { .events = EPOLLIN };
 
@@ -67,8 +67,8 @@ int cancel_chain_init(struct cancel_chain *c, const struct cancel *outer,
 	c->own = c->cancel.fd[0];
 	/* readable when the own or the outer pipe is */
 	c->cancel.fd[0] = epoll;
-	if (epoll >= 0 && watch(epoll, c->own) == 0 &&
-	    watch(epoll, outer ? outer->fd[0] : -1) == 0)
+	if (epoll >= 0 && watch_fd(epoll, c->own) == 0 &&
+	    watch_fd(epoll, outer ? outer->fd[0] : -1) == 0)
 		return 0;
 	error_errno(err, "waiting for a cancel");
 	cancel_chain_release(c);

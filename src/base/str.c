@@ -14,7 +14,7 @@
 #include <string.h>
 #include <strings.h>
 
-static char low(char c);
+static char to_lower(char c);
 
 struct str str_of(const char *s)
 {
@@ -153,7 +153,7 @@ bool str_to_size(struct str s, int64_t *bytes)
 
 /* Returns the length of the valid UTF-8 sequence at the front, or 0 (RFC 3629
  * §4). */
-static size_t sequence(const unsigned char *p, size_t len)
+static size_t sequence_length(const unsigned char *p, size_t len)
 {
 	unsigned char low = 0x80;
 	unsigned char high = 0xBF;
@@ -200,8 +200,9 @@ size_t str_utf8_prefix(struct str s)
 
 	while (at < s.len) {
 		size_t left = s.len - at;
-		size_t step =
-			are_ascii(p + at, left) ? 8 : sequence(p + at, left);
+		size_t step = are_ascii(p + at, left)
+				      ? 8
+				      : sequence_length(p + at, left);
 
 		if (!step)
 			break;
@@ -231,7 +232,7 @@ size_t str_char_offset(struct str s, size_t n)
 	while (n && at < s.len) {
 		size_t left = s.len - at;
 		bool eight = n >= 8 && are_ascii(p + at, left);
-		size_t step = eight ? 8 : sequence(p + at, left);
+		size_t step = eight ? 8 : sequence_length(p + at, left);
 
 		at += step ? step : 1;
 		n -= eight ? 8 : 1;
@@ -248,7 +249,7 @@ size_t str_chars(struct str s)
 	while (at < s.len) {
 		size_t left = s.len - at;
 		bool eight = are_ascii(p + at, left);
-		size_t step = eight ? 8 : sequence(p + at, left);
+		size_t step = eight ? 8 : sequence_length(p + at, left);
 
 		at += step ? step : 1;
 		n += eight ? 8 : 1;
@@ -294,12 +295,12 @@ char *words_take(struct str *rest)
 
 enum { LONGEST = 63 };
 
-static size_t least(size_t a, size_t b)
+static size_t min_size(size_t a, size_t b)
 {
 	return a < b ? a : b;
 }
 
-static char low(char c)
+static char to_lower(char c)
 {
 	return c >= 'A' && c <= 'Z' ? (char)(c + ('a' - 'A')) : c;
 }
@@ -321,14 +322,14 @@ size_t nearest_distance(struct str a, struct str b)
 
 		now[0] = i;
 		for (size_t j = 1; j <= b.len; j++) {
-			char x = low(a.ptr[i - 1]);
-			char y = low(b.ptr[j - 1]);
+			char x = to_lower(a.ptr[i - 1]);
+			char y = to_lower(b.ptr[j - 1]);
 
-			now[j] = least(last[j - 1] + (x != y),
-				       least(last[j], now[j - 1]) + 1);
-			if (i > 1 && j > 1 && x == low(b.ptr[j - 2]) &&
-			    low(a.ptr[i - 2]) == y)
-				now[j] = least(now[j], before[j - 2] + 1);
+			now[j] = min_size(last[j - 1] + (x != y),
+					  min_size(last[j], now[j - 1]) + 1);
+			if (i > 1 && j > 1 && x == to_lower(b.ptr[j - 2]) &&
+			    to_lower(a.ptr[i - 2]) == y)
+				now[j] = min_size(now[j], before[j - 2] + 1);
 		}
 	}
 	return rows[a.len % 3][b.len];
@@ -390,7 +391,7 @@ void percent_decode(struct buf *out, struct str text)
 
 /* Decodes the UTF-8 sequence at the front. Returns its length, or 0 if it is
  * invalid. */
-static size_t decode(struct str s, uint32_t *c)
+static size_t decode_char(struct str s, uint32_t *c)
 {
 	const unsigned char *p = (const unsigned char *)s.ptr;
 	size_t n = p[0] < 0x80 ? 1 : p[0] < 0xE0 ? 2 : p[0] < 0xF0 ? 3 : 4;
@@ -419,7 +420,7 @@ void visible_line(struct str line, struct buf *out)
 	while (line.len) {
 		unsigned char byte = (unsigned char)line.ptr[0];
 		uint32_t c = 0;
-		size_t n = decode(line, &c);
+		size_t n = decode_char(line, &c);
 
 		if (!n)
 			buf_addf(out, "<%02X>", byte);

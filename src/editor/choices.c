@@ -19,7 +19,7 @@ enum {
 	SCORE_BEGIN = 20000, /* bonus if the text begins with the letters */
 };
 
-static char lower(char c)
+static char to_lower(char c)
 {
 	return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c;
 }
@@ -40,7 +40,7 @@ static int score_from(struct str letters, struct str text, size_t start)
 		size_t before = at;
 
 		while (at < text.len &&
-		       lower(text.ptr[at]) != lower(letters.ptr[i]))
+		       to_lower(text.ptr[at]) != to_lower(letters.ptr[i]))
 			at++;
 		if (at == text.len)
 			return 0;
@@ -67,7 +67,7 @@ int fuzzy_score(struct str letters, struct str text)
 	for (size_t i = 0; i < text.len; i++) {
 		int score;
 
-		if (lower(text.ptr[i]) != lower(letters.ptr[0]))
+		if (to_lower(text.ptr[i]) != to_lower(letters.ptr[0]))
 			continue;
 		score = score_from(letters, text, i);
 		if (!score) /* then a later start fails as well */
@@ -147,7 +147,7 @@ void selection_list_open(struct selection_list *l, struct str title,
 					   items' order */
 }
 
-static enum selection_result move(struct selection_list *l, size_t to)
+static enum selection_result move_selection(struct selection_list *l, size_t to)
 {
 	if (!l->n)
 		return SELECTION_NOTHING;
@@ -155,7 +155,7 @@ static enum selection_result move(struct selection_list *l, size_t to)
 	return SELECTION_CHANGED;
 }
 
-static enum selection_result erase(struct selection_list *l, bool all)
+static enum selection_result erase_filter(struct selection_list *l, bool all)
 {
 	if (!l->filter.len)
 		return SELECTION_NOTHING;
@@ -166,18 +166,19 @@ static enum selection_result erase(struct selection_list *l, bool all)
 	return SELECTION_CHANGED;
 }
 
-static enum selection_result ctrl(struct selection_list *l, uint32_t c)
+static enum selection_result handle_ctrl(struct selection_list *l, uint32_t c)
 {
 	switch (c) {
 	case 'p':
-		return move(l, l->selected ? l->selected - 1 : l->n);
+		return move_selection(l, l->selected ? l->selected - 1 : l->n);
 	case 'n':
-		return move(l, l->selected + 1 < l->n ? l->selected + 1 : 0);
+		return move_selection(
+			l, l->selected + 1 < l->n ? l->selected + 1 : 0);
 	case 'h':
-		return erase(l, false);
+		return erase_filter(l, false);
 	case 'u':
 	case 'w':
-		return erase(l, true);
+		return erase_filter(l, true);
 	case 'c':
 		return SELECTION_CANCELLED;
 	default:
@@ -186,7 +187,8 @@ static enum selection_result ctrl(struct selection_list *l, uint32_t c)
 }
 
 /* Handles a key that is not text. */
-static enum selection_result press(struct selection_list *l, struct key key)
+static enum selection_result handle_key(struct selection_list *l,
+					struct key key)
 {
 	size_t page = l->page ? l->page : 1;
 
@@ -196,24 +198,25 @@ static enum selection_result press(struct selection_list *l, struct key key)
 	case KEY_ESCAPE:
 		return SELECTION_CANCELLED;
 	case KEY_UP:
-		return ctrl(l, 'p');
+		return handle_ctrl(l, 'p');
 	case KEY_TAB:
-		return ctrl(l, key.mods & KEY_SHIFT ? 'p' : 'n');
+		return handle_ctrl(l, key.mods & KEY_SHIFT ? 'p' : 'n');
 	case KEY_DOWN:
-		return ctrl(l, 'n');
+		return handle_ctrl(l, 'n');
 	case KEY_PAGE_UP:
-		return move(l, l->selected > page ? l->selected - page : 0);
+		return move_selection(l, l->selected > page ? l->selected - page
+							    : 0);
 	case KEY_PAGE_DOWN:
-		return move(l, l->selected + page);
+		return move_selection(l, l->selected + page);
 	case KEY_HOME:
-		return move(l, 0);
+		return move_selection(l, 0);
 	case KEY_END:
-		return move(l, l->n);
+		return move_selection(l, l->n);
 	case KEY_BACKSPACE:
-		return erase(l, key.mods != 0);
+		return erase_filter(l, key.mods != 0);
 	default:
 		return key.name == KEY_CHAR && key.mods == KEY_CTRL
-			       ? ctrl(l, key.c)
+			       ? handle_ctrl(l, key.c)
 			       : SELECTION_NOTHING;
 	}
 }
@@ -234,7 +237,7 @@ enum selection_result selection_list_event(struct selection_list *l,
 					   const struct key_event *event)
 {
 	if (event->kind == KEY_EVENT_KEY)
-		return press(l, event->key);
+		return handle_key(l, event->key);
 	if ((event->kind != KEY_EVENT_TEXT && event->kind != KEY_EVENT_PASTE) ||
 	    !add_text(l, event->text))
 		return SELECTION_NOTHING;
@@ -563,7 +566,7 @@ void complete_set_files(struct completer *c, struct str paths)
 }
 
 /* Inserts a command or an argument. */
-static void take_word(struct completer *c, struct editor *e)
+static void insert_word(struct completer *c, struct editor *e)
 {
 	struct buf text = BUF_INIT(TOKEN_MAX);
 
@@ -574,7 +577,7 @@ static void take_word(struct completer *c, struct editor *e)
 }
 
 /* Inserts a file as "@path"; a directory can be completed further. */
-static void take_file(struct completer *c, struct editor *e)
+static void insert_file(struct completer *c, struct editor *e)
 {
 	struct str name = c->files[c->order[c->selected]].name;
 	struct buf text = BUF_INIT(2 * name.len + 2);
@@ -593,12 +596,12 @@ static void take_file(struct completer *c, struct editor *e)
 	buf_release(&text);
 }
 
-static void take(struct completer *c, struct editor *e)
+static void accept_choice(struct completer *c, struct editor *e)
 {
 	if (c->kind == COMPLETE_FILE)
-		take_file(c, e);
+		insert_file(c, e);
 	else
-		take_word(c, e);
+		insert_word(c, e);
 	complete_update(c, e);
 }
 
@@ -656,10 +659,10 @@ bool complete_key(struct completer *c, struct editor *e, struct key key)
 			close_popup(c);
 			return false;
 		}
-		take(c, e);
+		accept_choice(c, e);
 		return true;
 	case KEY_TAB:
-		take(c, e);
+		accept_choice(c, e);
 		return true;
 	default:
 		return false;

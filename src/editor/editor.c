@@ -104,14 +104,14 @@ static size_t row_width(const struct editor *e)
 	return e->width ? e->width : UNDRAWN_WIDTH;
 }
 
-static size_t smaller(size_t a, size_t b)
+static size_t min_size(size_t a, size_t b)
 {
 	return a < b ? a : b;
 }
 
-static struct str view(struct editor *e, size_t at, size_t max)
+static struct str view_text(struct editor *e, size_t at, size_t max)
 {
-	return gap_view(&e->text, at, smaller(text_len(e), at + max));
+	return gap_view(&e->text, at, min_size(text_len(e), at + max));
 }
 
 /* True if s contains an invisible character. */
@@ -119,7 +119,7 @@ static bool has_hidden(struct str s)
 {
 	while (s.len) {
 		const unsigned char *p = (const unsigned char *)s.ptr;
-		size_t n = smaller(str_char_offset(s, 1), s.len);
+		size_t n = min_size(str_char_offset(s, 1), s.len);
 		uint32_t c = n == 2   ? p[0] & 0x1FU
 			     : n == 3 ? p[0] & 0x0FU
 				      : p[0] & 0x07U;
@@ -142,9 +142,10 @@ static void add_label(struct editor *e, size_t at, struct cluster c,
 
 	if (c.kind == CLUSTER_PASTE)
 		pastes_label(&e->pastes,
-			     pastes_read_mark(view(e, at, PASTES_MARK)), out);
+			     pastes_read_mark(view_text(e, at, PASTES_MARK)),
+			     out);
 	else
-		visible_line(view(e, at, c.len), out);
+		visible_line(view_text(e, at, c.len), out);
 	out->len = width_prefix(buf_str(out), cells);
 }
 
@@ -196,7 +197,7 @@ static struct cluster cluster_of(struct editor *e, size_t at, struct str s,
  * row. */
 static struct cluster cluster_at(struct editor *e, size_t at, size_t column)
 {
-	return cluster_of(e, at, view(e, at, CLUSTER_MAX + 4), column);
+	return cluster_of(e, at, view_text(e, at, CLUSTER_MAX + 4), column);
 }
 
 /* Returns the beginning of the next cluster. */
@@ -207,7 +208,7 @@ static size_t right_of(struct editor *e, size_t at)
 
 /* Returns the nearest position at or before `at`, at most CLUSTER_MAX bytes
  * back, where a cluster certainly begins: at an ASCII character or a paste. */
-static size_t sure_before(struct editor *e, size_t at)
+static size_t find_sure_boundary(struct editor *e, size_t at)
 {
 	size_t least = at > CLUSTER_MAX ? at - CLUSTER_MAX : 0;
 
@@ -230,7 +231,7 @@ static size_t left_of(struct editor *e, size_t at)
 		return 0;
 	if (gap_byte(&e->text, at - 1) < 0x80)
 		return at - 1;
-	from = sure_before(e, at - 1);
+	from = find_sure_boundary(e, at - 1);
 	while ((next = right_of(e, from)) < at)
 		from = next;
 	return from;
@@ -243,8 +244,8 @@ static size_t segment_boundary(struct editor *e, size_t at)
 	size_t from;
 
 	if (!at || at >= text_len(e))
-		return smaller(at, text_len(e));
-	from = sure_before(e, at);
+		return min_size(at, text_len(e));
+	from = find_sure_boundary(e, at);
 	while (from < at)
 		from = right_of(e, from);
 	return from;
@@ -262,7 +263,7 @@ static size_t segment_start(struct editor *e, size_t at)
 /* Returns the row that begins at start and ends at limit at the latest. */
 static struct draft_row row_until(struct editor *e, size_t start, size_t limit)
 {
-	struct str s = view(e, start, limit - start + CLUSTER_MAX + 4);
+	struct str s = view_text(e, start, limit - start + CLUSTER_MAX + 4);
 	struct draft_row row = { start, start, start, false };
 	size_t column = 0;
 
@@ -409,7 +410,7 @@ static size_t count_rows(struct editor *e, size_t from, size_t to, size_t max)
 
 /* Scrolls the view so that it contains the caret's row and as much text as
  * fits. */
-static void scroll(struct editor *e, size_t caret_row, size_t max)
+static void scroll_to_caret(struct editor *e, size_t caret_row, size_t max)
 {
 	struct draft_row row;
 	size_t n = 1;
@@ -449,7 +450,7 @@ void editor_render(struct editor *e, size_t columns, size_t max_rows,
 
 	if (!max_rows)
 		max_rows = 1;
-	scroll(e, caret.start, max_rows);
+	scroll_to_caret(e, caret.start, max_rows);
 	*caret_column = prompt + column_of(e, caret, e->caret);
 	*caret_row = count_rows(e, e->top, caret.start, max_rows);
 	row = row_from(e, e->top);
@@ -591,7 +592,7 @@ static bool replace_byte(char *at, size_t len, char old, char new)
 
 /* Changes CRs from byte `at` on to LFs. When the first real LF arrives, the LFs
  * before it were CRs and are changed back. */
-static void mend_line_ends(struct editor *e, size_t at)
+static void fix_line_ends(struct editor *e, size_t at)
 {
 	struct buf *paste = &e->pasting;
 
@@ -616,7 +617,7 @@ void editor_paste_feed(struct editor *e, struct str bytes)
 
 	buf_addstr(&e->pasting, bytes);
 	buf_drop_nul(&e->pasting, at);
-	mend_line_ends(e, at);
+	fix_line_ends(e, at);
 	if (clean)
 		e->clean += pastes_clean_prefix(
 			str_skip(buf_str(&e->pasting), e->clean));
@@ -646,8 +647,8 @@ static bool is_long(struct str text)
 }
 
 /* Replaces len bytes by a marker for the paste. Takes ownership of bytes. */
-static void put_mark(struct editor *e, size_t at, size_t len, struct buf *bytes,
-		     bool clean)
+static void insert_mark(struct editor *e, size_t at, size_t len,
+			struct buf *bytes, bool clean)
 {
 	char mark[PASTES_MARK];
 
@@ -675,7 +676,7 @@ void editor_paste_end(struct editor *e)
 				    text_len(e)) {
 		replace_text(e, at, PASTES_MARK, text);
 	} else {
-		put_mark(e, e->caret, 0, &e->pasting, clean);
+		insert_mark(e, e->caret, 0, &e->pasting, clean);
 	}
 	buf_release(&e->pasting);
 }
@@ -722,7 +723,7 @@ void editor_set(struct editor *e, struct str text)
 		return;
 	}
 	buf_addstr(&bytes, text);
-	put_mark(e, 0, text_len(e), &bytes, false);
+	insert_mark(e, 0, text_len(e), &bytes, false);
 }
 
 void editor_reset(struct editor *e)
@@ -973,7 +974,7 @@ static enum editor_result yank_text(struct editor *e, size_t old,
 	return EDITOR_CHANGED;
 }
 
-static enum editor_result yank(struct editor *e)
+static enum editor_result yank_newest(struct editor *e)
 {
 	e->kills.at = 0;
 	return yank_text(e, 0, buf_str(&e->kills.texts[0]));
@@ -1019,7 +1020,7 @@ static enum editor_result add_line(struct editor *e)
 	return EDITOR_CHANGED;
 }
 
-static enum editor_result enter(struct editor *e)
+static enum editor_result submit_or_break(struct editor *e)
 {
 	size_t at = e->caret;
 
@@ -1042,7 +1043,7 @@ static const struct binding {
 	enum editor_result result;
 	command *run;
 } bindings[] = {
-	{ KEY_ENTER, 0, 0, EDITOR_NOTHING, enter },
+	{ KEY_ENTER, 0, 0, EDITOR_NOTHING, submit_or_break },
 	{ KEY_ENTER, 0, KEY_SHIFT, EDITOR_NOTHING, add_line },
 	{ KEY_ENTER, 0, KEY_ALT, EDITOR_NOTHING, add_line },
 	{ KEY_ENTER, 0, KEY_CTRL, EDITOR_NOTHING, add_line },
@@ -1082,7 +1083,7 @@ static const struct binding {
 	{ KEY_CHAR, 'd', KEY_ALT, EDITOR_NOTHING, kill_word_right },
 	{ KEY_DELETE, 0, KEY_CTRL, EDITOR_NOTHING, kill_word_right },
 	{ KEY_DELETE, 0, KEY_ALT, EDITOR_NOTHING, kill_word_right },
-	{ KEY_CHAR, 'y', KEY_CTRL, EDITOR_NOTHING, yank },
+	{ KEY_CHAR, 'y', KEY_CTRL, EDITOR_NOTHING, yank_newest },
 	{ KEY_CHAR, 'y', KEY_ALT, EDITOR_NOTHING, yank_older },
 	{ KEY_CHAR, '_', KEY_CTRL, EDITOR_NOTHING, undo },
 	{ KEY_CHAR, '-', KEY_CTRL | KEY_SHIFT, EDITOR_NOTHING,

@@ -22,15 +22,15 @@
 
 enum { LOCK_WAIT_MS = 500 };
 
-static struct str item(const struct prompt_history *h, size_t i)
+static struct str item_text(const struct prompt_history *h, size_t i)
 {
 	return buf_str(&h->items[i]);
 }
 
 /* Adds a prompt in memory and drops the oldest one if there are too many. */
-static void remember(struct prompt_history *h, struct str text)
+static void append_item(struct prompt_history *h, struct str text)
 {
-	if (h->n && str_eq(item(h, h->n - 1), text))
+	if (h->n && str_eq(item_text(h, h->n - 1), text))
 		return;
 	if (h->n == PROMPT_HISTORY_KEEP) {
 		buf_release(&h->items[0]);
@@ -99,13 +99,13 @@ static size_t parse_lines(struct prompt_history *h, struct str all)
 					  : (struct str){ 0 };
 
 		if (str_trim(text).len)
-			remember(h, text);
+			append_item(h, text);
 		cJSON_Delete(json);
 	}
 	return lines;
 }
 
-static int load(struct prompt_history *h, struct error *err)
+static int load_prompts(struct prompt_history *h, struct error *err)
 {
 	struct buf all = BUF_INIT(PROMPT_HISTORY_FILE + 65536);
 	int rc = read_tail(h->path, &all, err);
@@ -124,7 +124,7 @@ int prompt_history_open(struct prompt_history *h, const char *path,
 	h->filter = BUF_INIT(SIZE_MAX);
 	if (!path || (access(path, F_OK) < 0 && errno == ENOENT))
 		return 0;
-	return load(h, err);
+	return load_prompts(h, err);
 }
 
 static void add_line(struct buf *out, struct str text)
@@ -140,7 +140,7 @@ static void add_line(struct buf *out, struct str text)
 
 /* Appends a complete line with one write(). If a crash cut the file's last
  * line, ends that first. */
-static int append(const char *path, struct str text, struct error *err)
+static int append_line(const char *path, struct str text, struct error *err)
 {
 	struct buf line = BUF_INIT(SIZE_MAX);
 	int fd = open_file(path, O_RDWR | O_APPEND | O_CREAT, err);
@@ -165,7 +165,7 @@ static int append(const char *path, struct str text, struct error *err)
 
 /* Rewrites the file with its newest prompts, including those of other
  * processes. */
-static int compact(struct prompt_history *h, struct error *err)
+static int compact_file(struct prompt_history *h, struct error *err)
 {
 	struct prompt_history *fresh = xcalloc(1, sizeof(*fresh));
 	struct buf all = BUF_INIT(SIZE_MAX);
@@ -173,7 +173,7 @@ static int compact(struct prompt_history *h, struct error *err)
 
 	if (!rc && fresh->lines >= PROMPT_HISTORY_COMPACT) {
 		for (size_t i = 0; i < fresh->n; i++)
-			add_line(&all, item(fresh, i));
+			add_line(&all, item_text(fresh, i));
 		rc = path_write(h->path, buf_str(&all), 0600, err);
 		fresh->lines = fresh->n;
 	}
@@ -186,7 +186,8 @@ static int compact(struct prompt_history *h, struct error *err)
 
 /* Takes a lock so that prompts of other processes are not lost. If the lock is
  * not available in time, only appends. */
-static int store(struct prompt_history *h, struct str text, struct error *err)
+static int store_prompt(struct prompt_history *h, struct str text,
+			struct error *err)
 {
 	struct stop stop = stop_cleanup(LOCK_WAIT_MS);
 	struct error busy = { 0 };
@@ -195,13 +196,13 @@ static int store(struct prompt_history *h, struct str text, struct error *err)
 	char *folder = xstrndup(h->path, slash ? (size_t)(slash - h->path) : 0);
 	int made = slash ? path_mkdirs(folder, 0700, &busy) : 0;
 	int lock = made < 0 ? -1 : path_lock(name, &stop, &busy);
-	int rc = append(h->path, text, err);
+	int rc = append_line(h->path, text, err);
 
 	free(name);
 	free(folder);
 	h->lines++;
 	if (!rc && lock >= 0 && h->lines >= PROMPT_HISTORY_COMPACT)
-		rc = compact(h, err);
+		rc = compact_file(h, err);
 	if (lock >= 0)
 		close(lock);
 	return rc;
@@ -210,23 +211,23 @@ static int store(struct prompt_history *h, struct str text, struct error *err)
 int prompt_history_add(struct prompt_history *h, struct str prompt,
 		       struct error *err)
 {
-	bool again = h->n && str_eq(item(h, h->n - 1), prompt);
+	bool again = h->n && str_eq(item_text(h, h->n - 1), prompt);
 
 	h->at = h->n;
 	if (!str_trim(prompt).len || again ||
 	    (str_starts(prompt, "/") && !str_starts(prompt, "/skill:")))
 		return 0;
-	remember(h, prompt);
+	append_item(h, prompt);
 	if (!h->path || mask_holds(h->mask, prompt))
 		return 0;
-	return store(h, prompt, err);
+	return store_prompt(h, prompt, err);
 }
 
 /* Stores the draft and starts over, unless the draft is the prompt that was
  * shown last. */
-static void keep_draft(struct prompt_history *h, struct str draft)
+static void store_draft(struct prompt_history *h, struct str draft)
 {
-	if (h->at < h->n && str_eq(draft, item(h, h->at)))
+	if (h->at < h->n && str_eq(draft, item_text(h, h->at)))
 		return;
 	h->at = h->n;
 	buf_clear(&h->draft);
@@ -239,18 +240,19 @@ static bool has_filter(const struct prompt_history *h, size_t i)
 {
 	struct str filter = buf_str(&h->filter);
 
-	return !filter.len || str_search(item(h, i), filter) < item(h, i).len;
+	return !filter.len ||
+	       str_search(item_text(h, i), filter) < item_text(h, i).len;
 }
 
 bool prompt_history_older(struct prompt_history *h, struct str draft,
 			  struct str *text)
 {
-	keep_draft(h, draft);
+	store_draft(h, draft);
 	for (size_t i = h->at; i-- > 0;) {
-		if (!has_filter(h, i) || str_eq(item(h, i), draft))
+		if (!has_filter(h, i) || str_eq(item_text(h, i), draft))
 			continue;
 		h->at = i;
-		*text = item(h, i);
+		*text = item_text(h, i);
 		return true;
 	}
 	return false;
@@ -259,14 +261,14 @@ bool prompt_history_older(struct prompt_history *h, struct str draft,
 bool prompt_history_newer(struct prompt_history *h, struct str draft,
 			  struct str *text)
 {
-	keep_draft(h, draft);
+	store_draft(h, draft);
 	if (h->at == h->n)
 		return false;
 	for (size_t i = h->at + 1; i < h->n; i++) {
-		if (!has_filter(h, i) || str_eq(item(h, i), draft))
+		if (!has_filter(h, i) || str_eq(item_text(h, i), draft))
 			continue;
 		h->at = i;
-		*text = item(h, i);
+		*text = item_text(h, i);
 		return true;
 	}
 	h->at = h->n;
@@ -322,7 +324,7 @@ static struct str searched_item(const struct history_search *s, size_t i)
 }
 
 /* Shows prompt i with the caret at the query. */
-static void show(struct history_search *s, size_t i)
+static void show_item(struct history_search *s, size_t i)
 {
 	struct str text = searched_item(s, i);
 	size_t at = find_query(s, text);
@@ -352,7 +354,7 @@ static void find_older(struct history_search *s, size_t before, bool other)
 	for (size_t i = before; i-- > 0;) {
 		if (!has_query(s, i) || (other && shows_same(s, i)))
 			continue;
-		show(s, i);
+		show_item(s, i);
 		return;
 	}
 	s->failed = true;
@@ -363,7 +365,7 @@ static void find_newer(struct history_search *s)
 	for (size_t i = s->at + 1; i < s->history->n; i++) {
 		if (!has_query(s, i) || shows_same(s, i))
 			continue;
-		show(s, i);
+		show_item(s, i);
 		return;
 	}
 	s->failed = true;
@@ -393,7 +395,7 @@ static void add_text(struct history_search *s, struct str text)
 		return;
 	buf_addstr(&s->query, text);
 	if (s->at < s->history->n && has_query(s, s->at))
-		show(s, s->at);
+		show_item(s, s->at);
 	else
 		find_older(s, s->at, false);
 }
@@ -411,7 +413,7 @@ static void drop_last(struct history_search *s)
 
 /* Ctrl+R again: searches further back. With an empty query, repeats the last
  * query. */
-static void go_older(struct history_search *s)
+static void search_older(struct history_search *s)
 {
 	if (!s->query.len && s->last.len) {
 		add_text(s, buf_str(&s->last));
@@ -427,7 +429,7 @@ static enum history_search_result on_key(struct history_search *s,
 	bool ctrl = key.name == KEY_CHAR && key.mods == KEY_CTRL;
 
 	if (ctrl && key.c == 'r')
-		go_older(s);
+		search_older(s);
 	else if (ctrl && key.c == 's')
 		find_newer(s);
 	else if (key.name == KEY_BACKSPACE || (ctrl && key.c == 'h'))

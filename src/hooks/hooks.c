@@ -359,7 +359,7 @@ static bool could_not_run(const struct hook_process *p)
 }
 
 /* True on the first call for this handler. */
-static bool tell_once(struct hooks *h, const struct hook_handler *x)
+static bool is_first_report(struct hooks *h, const struct hook_handler *x)
 {
 	bool first = true;
 
@@ -381,7 +381,7 @@ static void handle_not_run(struct hooks *h, const struct hook_call *call,
 {
 	struct buf why = BUF_INIT(LINE_MAX);
 
-	if (tell_once(h, p->handler))
+	if (is_first_report(h, p->handler))
 		report_failure(h, call, p);
 	if (hook_event_guards(call->event)) {
 		describe_hook(h, call, p, &why);
@@ -735,8 +735,8 @@ static void drop_project(struct hook_list *list)
 }
 
 /* Tells the user what code a file's hooks may run besides named files. */
-static void tell_project_code(const struct hooks *h, const char *file,
-			      bool project)
+static void report_project_code(const struct hooks *h, const char *file,
+				bool project)
 {
 	struct buf runners = BUF_INIT(LINE_MAX);
 	struct buf line = BUF_INIT(2 * LINE_MAX);
@@ -788,7 +788,7 @@ static int load_project(struct hooks *h, struct error *err)
 	if (verdict == TRUST_ALLOWED) {
 		hook_list_compile(&h->handlers, &file);
 		if (h->src.tell)
-			tell_project_code(h, h->project_file, true);
+			report_project_code(h, h->project_file, true);
 	} else {
 		drop_project(&h->handlers);
 	}
@@ -805,7 +805,7 @@ static int load_user(struct hooks *h, struct str text, struct error *err)
 		return -1;
 	hook_list_compile(&h->handlers, &file);
 	if (h->src.tell)
-		tell_project_code(h, h->user_file, false);
+		report_project_code(h, h->user_file, false);
 	return 0;
 }
 

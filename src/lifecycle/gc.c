@@ -41,7 +41,7 @@ struct gc {
 	size_t failures;
 };
 
-static bool take_row(void *arg, const struct ledger_row *row)
+static bool add_row(void *arg, const struct ledger_row *row)
 {
 	struct gc *gc = arg;
 
@@ -58,7 +58,7 @@ static bool take_row(void *arg, const struct ledger_row *row)
 	return true;
 }
 
-static void take_listed(void *arg, const struct sandbox_info *info)
+static void add_listed(void *arg, const struct sandbox_info *info)
 {
 	struct gc *gc = arg;
 
@@ -82,7 +82,7 @@ static void release_list(struct gc *gc)
 	gc->n_list = 0;
 }
 
-static void release(struct gc *gc)
+static void release_rows(struct gc *gc)
 {
 	for (size_t i = 0; i < gc->n_rows; i++) {
 		free(gc->rows[i].label);
@@ -94,7 +94,7 @@ static void release(struct gc *gc)
 	release_list(gc);
 }
 
-static void report(struct gc *gc, const struct gc_item *item)
+static void report_item(struct gc *gc, const struct gc_item *item)
 {
 	if (item->outcome == GC_LEFT)
 		gc->failures++;
@@ -116,7 +116,7 @@ struct label_owner {
 	bool gone;  /* deletion confirmed, possibly after the list was made */
 };
 
-static bool see_owner(void *arg, const struct ledger_row *row)
+static bool note_owner(void *arg, const struct ledger_row *row)
 {
 	struct label_owner *owner = arg;
 
@@ -135,7 +135,7 @@ static bool is_alive(struct gc *gc, const char *label,
 	struct error err = { 0 };
 
 	*owner = (struct label_owner){ 0 };
-	if (ledger_find(gc->request->store, label, see_owner, owner, &err) < 0)
+	if (ledger_find(gc->request->store, label, note_owner, owner, &err) < 0)
 		/* unknown: do not delete it */
 		return err.code != ERR_NOT_FOUND;
 	return owner->alive;
@@ -167,7 +167,7 @@ static void remove_one(struct gc *gc, struct sandbox_client *client,
 		done.outcome = GC_LEFT;
 		done.reason = err.message;
 	}
-	report(gc, &done);
+	report_item(gc, &done);
 }
 
 static bool is_absent(struct gc *gc, struct sandbox_client *client,
@@ -209,7 +209,7 @@ struct strangers { /* arg of note_stranger() */
 	bool known;
 };
 
-static bool see_id(void *arg, const struct ledger_row *row)
+static bool match_id(void *arg, const struct ledger_row *row)
 {
 	struct strangers *s = arg;
 
@@ -225,7 +225,8 @@ static void note_stranger(void *arg, const struct sandbox_info *info)
 
 	s->id = info->id;
 	s->known = false;
-	if (ledger_each(s->gc->request->store, true, see_id, s, &ignored) < 0 ||
+	if (ledger_each(s->gc->request->store, true, match_id, s, &ignored) <
+		    0 ||
 	    s->known)
 		return;
 	buf_addf(&s->ids, "%s%.60s", s->ids.len ? ", " : "", info->id);
@@ -283,7 +284,7 @@ static void clean_row(struct gc *gc, struct sandbox_client *client,
 		item.outcome = GC_LEFT;
 		item.reason = err.message;
 	}
-	report(gc, &item);
+	report_item(gc, &item);
 }
 
 /* Reports a row that cannot be checked: the provider does not answer, or the
@@ -291,16 +292,17 @@ static void clean_row(struct gc *gc, struct sandbox_client *client,
 static void report_left(struct gc *gc, const struct left *row,
 			const char *reason)
 {
-	report(gc, &(struct gc_item){
-			   .provider = row->provider,
-			   .label = row->label,
-			   .id = row->id,
-			   .outcome = GC_LEFT,
-			   .reason = reason,
-		   });
+	report_item(gc, &(struct gc_item){
+				.provider = row->provider,
+				.label = row->label,
+				.id = row->id,
+				.outcome = GC_LEFT,
+				.reason = reason,
+			});
 }
 
-static void leave_all(struct gc *gc, const char *provider, const char *reason)
+static void report_all_left(struct gc *gc, const char *provider,
+			    const char *reason)
 {
 	for (size_t i = 0; i < gc->n_rows; i++)
 		if (!strcmp(gc->rows[i].provider, provider) &&
@@ -354,7 +356,8 @@ static bool is_listed(const struct gc *gc, const char *label)
 }
 
 /* True if a sandbox was requested a moment ago and is not listed yet. */
-static bool awaits(const struct gc *gc, const struct sandbox_client *client)
+static bool awaits_listing(const struct gc *gc,
+			   const struct sandbox_client *client)
 {
 	int64_t now = clock_unix_ms() / 1000;
 
@@ -374,7 +377,7 @@ static int list_ours(struct gc *gc, struct sandbox_client *client,
 		     struct error *err)
 {
 	const char *owner = store_owner(gc->request->store);
-	const struct info_sink sink = { take_listed, gc };
+	const struct info_sink sink = { add_listed, gc };
 	int64_t until = clock_ms() + LATE_MS;
 
 	for (;;) {
@@ -382,7 +385,7 @@ static int list_ours(struct gc *gc, struct sandbox_client *client,
 		if (sandbox_list(client, owner, &sink, gc->stop, err) < 0)
 			return -1;
 		if ((!client->endpoint && !sandbox_needs_probe(client)) ||
-		    !awaits(gc, client) || clock_ms() >= until)
+		    !awaits_listing(gc, client) || clock_ms() >= until)
 			return 0;
 		if (stop_sleep(gc->stop, LATE_POLL_MS, err) < 0)
 			return -1;
@@ -390,7 +393,7 @@ static int list_ours(struct gc *gc, struct sandbox_client *client,
 }
 
 /* True if the provider can list, as known without starting it. */
-static bool lists(const struct sandbox_client *client)
+static bool can_list(const struct sandbox_client *client)
 {
 	return client->provider->flags & SANDBOX_LIST &&
 	       sandbox_can_list(client);
@@ -404,24 +407,24 @@ static void clean_provider(struct gc *gc, const struct sandbox_provider *p)
 	const struct gc_request *r = gc->request;
 	struct sandbox_client client = { .provider = p };
 	struct error err = { 0 };
-	bool listing = lists(&client);
+	bool listing = can_list(&client);
 
 	if (!listing && !has_rows(gc, p->name) &&
 	    !(r->provider && sandbox_needs_probe(&client)))
 		return;
 	if (r->client(r->arg, p->name, &client, &err) < 0) {
-		leave_all(gc, p->name, err.message);
+		report_all_left(gc, p->name, err.message);
 		return;
 	}
 	/* Only a list finds the sandbox of an interrupted create. */
 	if (sandbox_probe(&client, gc->stop, &err) < 0) {
-		leave_all(gc, p->name, err.message);
+		report_all_left(gc, p->name, err.message);
 		sandbox_client_close(&client);
 		return;
 	}
-	listing = lists(&client);
+	listing = can_list(&client);
 	if (listing && list_ours(gc, &client, &err) < 0) {
-		leave_all(gc, p->name, err.message);
+		report_all_left(gc, p->name, err.message);
 	} else {
 		clean_listed(gc, &client);
 		clean_rows(gc, &client, listing);
@@ -432,8 +435,8 @@ static void clean_provider(struct gc *gc, const struct sandbox_provider *p)
 
 /* True if rows of this provider belong to the engine of its second name (such
  * as podman for docker) and its first name uses another engine. */
-static bool has_rows_also(const struct gc *gc,
-			  const struct sandbox_client *also)
+static bool has_second_engine_rows(const struct gc *gc,
+				   const struct sandbox_client *also)
 {
 	const struct gc_request *r = gc->request;
 	const char *endpoint = lifecycle_endpoint(also);
@@ -454,7 +457,7 @@ static bool has_rows_also(const struct gc *gc,
 
 /* Cleans up the engine of the second name. Call before clean_provider(), which
  * reports the remaining rows. */
-static void clean_also(struct gc *gc, const struct sandbox_provider *p)
+static void clean_second_engine(struct gc *gc, const struct sandbox_provider *p)
 {
 	const struct gc_request *r = gc->request;
 	struct sandbox_client client = { 0 };
@@ -463,7 +466,7 @@ static void clean_also(struct gc *gc, const struct sandbox_provider *p)
 	if (!p->also || !has_rows(gc, p->name) ||
 	    r->client(r->arg, p->also, &client, &ignored) < 0)
 		return;
-	if (client.provider == p && has_rows_also(gc, &client) &&
+	if (client.provider == p && has_second_engine_rows(gc, &client) &&
 	    list_ours(gc, &client, &ignored) == 0) {
 		clean_listed(gc, &client);
 		clean_rows(gc, &client, true);
@@ -477,7 +480,7 @@ int lifecycle_gc(const struct gc_request *request, size_t *left,
 {
 	struct gc gc = { .request = request, .stop = stop };
 	const struct sandbox_provider *const *all = request->providers;
-	int rc = ledger_each(request->store, false, take_row, &gc, err);
+	int rc = ledger_each(request->store, false, add_row, &gc, err);
 
 	for (size_t i = 0; rc == 0 && all[i]; i++) {
 		const struct sandbox_provider *p = all[i];
@@ -487,11 +490,11 @@ int lifecycle_gc(const struct gc_request *request, size_t *left,
 			continue;
 		rc = stop_check(stop, err);
 		if (rc == 0) {
-			clean_also(&gc, p);
+			clean_second_engine(&gc, p);
 			clean_provider(&gc, p);
 		}
 	}
 	*left = gc.failures;
-	release(&gc);
+	release_rows(&gc);
 	return rc;
 }

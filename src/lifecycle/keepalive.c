@@ -45,8 +45,8 @@ static void read_state(void *arg, const struct sandbox_info *info)
 }
 
 /* After a failed extension: asks the vendor for the sandbox's state. */
-static void look(struct lifecycle_keepalive *k, bool gone,
-		 const struct stop *stop)
+static void check_state(struct lifecycle_keepalive *k, bool gone,
+			const struct stop *stop)
 {
 	struct sandbox *sb = &k->box->sandbox;
 	enum sandbox_state state = gone ? STATE_GONE : STATE_UNKNOWN;
@@ -62,7 +62,7 @@ static void look(struct lifecycle_keepalive *k, bool gone,
 }
 
 /* A failed extension does not end the session: the next command reports it. */
-static void *extend(void *arg)
+static void *run_keepalive(void *arg)
 {
 	struct lifecycle_keepalive *k = arg;
 	struct stop stop = stop_on(&k->cancel);
@@ -83,7 +83,7 @@ static void *extend(void *arg)
 			continue;
 		}
 		gone = why.code == ERR_GONE ? gone + 1 : 0;
-		look(k, gone == GONE_MAX, &within);
+		check_state(k, gone == GONE_MAX, &within);
 	}
 	return NULL;
 }
@@ -106,7 +106,7 @@ void lifecycle_keepalive_start(struct managed_sandbox *box, int64_t lifetime_s)
 		free(k);
 		return;
 	}
-	if (thread_start(&k->thread, extend, k, &ignored) == 0) {
+	if (thread_start(&k->thread, run_keepalive, k, &ignored) == 0) {
 		box->keepalive = k;
 		return;
 	}

@@ -78,7 +78,7 @@ say_progress(const struct managed_sandbox *box, const char *fmt, ...)
 
 /* Tells the user what happens to one running background job when the sandbox is
  * closed. */
-static void tell_job(void *arg, const struct job_state *job)
+static void report_job(void *arg, const struct job_state *job)
 {
 	const struct managed_sandbox *box = arg;
 	bool stays = !box->ours || (box->request.on_exit != LIFECYCLE_DELETE &&
@@ -110,7 +110,7 @@ static void tell_job(void *arg, const struct job_state *job)
  * not outlive this process. */
 static void end_jobs(struct managed_sandbox *box)
 {
-	jobs_each(box->sandbox.jobs, tell_job, box);
+	jobs_each(box->sandbox.jobs, report_job, box);
 	(void)jobs_end(&box->sandbox.jobs);
 }
 
@@ -155,7 +155,7 @@ static bool note_row_end(void *arg, const struct ledger_row *row)
 
 /* If a sandbox was taken over but could not be used, restores its ledger row,
  * so that the next attempt finds it. */
-static void put_back(struct managed_sandbox *box, const struct error *why)
+static void restore_row(struct managed_sandbox *box, const struct error *why)
 {
 	struct store *store = box->request.store;
 	bool runs = box->sandbox.id || lifecycle_was_cut(why);
@@ -185,7 +185,7 @@ static int dispose_sandbox(struct managed_sandbox *box, const struct error *why,
 		return 0;
 	box->ours = false;
 	if (box->resumed && why->code) {
-		put_back(box, why);
+		restore_row(box, why);
 		return 0;
 	}
 	if (box->sandbox.id) {
@@ -231,12 +231,12 @@ static void add_line(struct lifecycle_ending *e, char kind, const char *line)
 	buf_add(&e->lines, line, strlen(line) + 1);
 }
 
-static void keep_progress(void *arg, const char *line)
+static void store_progress(void *arg, const char *line)
 {
 	add_line(arg, 'p', line);
 }
 
-static void keep_warning(void *arg, const char *line)
+static void store_warning(void *arg, const char *line)
 {
 	add_line(arg, 'w', line);
 }
@@ -274,8 +274,8 @@ static const char *title_of(const struct managed_sandbox *box, char room[64])
 
 /* After a failed opening: deletes what it created, or leaves the row to gc.
  * saves: call request.before_remove first. */
-static void abandon(struct managed_sandbox *box, bool saves,
-		    const struct error *why)
+static void abandon_opening(struct managed_sandbox *box, bool saves,
+			    const struct error *why)
 {
 	bool deletes = box->ours && !box->resumed && box->sandbox.id;
 	struct error ignored = { 0 };
@@ -305,13 +305,13 @@ static void *delete_on_thread(void *arg)
 	struct error ignored = { 0 };
 
 	(void)store_ready(e->store, &ignored); /* each later use retries */
-	abandon(e->box, false, &e->why);
+	abandon_opening(e->box, false, &e->why);
 	cancel_trigger(&e->ended);
 	return NULL;
 }
 
 /* Returns store, mask and screen to the caller's thread. */
-static void give_back(struct lifecycle_ending *e)
+static void restore_caller(struct lifecycle_ending *e)
 {
 	e->box->request.store = e->callers;
 	e->box->request.mask = e->mask;
@@ -358,7 +358,7 @@ static void finish_ending(struct managed_sandbox *box)
 		return;
 	(void)lifecycle_await_ending(box, &ever, &ignored);
 	pthread_join(e->thread, NULL);
-	give_back(e);
+	restore_caller(e);
 	box->ending = NULL;
 	while (at < e->lines.len) {
 		const char *line = e->lines.ptr + at + 1;
@@ -373,9 +373,10 @@ static void finish_ending(struct managed_sandbox *box)
 	*box = (struct managed_sandbox){ .none_made = box->none_made };
 }
 
-/* Calls abandon() on a thread, without saving: no agent has worked in the
- * sandbox yet. Messages are buffered for finish_ending(), which the caller's
- * thread calls. False: no thread could be started, and nothing was done. */
+/* Calls abandon_opening() on a thread, without saving: no agent has worked in
+ * the sandbox yet. Messages are buffered for finish_ending(), which the
+ * caller's thread calls. False: no thread could be started, and nothing was
+ * done. */
 static bool start_ending(struct managed_sandbox *box, const struct error *why)
 {
 	struct lifecycle_ending *e = xcalloc(1, sizeof(*e));
@@ -394,12 +395,12 @@ static bool start_ending(struct managed_sandbox *box, const struct error *why)
 	r->store = e->store;
 	r->mask = NULL;
 	r->resume = NULL; /* may be freed before the thread ends */
-	r->ui = (struct lifecycle_ui){ .progress = keep_progress,
-				       .warn = keep_warning,
+	r->ui = (struct lifecycle_ui){ .progress = store_progress,
+				       .warn = store_warning,
 				       .arg = e };
 	if (cancel_init(&e->ended, &ignored) < 0 ||
 	    thread_start(&e->thread, delete_on_thread, e, &ignored) < 0) {
-		give_back(e);
+		restore_caller(e);
 		release_ending(e);
 		return false;
 	}
@@ -427,7 +428,7 @@ struct script_sink { /* shows the script's output as it arrives */
 	struct buf tail;
 };
 
-static struct setup_value look_up_value(void *arg, const char *name)
+static struct setup_value find_value(void *arg, const char *name)
 {
 	const struct script_values *r = arg;
 	const struct settings *set = r->box->request.client->settings;
@@ -508,7 +509,7 @@ static int read_setup(struct managed_sandbox *box, struct setup_script *script,
 		      struct error *err)
 {
 	struct script_values r = { box, BUF_INIT(1024) };
-	struct setup_values values = { look_up_value, note_value,
+	struct setup_values values = { find_value, note_value,
 				       warn_about_script, &r };
 	struct buf text = BUF_INIT(SETUP_MAX);
 	int rc = setup_read(box->request.setup, &text, err);
@@ -654,8 +655,8 @@ static int choose_lifetime(const struct lifecycle_request *r, int64_t *seconds,
 
 /* The ledger row is written before the request and gets the id afterwards:
  * after a crash in between, gc searches for the row's label. */
-static int create(struct managed_sandbox *box, int64_t lifetime_s,
-		  const struct stop *stop, struct error *err)
+static int create_sandbox(struct managed_sandbox *box, int64_t lifetime_s,
+			  const struct stop *stop, struct error *err)
 {
 	const struct lifecycle_request *r = &box->request;
 	const struct sandbox_provider *p = r->client->provider;
@@ -695,8 +696,8 @@ static int create(struct managed_sandbox *box, int64_t lifetime_s,
 }
 
 /* Attaches to the sandbox of --sandbox-id and records that in the ledger. */
-static int attach(struct managed_sandbox *box, const struct stop *stop,
-		  struct error *err)
+static int attach_sandbox(struct managed_sandbox *box, const struct stop *stop,
+			  struct error *err)
 {
 	const struct lifecycle_request *r = &box->request;
 	struct error ignored = { 0 };
@@ -745,7 +746,7 @@ static int check_keeping(const struct lifecycle_request *r, struct error *err)
 }
 
 /* Reports errors that can be found without calling the vendor. */
-static int check(const struct lifecycle_request *r, struct error *err)
+static int check_request(const struct lifecycle_request *r, struct error *err)
 {
 	const struct sandbox_provider *p = r->client->provider;
 
@@ -853,8 +854,8 @@ static int attach_own(struct managed_sandbox *box, const char *id,
 }
 
 /* Attaches to the sandbox that request.resume names, and claims its row. */
-static int take_over(struct managed_sandbox *box, int64_t lifetime_s,
-		     const struct stop *stop, struct error *err)
+static int resume_sandbox(struct managed_sandbox *box, int64_t lifetime_s,
+			  const struct stop *stop, struct error *err)
 {
 	const struct lifecycle_request *r = &box->request;
 	struct error ignored = { 0 };
@@ -884,8 +885,8 @@ static int take_over(struct managed_sandbox *box, int64_t lifetime_s,
 }
 
 /* Creates, takes over or attaches to the sandbox, as the request says. */
-static int begin_sandbox(struct managed_sandbox *box, int64_t lifetime_s,
-			 const struct stop *stop, struct error *err)
+static int open_sandbox(struct managed_sandbox *box, int64_t lifetime_s,
+			const struct stop *stop, struct error *err)
 {
 	const struct lifecycle_request *r = &box->request;
 	struct sandbox_spec none = { .label = "", .owner = "" };
@@ -894,9 +895,9 @@ static int begin_sandbox(struct managed_sandbox *box, int64_t lifetime_s,
 		return sandbox_create(&box->sandbox, r->client, &none, stop,
 				      err);
 	if (r->resume)
-		return take_over(box, lifetime_s, stop, err);
-	return r->attach_id ? attach(box, stop, err)
-			    : create(box, lifetime_s, stop, err);
+		return resume_sandbox(box, lifetime_s, stop, err);
+	return r->attach_id ? attach_sandbox(box, stop, err)
+			    : create_sandbox(box, lifetime_s, stop, err);
 }
 
 static void warn_line(void *arg, const char *line)
@@ -915,7 +916,7 @@ int lifecycle_open(struct managed_sandbox *box,
 
 	setup_script_init(&script);
 	*box = (struct managed_sandbox){ .request = *request };
-	rc = check(request, &failure);
+	rc = check_request(request, &failure);
 	if (rc == 0 && request->setup)
 		rc = read_setup(box, &script, &failure);
 	if (rc == 0)
@@ -923,7 +924,7 @@ int lifecycle_open(struct managed_sandbox *box,
 	if (rc == 0 && request->begins)
 		request->begins(request->begins_arg);
 	if (rc == 0)
-		rc = begin_sandbox(box, lifetime_s, stop, &failure);
+		rc = open_sandbox(box, lifetime_s, stop, &failure);
 	box->lifetime_s = lifetime_s;
 	if (rc == 0) {
 		lifecycle_keepalive_start(box, lifetime_s);
@@ -945,7 +946,7 @@ int lifecycle_open(struct managed_sandbox *box,
 	if (request->cancels_at_once && box->request.store && stop->cancel &&
 	    cancel_triggered(stop->cancel) && start_ending(box, &failure))
 		return -1;
-	abandon(box, true, &failure);
+	abandon_opening(box, true, &failure);
 	*box = (struct managed_sandbox){ .none_made = box->none_made };
 	return -1;
 }
@@ -989,8 +990,8 @@ static const char *shown_time(int64_t seconds, char room[20])
 
 /* Prints the last lines of a run: what was kept, until when, and how to
  * continue. */
-static void say_kept(const struct managed_sandbox *box, bool stopped,
-		     const struct lifecycle_stopping *s)
+static void print_kept(const struct managed_sandbox *box, bool stopped,
+		       const struct lifecycle_stopping *s)
 {
 	char room[64];
 	char until[20];
@@ -1030,7 +1031,7 @@ static int stop_and_keep(struct managed_sandbox *box, const struct stop *stop,
 		     ids_shown(s.id, id));
 	if (lifecycle_stop(r->client, r->store, &s, stop, err) < 0)
 		return -1;
-	say_kept(box, true, &s);
+	print_kept(box, true, &s);
 	return 0;
 }
 
@@ -1058,8 +1059,8 @@ static void note_end(void *arg, const struct sandbox_info *info)
 /* Extends the lifetime of a sandbox that dcode is about to leave, as far as the
  * vendor allows. Returns the Unix second at which it ends. ends: the currently
  * known end. */
-static int64_t extend_far(struct managed_sandbox *box, int64_t ends,
-			  int64_t wanted, const struct stop *stop)
+static int64_t extend_lifetime(struct managed_sandbox *box, int64_t ends,
+			       int64_t wanted, const struct stop *stop)
 {
 	const struct lifecycle_request *r = &box->request;
 	struct kept_until told = { 0 };
@@ -1102,15 +1103,15 @@ static int keep_running(struct managed_sandbox *box, const struct stop *stop,
 			err) < 0)
 		return -1;
 	if (!stays)
-		s.ends = extend_far(box, row.ends, wanted, stop);
+		s.ends = extend_lifetime(box, row.ends, wanted, stop);
 	if (ledger_kept(r->store, box->label, LEDGER_LIVE, s.ends, err) < 0)
 		return -1;
-	say_kept(box, false, &s);
+	print_kept(box, false, &s);
 	return 0;
 }
 
 /* Keeps or stops the sandbox, as on_exit says. */
-static int leave_kept(struct managed_sandbox *box, struct error *err)
+static int keep_or_stop(struct managed_sandbox *box, struct error *err)
 {
 	const struct sandbox_client *client = box->request.client;
 	struct stop limit = stop_cleanup(LIFECYCLE_STOP_MS);
@@ -1173,7 +1174,7 @@ int lifecycle_close(struct managed_sandbox *box, struct error *err)
 			     ids_shown(box->sandbox.id, id));
 	if (stays || shares_machine(box))
 		supervise_leave(&box->sandbox);
-	rc = stays && box->ours ? leave_kept(box, err)
+	rc = stays && box->ours ? keep_or_stop(box, err)
 				: dispose_sandbox(box, &none, err);
 	if (!stays && rc == 0)
 		say_progress(box, "✓ %s sandbox terminated",

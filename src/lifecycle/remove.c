@@ -28,7 +28,7 @@ struct label_search {
 	char *id; /* owned, NULL: not found */
 };
 
-static void match(void *arg, const struct sandbox_info *info)
+static void match_label(void *arg, const struct sandbox_info *info)
 {
 	struct label_search *search = arg;
 
@@ -62,7 +62,7 @@ static int remove_labelled(struct sandbox_client *client, struct store *store,
 			   struct error *err)
 {
 	struct label_search search = { .label = label };
-	const struct info_sink sink = { match, &search };
+	const struct info_sink sink = { match_label, &search };
 	int rc = 0;
 
 	if (sandbox_can_list(client))
@@ -108,7 +108,7 @@ int lifecycle_remove_unnamed(struct sandbox_client *client, struct store *store,
 			     const struct stop *stop, struct error *err)
 {
 	struct label_search search = { .label = label };
-	const struct info_sink sink = { match, &search };
+	const struct info_sink sink = { match_label, &search };
 	int tries = lifecycle_was_cut(why) ? SEARCH_TRIES : 1;
 	int rc = 0;
 

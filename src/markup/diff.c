@@ -95,7 +95,7 @@ static long *reach_of(struct diff_search *s, long edits)
 
 /* True if the best path to diagonal k with this number of edits ends with an
  * added line. */
-static bool comes_by_adding(const long *before, long k, long edits)
+static bool ends_with_addition(const long *before, long k, long edits)
 {
 	return k == -edits || (k != edits && before[k - 1] < before[k + 1]);
 }
@@ -112,7 +112,7 @@ static bool search_row(struct diff_search *s, long edits)
 		long x = 0;
 
 		if (edits)
-			x = comes_by_adding(before, k, edits)
+			x = ends_with_addition(before, k, edits)
 				    ? before[k + 1]
 				    : before[k - 1] + 1;
 		while (x < n && x - k < m && x - k >= 0 &&
@@ -135,7 +135,7 @@ static void mark_changes(struct diff_search *s, long edits, bool *removed,
 	for (; edits; edits--) {
 		const long *before = reach_of(s, edits - 1);
 
-		if (comes_by_adding(before, k, edits)) {
+		if (ends_with_addition(before, k, edits)) {
 			k++;
 			x = before[k];
 			added[x - k] = true;

@@ -249,7 +249,7 @@ void highlight_begin(struct highlight *h, struct str name)
 			h->language = l;
 }
 
-static void add(struct rows *out, enum style_role role, struct str text)
+static void add_text(struct rows *out, enum style_role role, struct str text)
 {
 	rows_add(out, (struct style){ .role = (uint8_t)role }, text);
 }
@@ -290,8 +290,8 @@ static size_t add_open(struct highlight *h, struct str text, struct rows *out)
 	} else {
 		n = string_length(h->language, text, end, &over);
 	}
-	add(out, h->comment ? STYLE_COMMENT : STYLE_STRING,
-	    (struct str){ text.ptr, n });
+	add_text(out, h->comment ? STYLE_COMMENT : STYLE_STRING,
+		 (struct str){ text.ptr, n });
 	if (over)
 		h->until = NULL;
 	return n;
@@ -321,7 +321,7 @@ static size_t add_string(struct highlight *h, struct str text, struct rows *out)
 	size_t n = end.len +
 		   string_length(l, str_skip(text, end.len), end, &closed);
 
-	add(out, STYLE_STRING, (struct str){ text.ptr, n });
+	add_text(out, STYLE_STRING, (struct str){ text.ptr, n });
 	if (!closed && (triple || (l->across && strchr(l->across, c))))
 		h->until = quote;
 	h->comment = false;
@@ -335,7 +335,7 @@ static size_t add_number(struct str text, struct rows *out)
 	while (n < text.len && (is_digit(text.ptr[n]) ||
 				is_letter(text.ptr[n]) || text.ptr[n] == '.'))
 		n++;
-	add(out, STYLE_NUMBER, (struct str){ text.ptr, n });
+	add_text(out, STYLE_NUMBER, (struct str){ text.ptr, n });
 	return n;
 }
 
@@ -347,10 +347,10 @@ static size_t add_word(const struct language *l, struct str text,
 	while (word.len < text.len &&
 	       (is_letter(text.ptr[word.len]) || is_digit(text.ptr[word.len])))
 		word.len++;
-	add(out,
-	    has_word(l->keywords, word, l->any_case) ? STYLE_KEYWORD
-						     : STYLE_CODE,
-	    word);
+	add_text(out,
+		 has_word(l->keywords, word, l->any_case) ? STYLE_KEYWORD
+							  : STYLE_CODE,
+		 word);
 	return word.len;
 }
 
@@ -379,13 +379,13 @@ static size_t add_token(struct highlight *h, struct str text, bool after_blank,
 
 	if (begins_with(text, l->block[0])) {
 		n = strlen(l->block[0]);
-		add(out, STYLE_COMMENT, (struct str){ text.ptr, n });
+		add_text(out, STYLE_COMMENT, (struct str){ text.ptr, n });
 		h->until = l->block[1];
 		h->comment = true;
 		return n;
 	}
 	if (begins_comment(l, text, after_blank)) {
-		add(out, STYLE_COMMENT, text);
+		add_text(out, STYLE_COMMENT, text);
 		return text.len;
 	}
 	if (strchr(l->quotes, text.ptr[0]))
@@ -397,7 +397,7 @@ static size_t add_token(struct highlight *h, struct str text, bool after_blank,
 	do {
 		n++;
 	} while (n < text.len && text.ptr[n] == ' ');
-	add(out, STYLE_CODE, (struct str){ text.ptr, n });
+	add_text(out, STYLE_CODE, (struct str){ text.ptr, n });
 	return n;
 }
 
@@ -410,7 +410,7 @@ static void add_diff_line(struct highlight *h, struct str line,
 		[DIFF_HEAD] = STYLE_MUTED,
 	};
 
-	add(out, roles[diff_line_kind(line, &h->in_hunk)], line);
+	add_text(out, roles[diff_line_kind(line, &h->in_hunk)], line);
 }
 
 void highlight_line(struct highlight *h, struct str line, struct rows *out)
@@ -422,7 +422,7 @@ void highlight_line(struct highlight *h, struct str line, struct rows *out)
 		return;
 	}
 	if (!h->language) {
-		add(out, STYLE_CODE, line);
+		add_text(out, STYLE_CODE, line);
 		return;
 	}
 	while (line.len) {

@@ -293,7 +293,7 @@ static unsigned end_block(struct blocks *b)
 }
 
 /* True if text begins a block that can interrupt a paragraph. */
-static bool interrupts(struct str text)
+static bool interrupts_paragraph(struct str text)
 {
 	return is_rule(text) || is_heading(text) || fence_length(text) ||
 	       read_mark(text).c;
@@ -312,7 +312,7 @@ static unsigned text_line(struct blocks *b, struct str text, size_t indent)
 		return end_block(b);
 	if (m.c && !is_rule(text) && !may_interrupt(m, text))
 		return 0;
-	if (interrupts(text))
+	if (interrupts_paragraph(text))
 		return begin_block(b, text, indent);
 	b->table = b->lines == 2 && is_table_line(text);
 	return 0;
@@ -328,7 +328,8 @@ static unsigned outside_line(struct blocks *b, struct str text, size_t indent)
 	if (inner && indent < CODE_INDENT && closes_fence(b, text))
 		return end_block(b);
 	if (inner || b->blank || !b->lazy ||
-	    ((indent < CODE_INDENT || fence_length(text)) && interrupts(text)))
+	    ((indent < CODE_INDENT || fence_length(text)) &&
+	     interrupts_paragraph(text)))
 		return begin_block(b, text, indent);
 	return 0;
 }
@@ -460,7 +461,8 @@ static void begin_code(struct markdown *m, struct str line)
 	markdown_render_plain(&m->look, info, muted, &m->done);
 }
 
-static void take_code_line(struct markdown *m, struct str line, unsigned flags)
+static void handle_code_line(struct markdown *m, struct str line,
+			     unsigned flags)
 {
 	if (flags & BLOCKS_AFTER)
 		return;
@@ -469,7 +471,7 @@ static void take_code_line(struct markdown *m, struct str line, unsigned flags)
 }
 
 /* Updates the state for a line that begins a block. */
-static void keep_block(struct markdown *m, const struct blocks *before)
+static void note_block(struct markdown *m, const struct blocks *before)
 {
 	const struct blocks *b = &m->blocks;
 	bool item = b->kind == BLOCK_ITEM;
@@ -482,17 +484,17 @@ static void keep_block(struct markdown *m, const struct blocks *before)
 
 /* Passes a complete line to the block parser and renders the blocks that it
  * ends. */
-static void take_line(struct markdown *m, struct str line)
+static void handle_line(struct markdown *m, struct str line)
 {
 	struct blocks before = m->blocks;
 	unsigned flags = blocks_line(&m->blocks, line);
 
 	if (before.kind == BLOCK_FENCE) {
-		take_code_line(m, line, flags);
+		handle_code_line(m, line, flags);
 		return;
 	}
 	if (flags & BLOCKS_BEFORE)
-		keep_block(m, &before);
+		note_block(m, &before);
 	if (m->blocks.kind == BLOCK_FENCE) {
 		begin_code(m, line);
 		return;
@@ -509,7 +511,7 @@ static void take_line(struct markdown *m, struct str line)
 
 /* Takes text up to the end of the line or the cap and returns the bytes taken.
  */
-static size_t take_piece(struct markdown *m, struct str text)
+static size_t append_piece(struct markdown *m, struct str text)
 {
 	size_t n = str_find(text, '\n');
 	bool ended = n < text.len;
@@ -525,7 +527,7 @@ static size_t take_piece(struct markdown *m, struct str text)
 	buf_add(&m->line, text.ptr, n);
 	if (!ended && n == text.len)
 		return n;
-	take_line(m, buf_str(&m->line));
+	handle_line(m, buf_str(&m->line));
 	buf_clear(&m->line);
 	return n + ended;
 }
@@ -538,7 +540,7 @@ void markdown_feed(struct markdown *m, struct str text)
 	sanitize_feed(&m->clean, text, &m->fresh);
 	rest = buf_str(&m->fresh);
 	while (rest.len)
-		rest = str_skip(rest, take_piece(m, rest));
+		rest = str_skip(rest, append_piece(m, rest));
 	buf_clear(&m->fresh);
 	rows_close(&m->done);
 }
@@ -550,7 +552,7 @@ void markdown_end(struct markdown *m)
 	buf_addstr(&m->line, buf_str(&m->fresh));
 	buf_clear(&m->fresh);
 	if (m->line.len)
-		take_line(m, buf_str(&m->line));
+		handle_line(m, buf_str(&m->line));
 	flush_pending(m);
 	buf_clear(&m->line);
 	m->blocks = (struct blocks){ 0 };

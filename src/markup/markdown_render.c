@@ -95,7 +95,7 @@ size_t letters_count_source(struct str text)
 
 static const struct style muted = { .role = STYLE_MUTED };
 
-static struct level *push(struct levels *l)
+static struct level *push_level(struct levels *l)
 {
 	l->items[l->n] = (struct level){ 0 };
 	return &l->items[l->n++];
@@ -104,7 +104,7 @@ static struct level *push(struct levels *l)
 static void levels_quote(struct levels *l, const struct theme *theme)
 {
 	const char *bar = theme_glyph(theme, GLYPH_QUOTE);
-	struct level *quote = push(l);
+	struct level *quote = push_level(l);
 
 	snprintf(quote->mark, sizeof(quote->mark), "%s ", bar);
 	snprintf(quote->rest, sizeof(quote->rest), "%s ", bar);
@@ -116,7 +116,7 @@ static void levels_list(struct levels *l, bool tight, size_t number)
 
 	if (l->n && l->items[l->n - 1].tight)
 		l->gap = false;
-	list = push(l);
+	list = push_level(l);
 	list->tight = tight;
 	list->number = number;
 }
@@ -126,7 +126,7 @@ static void levels_item(struct levels *l, const MD_BLOCK_LI_DETAIL *item,
 			const struct theme *theme)
 {
 	struct level *list = &l->items[l->n - 1];
-	struct level *level = push(l);
+	struct level *level = push_level(l);
 	const char *sign = theme_glyph(theme, GLYPH_BULLET);
 
 	level->tight = list->tight;
@@ -246,7 +246,7 @@ static size_t place_cells(const struct wrap *place)
 	return taken < place->columns ? place->columns - taken : 1;
 }
 
-static void measure(struct layout *l)
+static void measure_columns(struct layout *l)
 {
 	const struct table *t = l->t;
 
@@ -268,7 +268,7 @@ static size_t width_under(const struct layout *l, size_t most)
 }
 
 /* Narrows the widest columns. Returns false if the table still does not fit. */
-static bool fit(struct layout *l)
+static bool fit_columns(struct layout *l)
 {
 	size_t room = place_cells(l->place);
 	size_t most = room;
@@ -438,8 +438,8 @@ static void table_render(const struct table *t, const struct theme *theme,
 	if (width_cells(place->rest.text) + NARROW > place->columns ||
 	    width_cells(place->first.text) + NARROW > place->columns)
 		l.place = &bare;
-	measure(&l);
-	if (!fit(&l)) {
+	measure_columns(&l);
+	if (!fit_columns(&l)) {
 		add_list(&l);
 		return;
 	}
@@ -779,7 +779,7 @@ static void begin_cell(struct render *r, const MD_BLOCK_TD_DETAIL *cell,
 
 /* Returns nonzero to stop the parser because a limit is exceeded; its rows are
  * discarded. */
-static int check(const struct render *r)
+static int check_limits(const struct render *r)
 {
 	return r->levels.n >= LEVELS_MOST || r->out->n > ROWS_MOST ||
 	       r->table.columns > TABLE_COLUMNS ||
@@ -794,7 +794,7 @@ static int enter_block(MD_BLOCKTYPE type, void *detail, void *arg)
 	const MD_BLOCK_UL_DETAIL *ul = detail;
 	const MD_BLOCK_OL_DETAIL *ol = detail;
 
-	if (check(r))
+	if (check_limits(r))
 		return 1;
 	flush_line(r);
 	if (type == MD_BLOCK_QUOTE)
@@ -815,7 +815,7 @@ static int enter_block(MD_BLOCKTYPE type, void *detail, void *arg)
 		begin_cell(r, detail, type == MD_BLOCK_TH);
 	else if (type == MD_BLOCK_H)
 		r->heading = ((MD_BLOCK_H_DETAIL *)detail)->level;
-	return check(r);
+	return check_limits(r);
 }
 
 /* md4c callback for the end of a block. Nonzero stops the parser. */
@@ -838,7 +838,7 @@ static int leave_block(MD_BLOCKTYPE type, void *detail, void *arg)
 	if (type == MD_BLOCK_QUOTE || type == MD_BLOCK_UL ||
 	    type == MD_BLOCK_OL || type == MD_BLOCK_LI)
 		levels_close(&r->levels, r->look->columns, r->out);
-	return check(r);
+	return check_limits(r);
 }
 
 static int *span_count(struct render *r, MD_SPANTYPE type)
@@ -862,7 +862,7 @@ static int enter_span(MD_SPANTYPE type, void *detail, void *arg)
 		begin_link(r, type == MD_SPAN_A ? &a->href : &img->src);
 	else
 		++*span_count(r, type);
-	return check(r);
+	return check_limits(r);
 }
 
 static int leave_span(MD_SPANTYPE type, void *detail, void *arg)
@@ -877,7 +877,7 @@ static int leave_span(MD_SPANTYPE type, void *detail, void *arg)
 		end_link(r, &img->src, &img->title);
 	else
 		--*span_count(r, type);
-	return check(r);
+	return check_limits(r);
 }
 
 /* md4c callback for text: collects code, or appends to the current row. */
@@ -903,12 +903,12 @@ static int on_text(MD_TEXTTYPE type, const MD_CHAR *text, MD_SIZE size,
 		add_text(r, buf_str(&one_line));
 	}
 	buf_release(&one_line);
-	return check(r);
+	return check_limits(r);
 }
 
 /* Copies the source with NO_REFERENCE inserted in each "]:", so that it has no
  * reference definitions. */
-static void prepare(struct str text, struct buf *out)
+static void mask_references(struct str text, struct buf *out)
 {
 	size_t at;
 
@@ -932,12 +932,12 @@ static const MD_PARSER parser = {
 
 /* Renders text with md4c. Returns false if there is no parser, it failed or
  * letters were lost. */
-static bool parse(struct render *r, struct str text)
+static bool parse_markdown(struct render *r, struct str text)
 {
 	struct buf source = { 0 };
 	bool whole;
 
-	prepare(text, &source);
+	mask_references(text, &source);
 	whole = r->look->parse && source.len <= UINT32_MAX / 2 &&
 		r->look->parse(source.ptr ? source.ptr : "",
 			       (MD_SIZE)source.len, &parser, r) == 0 &&
@@ -953,7 +953,7 @@ void markdown_render(const struct markdown_look *look, struct str text,
 	struct render r = { .look = look, .out = &own, .item = item };
 
 	r.into = &r.line;
-	if (parse(&r, text))
+	if (parse_markdown(&r, text))
 		rows_append(out, &own, 0, own.n);
 	else
 		markdown_render_plain(look, text, (struct style){ 0 }, out);

@@ -20,7 +20,7 @@ static bool may_be_meant(const struct mcp_entry *e)
 }
 
 /* The first slash divides "server/tool": server names have none. */
-static bool matches_apart(const char *pattern, const char *slash,
+static bool matches_parts(const char *pattern, const char *slash,
 			  const struct mcp_entry *e, const char *tool)
 {
 	char *server = xstrndup(pattern, (size_t)(slash - pattern));
@@ -77,7 +77,7 @@ bool mcp_allow_matches(const struct mcp *m, const char *pattern,
 		return false;
 	e = mcp_server_entry(s);
 	if (slash)
-		return matches_apart(pattern, slash, e, mcp_remote_name(tool));
+		return matches_parts(pattern, slash, e, mcp_remote_name(tool));
 	return find_only(m, pattern) == e &&
 	       fnmatch(pattern, tool->spec.name, 0) == 0;
 }

@@ -169,8 +169,8 @@ static char **make_argv(const struct mcp_entry *e, char *program)
 }
 
 /* Starts dcode itself as the guard (see guard.h), which starts the program. */
-static int spawn(struct mcp_child *c, const char *dir, char *program,
-		 char **env, struct error *err)
+static int spawn_guard(struct mcp_child *c, const char *dir, char *program,
+		       char **env, struct error *err)
 {
 	int life[2];
 	int fds[MCP_GUARD_FD + 1] = { -1, -1, -1, -1 };
@@ -273,7 +273,7 @@ struct mcp_link *mcp_child_open(const struct mcp_link_setup *setup,
 	c->link.peer.terminate = on_terminate;
 	c->link.peer.kill = on_kill;
 	if (program)
-		rc = spawn(c, dir, program, env, err);
+		rc = spawn_guard(c, dir, program, env, err);
 	free(program);
 	free(dir);
 	if (env)

@@ -66,7 +66,7 @@ void mcp_entries_release(struct mcp_entries *e)
 
 /* Records why the entry cannot be used; the first reason wins. Returns
  * false. */
-static bool refuse(struct mcp_entry *e, const char *why)
+static bool refuse_entry(struct mcp_entry *e, const char *why)
 {
 	if (!e->wrong)
 		e->wrong = xstrdup(why);
@@ -146,13 +146,14 @@ static const cJSON *get_given(const cJSON *object, const char *name)
 static bool read_headers(struct mcp_entry *e, const cJSON *object)
 {
 	if (!copy_pairs(object, &e->headers, &e->n_headers))
-		return refuse(e, "\"headers\" is not an object of strings");
+		return refuse_entry(e,
+				    "\"headers\" is not an object of strings");
 	for (size_t i = 0; i < e->n_headers; i++)
 		if (strpbrk(e->headers[i].name, ": \t") ||
 		    has_line_end(e->headers[i].value))
-			return refuse(e,
-				      "a header contains a line break, or its "
-				      "name contains a colon or a space");
+			return refuse_entry(
+				e, "a header contains a line break, or its "
+				   "name contains a colon or a space");
 	return true;
 }
 
@@ -188,7 +189,7 @@ static bool read_cwd(struct mcp_entry *e, const cJSON *item)
 	if (!cwd)
 		return true;
 	if (!cJSON_IsString(cwd))
-		return refuse(e, "\"cwd\" is not a string");
+		return refuse_entry(e, "\"cwd\" is not a string");
 	if (e->project && !is_below_root(cwd->valuestring))
 		ignore_member(e, "cwd");
 	else if (cwd->valuestring[0])
@@ -222,13 +223,14 @@ static bool read_stdio(struct mcp_entry *e, const cJSON *item)
 
 	e->kind = MCP_STDIO;
 	if (!command[0])
-		return refuse(e, "it has neither a \"command\" nor a \"url\"");
+		return refuse_entry(
+			e, "it has neither a \"command\" nor a \"url\"");
 	e->command = xstrdup(command);
 	e->args = args ? copy_words(args) : xcalloc(1, sizeof(*e->args));
 	if (!e->args)
-		return refuse(e, "\"args\" is not a list of strings");
+		return refuse_entry(e, "\"args\" is not a list of strings");
 	if (!copy_pairs(get_given(item, "env"), &e->env, &e->n_env))
-		return refuse(e, "\"env\" is not an object of strings");
+		return refuse_entry(e, "\"env\" is not an object of strings");
 	return read_cwd(e, item);
 }
 
@@ -248,10 +250,10 @@ static bool read_login(struct mcp_entry *e, const cJSON *item)
 	int64_t port = json_int(oauth, "callbackPort", 0);
 
 	if (auth && strcmp(json_string(item, "auth", ""), "oauth") != 0)
-		return refuse(e, "its \"auth\" is not \"oauth\"");
+		return refuse_entry(e, "its \"auth\" is not \"oauth\"");
 	if (oauth && (!cJSON_IsObject(oauth) || port < 0 || port > 65535))
-		return refuse(e, "\"oauth\" is not an object, or its "
-				 "\"callbackPort\" is not a port");
+		return refuse_entry(e, "\"oauth\" is not an object, or its "
+				       "\"callbackPort\" is not a port");
 	e->client_id = copy_text(oauth, "clientId");
 	e->client_secret = copy_text(oauth, "clientSecret");
 	e->scope = copy_text(oauth, "scope");
@@ -283,7 +285,8 @@ static bool read_http(struct mcp_entry *e, const cJSON *item,
 	e->kind = kind;
 	if (!str_starts(str_of(url), "http://") &&
 	    !str_starts(str_of(url), "https://") && url[0] != '$')
-		return refuse(e, "its \"url\" is not an http or https address");
+		return refuse_entry(
+			e, "its \"url\" is not an http or https address");
 	e->url = xstrdup(url);
 	return read_login(e, item) &&
 	       read_headers(e, get_given(item, "headers"));
@@ -305,7 +308,7 @@ static bool read_kind(struct mcp_entry *e, const cJSON *item)
 		if (str_is_nocase(type, http[i]))
 			return read_http(e, item, MCP_HTTP);
 	if (type.len && !str_is_nocase(type, "stdio"))
-		return refuse(
+		return refuse_entry(
 			e,
 			"its \"type\" is not \"stdio\", \"http\" or \"sse\"");
 	return !type.len && find_url(item) && !json_get(item, "command")
@@ -339,7 +342,7 @@ static bool read_filters(struct mcp_entry *e, const cJSON *item)
 	if (!e->disabled)
 		e->disabled = read_patterns(item, "excludeTools", &wrong);
 	if (wrong || (e->allowed && !e->allowed[0]))
-		return refuse(
+		return refuse_entry(
 			e,
 			"\"allowedTools\" and \"disabledTools\" must be lists "
 			"of patterns, and only one of them may be set");
@@ -401,14 +404,15 @@ static void read_entry(struct mcp_entry *e, const cJSON *item,
 	json_print(&text, item);
 	e->text = buf_detach(&text);
 	if (!is_name(e->name))
-		(void)refuse(e, "its name may have at most 64 letters, digits, "
-				"_ and -, with dots and spaces between them");
+		(void)refuse_entry(
+			e, "its name may have at most 64 letters, digits, "
+			   "_ and -, with dots and spaces between them");
 	else if (!cJSON_IsObject(item))
-		(void)refuse(e, "it is not an object");
+		(void)refuse_entry(e, "it is not an object");
 	else if (read_kind(e, item) && read_filters(e, item) &&
 		 !has_plain_words(e))
-		(void)refuse(e,
-			     "it contains control characters or hidden ones");
+		(void)refuse_entry(
+			e, "it contains control characters or hidden ones");
 	hash_entry(e);
 }
 
@@ -422,7 +426,7 @@ static struct mcp_entry *find_entry(struct mcp_entries *e, const char *name)
 
 /* A project's entry replaces the user's own one of the same name but keeps it
  * in entry->own, to be restored if the user does not allow the project's. */
-static void keep_own(struct mcp_entry *old, struct mcp_entry *entry)
+static void store_own(struct mcp_entry *old, struct mcp_entry *entry)
 {
 	if (!entry->project || (old->project && !old->own)) {
 		release_entry(old);
@@ -440,7 +444,7 @@ static void keep_own(struct mcp_entry *old, struct mcp_entry *entry)
 }
 
 /* Adds the entry, in place of an earlier one with its name. */
-static void put_entry(struct mcp_entries *e, struct mcp_entry *entry)
+static void add_entry(struct mcp_entries *e, struct mcp_entry *entry)
 {
 	struct mcp_entry *old = find_entry(e, entry->name);
 
@@ -448,7 +452,7 @@ static void put_entry(struct mcp_entries *e, struct mcp_entry *entry)
 		e->list = xrealloc(e->list, e->n + 1, sizeof(*e->list));
 		old = &e->list[e->n++];
 	} else {
-		keep_own(old, entry);
+		store_own(old, entry);
 	}
 	*old = *entry;
 }
@@ -497,7 +501,7 @@ int mcp_entries_read(struct mcp_entries *e, struct str text,
 			struct mcp_entry entry = { 0 };
 
 			read_entry(&entry, item, place);
-			put_entry(e, &entry);
+			add_entry(e, &entry);
 		}
 	cJSON_Delete(tree);
 	return rc;
@@ -510,7 +514,7 @@ bool mcp_entry_in_project(const struct mcp_entry *e)
 	return e->project || (e->cwd && !strcmp(e->cwd, MCP_IN_PROJECT));
 }
 
-static bool matches(char *const *patterns, const char *tool)
+static bool matches_any(char *const *patterns, const char *tool)
 {
 	for (size_t i = 0; patterns[i]; i++)
 		if (fnmatch(patterns[i], tool, 0) == 0)
@@ -520,6 +524,6 @@ static bool matches(char *const *patterns, const char *tool)
 
 bool mcp_entry_offers(const struct mcp_entry *e, const char *tool)
 {
-	return (!e->allowed || matches(e->allowed, tool)) &&
-	       !(e->disabled && matches(e->disabled, tool));
+	return (!e->allowed || matches_any(e->allowed, tool)) &&
+	       !(e->disabled && matches_any(e->disabled, tool));
 }

@@ -11,8 +11,8 @@
 enum { NAME_MAX_BYTES = 256 };
 
 /* Parses ${NAME} or ${NAME:-fallback} at the start of text and skips it. */
-static bool take_variable(struct str *text, struct str *name,
-			  struct str *fallback, bool *has_fallback)
+static bool parse_variable(struct str *text, struct str *name,
+			   struct str *fallback, bool *has_fallback)
 {
 	struct str inner = str_skip(*text, 2);
 	size_t end = str_find(inner, '}');
@@ -63,7 +63,7 @@ int mcp_expand(const struct mcp_entry *e, const struct settings *set,
 		rest = str_skip(rest, plain);
 		if (!rest.len)
 			break;
-		if (!take_variable(&rest, &name, &fallback, &has_fallback)) {
+		if (!parse_variable(&rest, &name, &fallback, &has_fallback)) {
 			buf_addstr(out, rest);
 			break;
 		}
@@ -83,8 +83,8 @@ int mcp_expand(const struct mcp_entry *e, const struct settings *set,
 }
 
 /* Calls each with the name of every ${NAME} in text. */
-static void each_in(const char *text, void (*each)(void *arg, struct str name),
-		    void *arg)
+static void each_variable(const char *text,
+			  void (*each)(void *arg, struct str name), void *arg)
 {
 	struct str rest = str_of(text);
 	struct str fallback;
@@ -94,7 +94,7 @@ static void each_in(const char *text, void (*each)(void *arg, struct str name),
 	for (;;) {
 		rest = str_skip(rest, str_search(rest, STR("${")));
 		if (!rest.len ||
-		    !take_variable(&rest, &name, &fallback, &has_fallback))
+		    !parse_variable(&rest, &name, &fallback, &has_fallback))
 			return;
 		each(arg, name);
 	}
@@ -104,12 +104,12 @@ void mcp_each_variable(const struct mcp_entry *e,
 		       void (*each)(void *arg, struct str name), void *arg)
 {
 	for (size_t i = 0; i < e->n_env; i++)
-		each_in(e->env[i].value, each, arg);
-	each_in(e->url, each, arg);
-	each_in(e->client_id, each, arg);
-	each_in(e->client_secret, each, arg);
+		each_variable(e->env[i].value, each, arg);
+	each_variable(e->url, each, arg);
+	each_variable(e->client_id, each, arg);
+	each_variable(e->client_secret, each, arg);
 	for (size_t i = 0; i < e->n_headers; i++)
-		each_in(e->headers[i].value, each, arg);
+		each_variable(e->headers[i].value, each, arg);
 }
 
 static bool has_name(const char *entry, const char *name)
@@ -121,7 +121,7 @@ static bool has_name(const char *entry, const char *name)
 
 /* Removes the variables that the entry's own env sets. Returns how many are
  * left. */
-static size_t filter(const struct mcp_entry *e, char **env)
+static size_t remove_overridden(const struct mcp_entry *e, char **env)
 {
 	size_t n = 0;
 
@@ -144,7 +144,7 @@ char **mcp_environ(const struct mcp_entry *e, const struct settings *set,
 {
 	char **env = e->project ? settings_environ_project(set)
 				: settings_environ_exported(set);
-	size_t n = filter(e, env);
+	size_t n = remove_overridden(e, env);
 
 	env = xrealloc(env, n + e->n_env + 1, sizeof(*env));
 	for (size_t i = 0; i < e->n_env; i++) {

@@ -20,7 +20,7 @@ extern char **environ;
 
 /* Closes the guard's copies of the pipes. Otherwise dcode would not see the
  * program close its output. */
-static void let_go_of_pipes(void)
+static void close_pipes(void)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
@@ -31,7 +31,7 @@ static void let_go_of_pipes(void)
 
 /* Waits until the program has ended and returns its exit status. Returns -1
  * when the socket to dcode is closed: the program must be killed. */
-static int watch(pid_t program, int ended)
+static int wait_for_end(pid_t program, int ended)
 {
 	struct pollfd set[2] = { { .fd = MCP_GUARD_FD, .events = POLLIN },
 				 { .fd = ended, .events = POLLIN } };
@@ -75,9 +75,9 @@ int mcp_guard_main(int argc, char **argv)
 		_exit(NOT_STARTED);
 	}
 	ended = proc_fd(program, &err);
-	let_go_of_pipes();
+	close_pipes();
 	if (ended >= 0)
-		status = watch(program, ended);
+		status = wait_for_end(program, ended);
 	(void)proc_kill_below(KILL_MS);
 	_exit(status < 0 ? 128 + SIGKILL : status);
 }

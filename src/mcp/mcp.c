@@ -242,7 +242,7 @@ static bool is_taken(void *arg, const char *name)
 }
 
 /* Appends to the description where the tool runs. */
-static char *describe(const struct mcp_entry *e, const struct mcp_tool *t)
+static char *describe_tool(const struct mcp_entry *e, const struct mcp_tool *t)
 {
 	const char *text = t->description;
 
@@ -299,7 +299,7 @@ static void add_row(void *arg, const struct mcp_tool *t)
 	row->server = naming->server;
 	row->brought = (struct tool_server){ e->name, m->notes };
 	row->remote = xstrdup(t->name);
-	row->description = describe(e, t);
+	row->description = describe_tool(e, t);
 	row->schema = xstrdup(t->schema);
 	mcp_clean_name(e->name, server);
 	row->hook_name = xasprintf("mcp__%s__%s", server, t->name);

@@ -464,7 +464,7 @@ static const char *quote_for(const char *name)
 
 /* The login's scopes do not suffice ("Scope Challenge Handling" of the
  * specification): tells the user which login to run. */
-static void forbidden(const struct mcp_exchange *x, struct error *err)
+static void explain_forbidden(const struct mcp_exchange *x, struct error *err)
 {
 	const struct mcp_link_setup *s = &x->remote->link.setup;
 	const struct mcp_token_ask ask = { s->entry, x->remote->url, false };
@@ -518,7 +518,7 @@ static int remote_status_error(struct mcp_exchange *x,
 		error_hint(err, "A server from before 2025 needs \"type\": "
 				"\"sse\" in its entry.");
 	if (res->status == 403 && x->authorized)
-		forbidden(x, err);
+		explain_forbidden(x, err);
 	return -1;
 }
 
@@ -535,7 +535,7 @@ static bool is_old(const struct mcp_remote *r)
 	return r->link.setup.entry->kind == MCP_SSE;
 }
 
-static void poke(int event)
+static void signal_event(int event)
 {
 	uint64_t one = 1;
 
@@ -570,7 +570,7 @@ static int set_endpoint(struct mcp_remote *r, struct str data,
 		if (!r->post_url)
 			r->post_url = xstrdup(named.text);
 		pthread_mutex_unlock(&r->lock);
-		poke(r->named);
+		signal_event(r->named);
 	}
 	buf_release(&joined);
 	return rc;
@@ -578,7 +578,7 @@ static int set_endpoint(struct mcp_remote *r, struct str data,
 
 /* Hands an answer to the waiting request and takes ownership of it. False: no
  * request waits for this message. */
-static bool give_answer(struct mcp_remote *r, cJSON *message)
+static bool deliver_answer(struct mcp_remote *r, cJSON *message)
 {
 	const cJSON *id = json_get(message, "id");
 	bool given = false;
@@ -589,7 +589,7 @@ static bool give_answer(struct mcp_remote *r, cJSON *message)
 	for (struct mcp_waiter *w = r->waiters; w && !given; w = w->next)
 		if (id->valuedouble == (double)w->id && !w->answer) {
 			w->answer = message;
-			poke(w->event);
+			signal_event(w->event);
 			given = true;
 		}
 	pthread_mutex_unlock(&r->lock);
@@ -604,7 +604,7 @@ static int on_old_event(struct mcp_exchange *x, struct str event,
 	if (str_is(event, "endpoint"))
 		return set_endpoint(x->remote, data, err);
 	message = str_is_utf8(data) ? json_parse_repaired(data) : NULL;
-	if (message && !give_answer(x->remote, message))
+	if (message && !deliver_answer(x->remote, message))
 		remote_consume(x, message);
 	return 0;
 }
@@ -615,17 +615,17 @@ static void end_waits(struct mcp_remote *r, const struct error *why)
 	r->stream_over = true;
 	r->why = *why;
 	for (struct mcp_waiter *w = r->waiters; w; w = w->next)
-		poke(w->event);
+		signal_event(w->event);
 	pthread_mutex_unlock(&r->lock);
 	if (r->named >= 0)
-		poke(r->named);
+		signal_event(r->named);
 }
 
 /* ---- the thread ---- */
 
 /* Reads one event stream until it closes. False: do not reconnect. */
-static bool follow(struct mcp_remote *r, struct mcp_exchange *x,
-		   struct error *err)
+static bool read_stream(struct mcp_remote *r, struct mcp_exchange *x,
+			struct error *err)
 {
 	struct http_response res = { 0 };
 	struct stop stop = stop_on(&r->cancel);
@@ -663,7 +663,7 @@ static void *run_listen(void *arg)
 	x.reads = true;
 	x.lasts = true;
 	x.event = is_old(r) ? on_old_event : NULL;
-	while (follow(r, &x, &err) && failures++ < FAILURES_MAX) {
+	while (read_stream(r, &x, &err) && failures++ < FAILURES_MAX) {
 		if (strcmp(last, x.sse.id) != 0) { /* it received an event */
 			failures = 0;
 			wait = FIRST_WAIT_MS;
@@ -849,8 +849,9 @@ static int read_rest(struct mcp_exchange *x, struct http_response *res,
 }
 
 /* Sends the request and sets *result (owned) from its answer. */
-static int exchange(struct mcp_exchange *x, struct jsonrpc_ask *ask,
-		    cJSON **result, const struct stop *stop, struct error *err)
+static int exchange_request(struct mcp_exchange *x, struct jsonrpc_ask *ask,
+			    cJSON **result, const struct stop *stop,
+			    struct error *err)
 {
 	struct mcp_remote *r = x->remote;
 	struct http_response res = { 0 };
@@ -911,7 +912,7 @@ static int send_request(struct mcp_link *l, struct jsonrpc_ask *ask,
 	x.reads = true;
 	ask->error_code = JSONRPC_NO_ERROR;
 	*result = NULL;
-	rc = exchange(&x, ask, result, &limit, err);
+	rc = exchange_request(&x, ask, result, &limit, err);
 	if (rc < 0 && err->code == ERR_TIMEOUT &&
 	    stop_check(stop, &ignored) == 0)
 		error_set(err, ERR_TIMEOUT, "%s gave no answer within %lld s",
@@ -970,7 +971,7 @@ static void write_said(struct mcp_link *l, struct buf *out)
 	(void)out;
 }
 
-static void leave_server(struct mcp_link *l)
+static void cancel_link(struct mcp_link *l)
 {
 	cancel_trigger(&remote_of(l)->cancel);
 }
@@ -1063,7 +1064,7 @@ static const struct mcp_link_ops ops = {
 	.listen = begin_listening,
 	.is_broken = is_broken,
 	.said = write_said,
-	.leave = leave_server,
+	.leave = cancel_link,
 	.close = close_remote,
 };
 

@@ -88,7 +88,7 @@ void mcp_server_recall(struct mcp_server *s)
 }
 
 /* Writes the tool list to the cache. Errors are ignored. */
-static void keep_list(const struct mcp_server *s, struct str text)
+static void cache_list(const struct mcp_server *s, struct str text)
 {
 	struct error ignored = { 0 };
 	char *path;
@@ -123,8 +123,8 @@ static bool says_more(const cJSON *result)
 }
 
 /* Does the handshake and checks the protocol version. */
-static int initialize(struct mcp_link *l, const struct stop *stop,
-		      struct error *err)
+static int initialize_link(struct mcp_link *l, const struct stop *stop,
+			   struct error *err)
 {
 	static const char *const versions[] = { MCP_VERSION, "2025-06-18",
 						"2025-03-26", "2024-11-05" };
@@ -225,7 +225,7 @@ static bool is_same(const struct mcp_list *a, const struct mcp_list *b)
 
 /* Stores the new list (takes ownership). Writes it to the cache if it differs.
  */
-static void put_list(struct mcp_server *s, struct mcp_list *list)
+static void store_list(struct mcp_server *s, struct mcp_list *list)
 {
 	struct buf text = BUF_INIT(4 * MCP_LIST_MAX);
 	bool same;
@@ -242,7 +242,7 @@ static void put_list(struct mcp_server *s, struct mcp_list *list)
 	s->known = true;
 	pthread_mutex_unlock(&s->lock);
 	if (text.len)
-		keep_list(s, buf_str(&text));
+		cache_list(s, buf_str(&text));
 	buf_release(&text);
 }
 
@@ -312,7 +312,7 @@ static void *run_start(void *arg)
 	struct mcp_list list = { 0 };
 	struct error err = { 0 };
 	struct mcp_link *l = open_if_allowed(s, &err);
-	int rc = l ? initialize(l, &stop, &err) : -1;
+	int rc = l ? initialize_link(l, &stop, &err) : -1;
 
 	if (rc == 0)
 		rc = list_tools(s, l, &list, &stop, &err);
@@ -321,7 +321,7 @@ static void *run_start(void *arg)
 			  "it did not list its tools within %lld s",
 			  (long long)(s->host->startup_ms + 999) / 1000);
 	if (rc == 0) {
-		put_list(s, &list);
+		store_list(s, &list);
 	} else if (l) {
 		l->ops->said(l, &s->said);
 		l->ops->close(l);
@@ -342,7 +342,7 @@ static void *run_relist(void *arg)
 	struct error ignored = { 0 };
 
 	if (list_tools(s, s->link, &list, &stop, &ignored) == 0)
-		put_list(s, &list);
+		store_list(s, &list);
 	mcp_list_release(&list);
 	pthread_mutex_lock(&s->lock);
 	s->users--;
@@ -504,7 +504,7 @@ static void restart_if_ended(struct mcp_server *s)
 
 /* Waits until the start and the running calls have ended. Returns the link of a
  * server that was running, or NULL. */
-static struct mcp_link *take_link(struct mcp_server *s)
+static struct mcp_link *detach_link(struct mcp_server *s)
 {
 	struct stop soon = stop_cleanup(RECONNECT_MS);
 	struct error ignored = { 0 };
@@ -540,7 +540,7 @@ bool mcp_server_reconnect(struct mcp_server *s)
 	pthread_mutex_unlock(&s->lock);
 	if (!usable)
 		return false;
-	l = take_link(s);
+	l = detach_link(s);
 	if (l)
 		l->ops->close(l);
 	mcp_server_start(s);

@@ -96,7 +96,7 @@ static const char *request_key_header(const struct wire *wire,
 
 enum { IDLE_MS = 120000 /* if the choice has no idle_ms */ };
 
-static char *copy(const char *s)
+static char *copy_text(const char *s)
 {
 	return xstrdup(s);
 }
@@ -104,16 +104,16 @@ static char *copy(const char *s)
 static void copy_choice(struct model_choice *to, const struct model_choice *c)
 {
 	*to = (struct model_choice){
-		.provider = copy(c->provider),
-		.model = copy(c->model),
-		.wire = copy(c->wire),
-		.base_url = copy(c->base_url),
-		.version = copy(c->version),
-		.url_from = copy(c->url_from),
-		.api_key = copy(c->api_key),
-		.key_env = copy(c->key_env),
-		.key_from = copy(c->key_from),
-		.params = copy(c->params),
+		.provider = copy_text(c->provider),
+		.model = copy_text(c->model),
+		.wire = copy_text(c->wire),
+		.base_url = copy_text(c->base_url),
+		.version = copy_text(c->version),
+		.url_from = copy_text(c->url_from),
+		.api_key = copy_text(c->api_key),
+		.key_env = copy_text(c->key_env),
+		.key_from = copy_text(c->key_from),
+		.params = copy_text(c->params),
 		.lacks = c->lacks,
 		.vertex = c->vertex, /* borrowed: see model_close() */
 		.max_retries = c->max_retries,
@@ -279,8 +279,8 @@ int model_open(struct model **out, struct http *http,
 	}
 	m->origin = make_origin(m->wire, choice);
 	m->url = request_url(m->wire, choice);
-	m->system = copy(brief->system);
-	m->cache_key = copy(brief->cache_key);
+	m->system = copy_text(brief->system);
+	m->cache_key = copy_text(brief->cache_key);
 	if (m->wire->begin)
 		m->wire->begin(choice, &m->history);
 	m->tools = tool_set_new(&m->choice, m->origin, brief->tools,
@@ -552,7 +552,7 @@ void model_reply_release(struct model_reply *r)
 	*r = (struct model_reply){ 0 };
 }
 
-static struct str slice(const struct buf *b, size_t from, size_t to)
+static struct str slice_buf(const struct buf *b, size_t from, size_t to)
 {
 	return (struct str){ b->ptr + from, to - from };
 }
@@ -573,12 +573,12 @@ static size_t list_segments(const struct model *m, struct str out[MAX_SEGMENTS])
 	for (size_t i = 0; m->wire->mark && i < 2; i++) {
 		if (marks[i] <= at)
 			continue;
-		out[n++] = slice(&h->bytes, at, marks[i]);
+		out[n++] = slice_buf(&h->bytes, at, marks[i]);
 		out[n++] = str_of(m->wire->mark);
 		at = marks[i];
 	}
 	if (h->bytes.len > at)
-		out[n++] = slice(&h->bytes, at, h->bytes.len);
+		out[n++] = slice_buf(&h->bytes, at, h->bytes.len);
 	out[n++] = str_of(m->wire->tail);
 	for (unsigned bit = 1; o && o->name && n + 1 < MAX_SEGMENTS;
 	     o++, bit <<= 1)
@@ -763,9 +763,9 @@ static void report_notes(struct model *m, const struct model_sink *sink)
 
 /* Leaves out the MCP tools that a refusal names; otherwise every turn would
  * fail. True: send again. */
-static bool leave_out_tools(struct model *m, const struct exchange *x,
-			    const struct model_sink *sink,
-			    const struct error *why)
+static bool omit_refused_tools(struct model *m, const struct exchange *x,
+			       const struct model_sink *sink,
+			       const struct error *why)
 {
 	struct error ignored = { 0 };
 	int status = x->response.status;
@@ -940,7 +940,7 @@ int model_stream(struct model *m, const struct model_sink *sink,
 		}
 		if (renew_key(m, &x) || correct_clock(m, &x) ||
 		    flip_option(m, &x, sink) ||
-		    leave_out_tools(m, &x, sink, &failed)) {
+		    omit_refused_tools(m, &x, sink, &failed)) {
 			exchange_release(&x);
 			continue;
 		}

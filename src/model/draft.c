@@ -76,7 +76,7 @@ static bool scan_number(struct args_scan *s)
 }
 
 /* Parses the four hex digits after \u; -1 if they are missing. */
-static int hex4(struct args_scan *s)
+static int parse_hex4(struct args_scan *s)
 {
 	int code = 0;
 
@@ -102,14 +102,14 @@ static bool scan_escape(struct args_scan *s)
 	if (*s->at != 'u')
 		return memchr("\"\\/bfnrt", *s->at, 8) && *s->at++;
 	s->at++;
-	code = hex4(s);
+	code = parse_hex4(s);
 	if (code < 0 || (code >= 0xDC00 && code <= 0xDFFF))
 		return false;
 	if (code < 0xD800 || code > 0xDBFF)
 		return true;
 	if (!scan_word(s, "\\u"))
 		return false;
-	code = hex4(s);
+	code = parse_hex4(s);
 	return code >= 0xDC00 && code <= 0xDFFF;
 }
 
@@ -194,7 +194,7 @@ bool args_strict(struct str text)
 	return scan_value(&s, 0) && s.at == s.end;
 }
 
-static void print_anew(struct buf *args, const cJSON *tree)
+static void normalize_args(struct buf *args, const cJSON *tree)
 {
 	struct buf out = BUF_INIT(args->max);
 
@@ -221,7 +221,7 @@ static bool parse_lenient(struct buf *args)
 	}
 	ok = cJSON_IsObject(tree);
 	if (ok)
-		print_anew(args, tree);
+		normalize_args(args, tree);
 	cJSON_Delete(tree);
 	return ok && args_strict(buf_str(args));
 }
@@ -284,7 +284,7 @@ static bool may_open(struct str s)
 }
 
 /* Removes an opening tag from the start of s. */
-static bool take_open(struct think_tags *t, struct str *s)
+static bool remove_open_tag(struct think_tags *t, struct str *s)
 {
 	for (size_t i = 0; i < N_TAGS; i++) {
 		if (!str_starts(*s, tags[i].open))
@@ -298,7 +298,7 @@ static bool take_open(struct think_tags *t, struct str *s)
 
 /* Returns how many bytes at the end of s may be the start of the closing
  * tag. */
-static size_t half_close(struct str s, const char *close)
+static size_t partial_close_length(struct str s, const char *close)
 {
 	size_t n = strlen(close) - 1;
 
@@ -337,7 +337,7 @@ static void feed_outside(struct draft *d, struct draft_part *p,
 	struct str words = skip_space(*rest);
 	struct str text = *rest;
 
-	if (take_open(t, &words)) {
+	if (remove_open_tag(t, &words)) {
 		t->at = THINK_INSIDE;
 		*rest = words;
 		return;
@@ -365,7 +365,7 @@ static void feed_inside(struct draft *d, struct draft_part *p, struct str *rest)
 		t->at = THINK_BEHIND;
 		*rest = str_skip(*rest, at + strlen(close));
 	} else {
-		words.len -= half_close(words, close);
+		words.len -= partial_close_length(words, close);
 		buf_addstr(&t->held, str_skip(*rest, words.len));
 		*rest = (struct str){ 0 };
 	}
@@ -475,7 +475,7 @@ struct draft_part *draft_open(struct draft *d, enum part_kind kind, int64_t key,
 }
 
 /* True if the server sends thinking separately: then the text has no tags. */
-static bool tells_thinking(const struct draft *d)
+static bool has_thinking(const struct draft *d)
 {
 	for (size_t i = 0; i < d->n; i++)
 		if (d->parts[i].kind == PART_THINKING && d->parts[i].text.len)
@@ -500,7 +500,7 @@ int draft_add(struct draft *d, struct draft_part *p, struct str delta,
 		return refuse_size(d, err, "bytes of text", DRAFT_MAX_TEXT);
 	d->bytes += delta.len;
 	if (p->kind == PART_TEXT && d->tags.at != THINK_OVER) {
-		if (d->tags.at == THINK_BEGIN && tells_thinking(d))
+		if (d->tags.at == THINK_BEGIN && has_thinking(d))
 			d->tags.at = THINK_OVER;
 		feed_tags(d, p, delta);
 		return 0;
@@ -559,8 +559,8 @@ void call_ids_release(struct call_ids *ids)
 /* True if a call of the conversation already has this id. Vendors refuse
  * duplicates, because results refer to calls by id. Some servers restart their
  * numbering with each message. */
-static bool id_used(const struct message *m, const struct call_ids *earlier,
-		    const char *id)
+static bool is_used_id(const struct message *m, const struct call_ids *earlier,
+		       const char *id)
 {
 	for (size_t i = 0; i < m->n; i++)
 		if (m->parts[i].id && wire_same_id(m->parts[i].id, id))
@@ -581,7 +581,7 @@ static char *call_id(const struct message *m, const struct call_ids *earlier,
 	char *id = p->id;
 	char random[10];
 
-	if (id && !id_used(m, earlier, id)) {
+	if (id && !is_used_id(m, earlier, id)) {
 		p->id = NULL;
 		return id;
 	}

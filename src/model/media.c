@@ -11,7 +11,7 @@
 
 #include "base/str.h"
 
-static int64_t least(int64_t a, int64_t b);
+static int64_t min_tokens(int64_t a, int64_t b);
 
 static const char png[] = "image/png";
 
@@ -53,19 +53,19 @@ static uint32_t byte_at(struct str b, size_t at)
 	return (unsigned char)b.ptr[at];
 }
 
-static uint32_t big16(struct str b, size_t at)
+static uint32_t read_big16(struct str b, size_t at)
 {
 	return byte_at(b, at) << 8 | byte_at(b, at + 1);
 }
 
-static uint32_t little16(struct str b, size_t at)
+static uint32_t read_little16(struct str b, size_t at)
 {
 	return byte_at(b, at + 1) << 8 | byte_at(b, at);
 }
 
-static uint32_t little24(struct str b, size_t at)
+static uint32_t read_little24(struct str b, size_t at)
 {
-	return byte_at(b, at + 2) << 16 | little16(b, at);
+	return byte_at(b, at + 2) << 16 | read_little16(b, at);
 }
 
 /* True for SOF0 to SOF15, without DHT, JPG and DAC, which are in the same
@@ -89,13 +89,13 @@ static bool jpeg_dimensions(struct str b, uint32_t *width, uint32_t *height)
 			continue;
 		}
 		if (is_frame(marker)) {
-			*height = big16(b, at + 5);
-			*width = big16(b, at + 7);
+			*height = read_big16(b, at + 5);
+			*width = read_big16(b, at + 7);
 			return true;
 		}
-		if (big16(b, at + 2) < 2)
+		if (read_big16(b, at + 2) < 2)
 			return false;
-		at += 2 + big16(b, at + 2);
+		at += 2 + read_big16(b, at + 2);
 	}
 	return false;
 }
@@ -106,19 +106,19 @@ static bool jpeg_dimensions(struct str b, uint32_t *width, uint32_t *height)
 static bool webp_dimensions(struct str b, uint32_t *width, uint32_t *height)
 {
 	if (has_at(b, 12, STR("VP8X")) && b.len >= 30) {
-		*width = little24(b, 24) + 1;
-		*height = little24(b, 27) + 1;
+		*width = read_little24(b, 24) + 1;
+		*height = read_little24(b, 27) + 1;
 		return true;
 	}
 	if (has_at(b, 12, STR("VP8L")) && b.len >= 25) {
-		*width = (little16(b, 21) & 0x3FFF) + 1;
-		*height = ((little24(b, 22) >> 6) & 0x3FFF) + 1;
+		*width = (read_little16(b, 21) & 0x3FFF) + 1;
+		*height = ((read_little24(b, 22) >> 6) & 0x3FFF) + 1;
 		return true;
 	}
 	if (!has_at(b, 12, STR("VP8 ")) || b.len < 30)
 		return false;
-	*width = little16(b, 26) & 0x3FFF;
-	*height = little16(b, 28) & 0x3FFF;
+	*width = read_little16(b, 26) & 0x3FFF;
+	*height = read_little16(b, 28) & 0x3FFF;
 	return true;
 }
 
@@ -126,13 +126,13 @@ static bool read_dimensions(const char *type, struct str b, uint32_t *width,
 			    uint32_t *height)
 {
 	if (type == png && b.len >= 24) {
-		*width = big16(b, 16) << 16 | big16(b, 18);
-		*height = big16(b, 20) << 16 | big16(b, 22);
+		*width = read_big16(b, 16) << 16 | read_big16(b, 18);
+		*height = read_big16(b, 20) << 16 | read_big16(b, 22);
 		return true;
 	}
 	if (type == gif && b.len >= 10) {
-		*width = little16(b, 6);
-		*height = little16(b, 8);
+		*width = read_little16(b, 6);
+		*height = read_little16(b, 8);
 		return true;
 	}
 	if (type == jpeg)
@@ -235,7 +235,7 @@ static int64_t count_tiles(const struct media_rates *r, struct str bytes,
 	       100;
 }
 
-static int64_t least(int64_t a, int64_t b)
+static int64_t min_tokens(int64_t a, int64_t b)
 {
 	return a < b ? a : b;
 }
@@ -248,7 +248,7 @@ static struct str skip_space(struct str s)
 	return s;
 }
 
-static bool take_number(struct str *s, int64_t *n)
+static bool parse_number(struct str *s, int64_t *n)
 {
 	size_t digits = 0;
 
@@ -273,8 +273,8 @@ static bool add_kids(struct kids *k, struct str s)
 		return false;
 	s = skip_space(str_skip(s, 1));
 	while (s.len && s.ptr[0] != ']') {
-		if (k->n == MOST_PAGES || !take_number(&s, &object) ||
-		    !take_number(&s, &generation) || !s.len || s.ptr[0] != 'R')
+		if (k->n == MOST_PAGES || !parse_number(&s, &object) ||
+		    !parse_number(&s, &generation) || !s.len || s.ptr[0] != 'R')
 			return false;
 		s = skip_space(str_skip(s, 1));
 		for (int64_t i = 0; i < k->n; i++)
@@ -314,7 +314,7 @@ static int64_t count_pages(struct str bytes, int64_t most)
 	}
 	if (kids.n > n)
 		n = kids.n;
-	return n ? least(n, most) : most;
+	return n ? min_tokens(n, most) : most;
 }
 
 static int64_t most_of_image(const struct media_rates *r, struct str bytes)
@@ -322,7 +322,7 @@ static int64_t most_of_image(const struct media_rates *r, struct str bytes)
 	int64_t n = count_tiles(r, bytes, r->most);
 
 	if (r->most)
-		n = least(n, r->most);
+		n = min_tokens(n, r->most);
 	return n > r->least ? n : r->least;
 }
 
@@ -359,5 +359,5 @@ int64_t media_usual_tokens(const char *wire, const char *model,
 		return 0;
 	if (media_is_pdf(type))
 		return usual_of_pdf(r, bytes);
-	return least(count_tiles(r, bytes, r->usual), r->usual);
+	return min_tokens(count_tiles(r, bytes, r->usual), r->usual);
 }

@@ -180,7 +180,7 @@ char *message_typed(const struct message *m)
 	return own;
 }
 
-static void member(struct buf *out, const char *key, const char *value)
+static void add_member(struct buf *out, const char *key, const char *value)
 {
 	if (!value)
 		return;
@@ -205,11 +205,11 @@ static void part_to_json(const struct part *p, struct buf *out)
 		media_to_json(p, out);
 		return;
 	}
-	member(out, "text", p->text);
-	member(out, "id", p->id);
-	member(out, "name", p->name);
-	member(out, "args", p->args);
-	member(out, "replay", p->replay);
+	add_member(out, "text", p->text);
+	add_member(out, "id", p->id);
+	add_member(out, "name", p->name);
+	add_member(out, "args", p->args);
+	add_member(out, "replay", p->replay);
 	if (p->bad_args)
 		buf_adds(out, ",\"bad_args\":true");
 	if (p->failed)
@@ -221,7 +221,7 @@ void message_to_json(const struct message *m, struct buf *out)
 {
 	buf_addc(out, '{');
 	json_member(out, "role", str_of(roles[m->role]));
-	member(out, "origin", m->origin);
+	add_member(out, "origin", m->origin);
 	if (m->refused)
 		buf_adds(out, ",\"refused\":true");
 	if (m->cut)

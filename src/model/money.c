@@ -413,18 +413,18 @@ void meter_free(struct meter *m)
 }
 
 /* Limits a server's token count so that it can be multiplied. */
-static int64_t clamp(int64_t n)
+static int64_t clamp_tokens(int64_t n)
 {
 	return n < 0 ? 0 : n > MOST_TOKENS ? MOST_TOKENS : n;
 }
 
 /* Saturating addition; b >= 0. */
-static int64_t plus(int64_t a, int64_t b)
+static int64_t add_saturated(int64_t a, int64_t b)
 {
 	return a > INT64_MAX - b ? INT64_MAX : a + b;
 }
 
-static int64_t times(int64_t n, int64_t price)
+static int64_t multiply_saturated(int64_t n, int64_t price)
 {
 	return price && n > INT64_MAX / price ? INT64_MAX : n * price;
 }
@@ -513,12 +513,12 @@ bool meter_limits(const struct meter_model *mm)
 	return capped;
 }
 
-static int64_t smaller(int64_t a, int64_t b)
+static int64_t min_amount(int64_t a, int64_t b)
 {
 	return a < b ? a : b;
 }
 
-static int64_t larger(int64_t a, int64_t b)
+static int64_t max_amount(int64_t a, int64_t b)
 {
 	return a > b ? a : b;
 }
@@ -526,18 +526,20 @@ static int64_t larger(int64_t a, int64_t b)
 /* Returns the highest prices of a request with up to this much input. It is
  * unknown which part of the input the vendor finds in its cache, so p.input is
  * the highest of the three input prices. */
-static struct model_price dearest(const struct model_facts *f, int64_t input)
+static struct model_price find_highest_prices(const struct model_facts *f,
+					      int64_t input)
 {
 	struct model_price p = f->price;
 
 	if (f->long_from && input > f->long_from) {
-		p.input = larger(p.input, f->long_price.input);
-		p.output = larger(p.output, f->long_price.output);
-		p.cache_read = larger(p.cache_read, f->long_price.cache_read);
+		p.input = max_amount(p.input, f->long_price.input);
+		p.output = max_amount(p.output, f->long_price.output);
+		p.cache_read =
+			max_amount(p.cache_read, f->long_price.cache_read);
 		p.cache_write =
-			larger(p.cache_write, f->long_price.cache_write);
+			max_amount(p.cache_write, f->long_price.cache_write);
 	}
-	p.input = larger(larger(p.input, p.cache_read), p.cache_write);
+	p.input = max_amount(max_amount(p.input, p.cache_read), p.cache_write);
 	return p;
 }
 
@@ -551,7 +553,9 @@ static int64_t sandbox_ms(const struct meter *m, const struct sandbox_line *s)
 
 static int64_t sandbox_cost(const struct meter *m, const struct sandbox_line *s)
 {
-	return s->usd_s > 0 ? times(sandbox_ms(m, s), s->usd_s) / 1000 : 0;
+	return s->usd_s > 0
+		       ? multiply_saturated(sandbox_ms(m, s), s->usd_s) / 1000
+		       : 0;
 }
 
 /* Returns what all running sandboxes cost per second. */
@@ -561,7 +565,7 @@ static int64_t sandbox_rate(const struct meter *m)
 
 	for (const struct sandbox_line *s = m->sandboxes; s; s = s->next)
 		if (!s->end && s->usd_s > 0)
-			rate = plus(rate, s->usd_s);
+			rate = add_saturated(rate, s->usd_s);
 	return rate;
 }
 
@@ -574,23 +578,23 @@ static void sum_locked(struct meter *m, struct meter_total *t)
 				   .most = m->most,
 				   .held = m->held };
 	for (const struct meter_model *mm = m->models; mm; mm = mm->next) {
-		t->model = plus(t->model, mm->line.cost);
-		t->unclear = plus(t->unclear, mm->line.unclear);
+		t->model = add_saturated(t->model, mm->line.cost);
+		t->unclear = add_saturated(t->unclear, mm->line.unclear);
 		t->cut += mm->line.unclear ? mm->line.cut : 0;
 		answered = mm->line.calls > mm->line.cut;
 		t->model_unpriced |= answered && !mm->line.priced;
 		t->used |= answered || mm->line.cost || mm->line.unclear;
 	}
 	for (const struct sandbox_line *s = m->sandboxes; s; s = s->next) {
-		t->sandbox = plus(t->sandbox, sandbox_cost(m, s));
-		t->sandbox_ms = plus(t->sandbox_ms, sandbox_ms(m, s));
+		t->sandbox = add_saturated(t->sandbox, sandbox_cost(m, s));
+		t->sandbox_ms = add_saturated(t->sandbox_ms, sandbox_ms(m, s));
 		t->sandbox_unpriced |= s->usd_s < 0 && !s->dropped;
 		t->sandbox_at_most |= s->line.at_most;
 		t->used = true;
 	}
 	/* prevents an overflow of their sum */
-	t->model = smaller(t->model, INT64_MAX / 2);
-	t->sandbox = smaller(t->sandbox, INT64_MAX / 2);
+	t->model = min_amount(t->model, INT64_MAX / 2);
+	t->sandbox = min_amount(t->sandbox, INT64_MAX / 2);
 }
 
 /* Returns the money spent or reserved: unclear answers, running requests and
@@ -600,8 +604,9 @@ static int64_t committed_amount(struct meter *m)
 	struct meter_total t;
 
 	sum_locked(m, &t);
-	return plus(plus(plus(t.model, t.sandbox), plus(t.unclear, t.held)),
-		    times(METER_END_S, sandbox_rate(m)));
+	return add_saturated(add_saturated(add_saturated(t.model, t.sandbox),
+					   add_saturated(t.unclear, t.held)),
+			     multiply_saturated(METER_END_S, sandbox_rate(m)));
 }
 
 /* Explains why the cap does not allow the request. Call with the lock held. */
@@ -637,7 +642,7 @@ static int64_t affordable_output(const struct meter *m, int64_t left,
 				 const struct model_price *p,
 				 const struct meter_call *call)
 {
-	int64_t meanwhile = times(CALL_S, sandbox_rate(m));
+	int64_t meanwhile = multiply_saturated(CALL_S, sandbox_rate(m));
 	int64_t most;
 
 	if (!p->output)
@@ -668,12 +673,14 @@ static int reserve_locked(struct meter_model *mm, struct meter_call *call,
 			  struct error *err)
 {
 	struct meter *m = mm->meter;
-	struct model_price p = dearest(&mm->facts, call->input);
-	int64_t input = times(clamp(call->input), p.input);
+	struct model_price p = find_highest_prices(&mm->facts, call->input);
+	int64_t input = multiply_saturated(clamp_tokens(call->input), p.input);
 	int64_t left = m->cap - committed_amount(m);
-	int64_t own =
-		mm->cap - plus(plus(mm->line.cost, mm->line.unclear), mm->held);
-	int64_t least = plus(input, times(call->least, p.output));
+	int64_t own = mm->cap - add_saturated(add_saturated(mm->line.cost,
+							    mm->line.unclear),
+					      mm->held);
+	int64_t least =
+		add_saturated(input, multiply_saturated(call->least, p.output));
 
 	if (m->cap && left < least)
 		return refuse_request(m, least, err);
@@ -684,10 +691,12 @@ static int reserve_locked(struct meter_model *mm, struct meter_call *call,
 			m, (left - input) / (1 + m->sharers), &p, call);
 	if (mm->cap)
 		call->output = affordable_output(m, own - input, &p, call);
-	call->held = plus(input, times(clamp(call->output), p.output));
+	call->held = add_saturated(
+		input,
+		multiply_saturated(clamp_tokens(call->output), p.output));
 	call->begun = m->clock();
-	m->held = plus(m->held, call->held);
-	mm->held = plus(mm->held, call->held);
+	m->held = add_saturated(m->held, call->held);
+	mm->held = add_saturated(mm->held, call->held);
 	return 0;
 }
 
@@ -710,12 +719,13 @@ static struct usage clean_usage(const struct usage *u)
 
 	if (!u)
 		return none;
-	return (struct usage){ clamp(u->input), clamp(u->output),
-			       clamp(u->cache_read), clamp(u->cache_write),
-			       clamp(u->reasoning) };
+	return (struct usage){ clamp_tokens(u->input), clamp_tokens(u->output),
+			       clamp_tokens(u->cache_read),
+			       clamp_tokens(u->cache_write),
+			       clamp_tokens(u->reasoning) };
 }
 
-static bool says_input(const struct usage *u)
+static bool has_input(const struct usage *u)
 {
 	return u->input || u->cache_read || u->cache_write;
 }
@@ -726,19 +736,23 @@ static int64_t unreported_cost(const struct meter_model *mm,
 			       const struct meter_call *call,
 			       const struct usage *u)
 {
-	struct model_price p = dearest(&mm->facts, call->input);
+	struct model_price p = find_highest_prices(&mm->facts, call->input);
 	int64_t most = call->output           ? call->output
 		       : mm->facts.max_output ? mm->facts.max_output
 					      : mm->facts.context;
-	int64_t seen = clamp(call->arrived);
-	int64_t ms = clamp(mm->meter->clock() - call->begun) + METER_LATE_MS;
+	int64_t seen = clamp_tokens(call->arrived);
+	int64_t ms =
+		clamp_tokens(mm->meter->clock() - call->begun) + METER_LATE_MS;
 	int64_t rest;
 
 	if (seen < ms * METER_SPEED / 1000)
 		seen = ms * METER_SPEED / 1000;
-	rest = smaller(clamp(most), seen) - u->output;
-	return plus(says_input(u) ? 0 : times(clamp(call->input), p.input),
-		    times(rest > 0 ? rest : 0, p.output));
+	rest = min_amount(clamp_tokens(most), seen) - u->output;
+	return add_saturated(
+		has_input(u) ? 0
+			     : multiply_saturated(clamp_tokens(call->input),
+						  p.input),
+		multiply_saturated(rest > 0 ? rest : 0, p.output));
 }
 
 static void add_noted(struct meter_noted *sum, const struct meter_noted *n,
@@ -789,13 +803,14 @@ static void add_call(struct meter_model *mm, const struct meter_call *call,
 	if (end != METER_REFUSED) {
 		l->calls++;
 		usage_sum(&l->usage, u);
-		l->cost =
-			plus(l->cost,
-			     mm->facts.priced ? model_cost(&mm->facts, u) : 0);
+		l->cost = add_saturated(
+			l->cost,
+			mm->facts.priced ? model_cost(&mm->facts, u) : 0);
 	}
-	if (end == METER_CUT || (end == METER_DONE && !says_input(u))) {
+	if (end == METER_CUT || (end == METER_DONE && !has_input(u))) {
 		l->cut++;
-		l->unclear = plus(l->unclear, unreported_cost(mm, call, u));
+		l->unclear =
+			add_saturated(l->unclear, unreported_cost(mm, call, u));
 	}
 }
 
@@ -827,7 +842,7 @@ int64_t meter_passed(struct meter *m)
 	for (size_t i = 0; i < m->n_thresholds; i++)
 		if (m->thresholds[i] > m->warned &&
 		    t.model + t.sandbox >= m->thresholds[i])
-			passed = larger(passed, m->thresholds[i]);
+			passed = max_amount(passed, m->thresholds[i]);
 	if (passed)
 		m->warned = passed;
 	pthread_mutex_unlock(&m->lock);
@@ -866,7 +881,7 @@ static void end_sandbox(struct meter *m, int number, bool drop)
 	while (s && number-- > 0)
 		s = s->next;
 	if (s && !s->end)
-		s->end = larger(m->clock(), 1);
+		s->end = max_amount(m->clock(), 1);
 	if (s && drop) {
 		s->dropped = true;
 		s->begin = s->end;
@@ -894,7 +909,8 @@ static int64_t time_left(struct meter *m, bool works)
 
 	pthread_mutex_lock(&m->lock);
 	rate = sandbox_rate(m);
-	left = m->cap - committed_amount(m) + times(METER_END_S, rate);
+	left = m->cap - committed_amount(m) +
+	       multiply_saturated(METER_END_S, rate);
 	if (m->cap && rate)
 		ms = (left > 0 ? left / rate * 1000 + left % rate * 1000 / rate
 			       : 0) -
@@ -952,8 +968,8 @@ void meter_each(struct meter *m,
 }
 
 /* Returns how much a line has grown. */
-static struct meter_line subtract(const struct meter_line *now,
-				  const struct meter_line *then)
+static struct meter_line subtract_lines(const struct meter_line *now,
+					const struct meter_line *then)
 {
 	const struct usage *a = &now->usage;
 	const struct usage *b = &then->usage;
@@ -972,7 +988,7 @@ static struct meter_line subtract(const struct meter_line *now,
 }
 
 /* Returns the line as if the running requests were cut now. */
-static struct meter_line with_noted(const struct meter_model *mm)
+static struct meter_line add_noted_usage(const struct meter_model *mm)
 {
 	struct meter_line l = mm->line;
 
@@ -1002,8 +1018,8 @@ int meter_each_new(struct meter *m,
 
 	pthread_mutex_lock(&m->lock);
 	for (struct meter_model *mm = m->models; mm && rc == 0; mm = mm->next) {
-		now = with_noted(mm);
-		added = subtract(&now, &mm->told);
+		now = add_noted_usage(mm);
+		added = subtract_lines(&now, &mm->told);
 		rc = is_change(&added) ? each(arg, &added) : 0;
 		if (rc == 0)
 			mm->told = now;
@@ -1011,7 +1027,7 @@ int meter_each_new(struct meter *m,
 	for (struct sandbox_line *s = m->sandboxes; s && rc == 0; s = s->next) {
 		s->line.ms = sandbox_ms(m, s);
 		s->line.cost = sandbox_cost(m, s);
-		added = subtract(&s->line, &s->told);
+		added = subtract_lines(&s->line, &s->told);
 		rc = added.ms ? each(arg, &added) : 0;
 		if (rc == 0)
 			s->told = s->line;

@@ -9,7 +9,7 @@
 #include "base/str.h"
 #include "model/wire.h"
 
-static cJSON *convert(const struct toml_value *v);
+static cJSON *convert_value(const struct toml_value *v);
 
 static cJSON *convert_items(const struct toml_value *v)
 {
@@ -17,7 +17,7 @@ static cJSON *convert_items(const struct toml_value *v)
 	cJSON *out = table ? cJSON_CreateObject() : cJSON_CreateArray();
 
 	for (size_t i = 0; i < v->n_items; i++) {
-		cJSON *item = convert(&v->items[i]);
+		cJSON *item = convert_value(&v->items[i]);
 
 		if (table)
 			cJSON_AddItemToObject(out, v->items[i].key, item);
@@ -27,7 +27,7 @@ static cJSON *convert_items(const struct toml_value *v)
 	return out;
 }
 
-static cJSON *convert(const struct toml_value *v)
+static cJSON *convert_value(const struct toml_value *v)
 {
 	switch (v->kind) {
 	case TOML_TABLE:
@@ -45,7 +45,7 @@ static cJSON *convert(const struct toml_value *v)
 	}
 }
 
-static void put(cJSON *out, const char *key, cJSON *value)
+static void set_member(cJSON *out, const char *key, cJSON *value)
 {
 	cJSON_DeleteItemFromObjectCaseSensitive(out, key);
 	cJSON_AddItemToObject(out, key, value);
@@ -65,7 +65,7 @@ static void add_table(cJSON *out, const struct toml_value *table,
 			     (strcmp(v->key, model) == 0 || !is_word(v->key));
 
 		if (!named || !flat)
-			put(out, v->key, convert(v));
+			set_member(out, v->key, convert_value(v));
 	}
 }
 
@@ -91,7 +91,7 @@ static int add_json(cJSON *out, const char *json, struct error *err)
 		return -1;
 	}
 	cJSON_ArrayForEach (item, tree)
-		put(out, item->string, cJSON_Duplicate(item, true));
+		set_member(out, item->string, cJSON_Duplicate(item, true));
 	cJSON_Delete(tree);
 	return 0;
 }
@@ -162,7 +162,7 @@ static const char *const limit_names[] = {
 
 /* Removes output limits from object, except the one named keep. Returns the
  * lowest, or 0. */
-static int64_t take_limit(cJSON *object, const char *keep)
+static int64_t remove_limits(cJSON *object, const char *keep)
 {
 	int64_t limit = 0;
 
@@ -209,19 +209,19 @@ static void mark_limit(cJSON *params, struct params_options *options)
 	static const char *const groups[] = { "generationConfig",
 					      "inferenceConfig", NULL };
 	const char *name = find_limit(params);
-	int64_t limit = take_limit(params, name);
+	int64_t limit = remove_limits(params, name);
 
 	for (size_t i = 0; groups[i]; i++) {
 		cJSON *group =
 			cJSON_GetObjectItemCaseSensitive(params, groups[i]);
-		int64_t inner = group ? take_limit(group, NULL) : 0;
+		int64_t inner = group ? remove_limits(group, NULL) : 0;
 
 		if (inner && (!limit || inner < limit))
 			limit = inner;
 	}
 	options->limit = limit;
-	put(params, name ? name : "max_tokens",
-	    cJSON_CreateNumber((double)options->mark));
+	set_member(params, name ? name : "max_tokens",
+		   cJSON_CreateNumber((double)options->mark));
 }
 
 void params_clean(const struct wire *wire, const struct model_choice *choice,

@@ -322,9 +322,9 @@ static int64_t ollama_context(const cJSON *shown)
 }
 
 /* Asks Ollama for the model's window. */
-static void ask_ollama(const struct server_query *q, const char *root,
-		       struct server_limits *out, const struct stop *stop,
-		       struct error *err)
+static void query_ollama(const struct server_query *q, const char *root,
+			 struct server_limits *out, const struct stop *stop,
+			 struct error *err)
 {
 	char *url = xasprintf("%s/api/show", root);
 	struct buf body = BUF_INIT(1 << 12);
@@ -341,9 +341,9 @@ static void ask_ollama(const struct server_query *q, const char *root,
 	free(url);
 }
 
-static void ask_lm_studio(const struct server_query *q, const char *root,
-			  struct server_limits *out, const struct stop *stop,
-			  struct error *err)
+static void query_lm_studio(const struct server_query *q, const char *root,
+			    struct server_limits *out, const struct stop *stop,
+			    struct error *err)
 {
 	char *url = xasprintf("%s/api/v0/models", root);
 	struct limits_search s = { .model = q->model };
@@ -353,9 +353,9 @@ static void ask_lm_studio(const struct server_query *q, const char *root,
 	free(url);
 }
 
-static void ask_llama(const struct server_query *q, const char *root,
-		      struct server_limits *out, const struct stop *stop,
-		      struct error *err)
+static void query_llama(const struct server_query *q, const char *root,
+			struct server_limits *out, const struct stop *stop,
+			struct error *err)
 {
 	char *url = xasprintf("%s/props", root);
 	cJSON *tree = get_object(q, url, NULL, stop, err);
@@ -369,9 +369,9 @@ static void ask_llama(const struct server_query *q, const char *root,
 
 /* Asks a local server through its own API, which is at the same host as
  * OpenAI's and says more. */
-static void ask_beside(const struct server_query *q,
-		       const struct limits_search *s, struct server_limits *out,
-		       const struct stop *stop)
+static void query_local(const struct server_query *q,
+			const struct limits_search *s,
+			struct server_limits *out, const struct stop *stop)
 {
 	static const struct {
 		const char *owner;
@@ -379,9 +379,9 @@ static void ask_beside(const struct server_query *q,
 			    struct server_limits *out, const struct stop *stop,
 			    struct error *err);
 	} servers[] = {
-		{ "library", ask_ollama },
-		{ "organization_owner", ask_lm_studio },
-		{ "llamacpp", ask_llama },
+		{ "library", query_ollama },
+		{ "organization_owner", query_lm_studio },
+		{ "llamacpp", query_llama },
 	};
 	struct str base = str_of(q->base);
 	struct error ignored = { 0 };
@@ -395,7 +395,7 @@ static void ask_beside(const struct server_query *q,
 			servers[i].ask(q, root, out, stop, &ignored);
 	/* models created with Ollama may have any owner */
 	if (!out->context && s->found && !stop_check(stop, &ignored))
-		ask_ollama(q, root, out, stop, &ignored);
+		query_ollama(q, root, out, stop, &ignored);
 	free(root);
 }
 
@@ -426,7 +426,7 @@ static int limits_in_list(const struct server_query *q,
 	/* a server with one model may list it under any name */
 	*out = s.found || s.n != 1 ? s.exact : s.any;
 	if (!out->context || strcmp(s.owner, "llamacpp") == 0)
-		ask_beside(q, &s, out, stop);
+		query_local(q, &s, out, stop);
 	return 0;
 }
 
@@ -707,7 +707,7 @@ bool window_probe_known(const struct window_probe *p,
 }
 
 /* Thread: asks for the window and stores the answer. */
-static void *ask_window(void *arg)
+static void *probe_window(void *arg)
 {
 	struct window_probe *p = arg;
 	struct stop never = stop_on(&p->cancel);
@@ -729,7 +729,7 @@ void window_probe_start(struct window_probe *p)
 
 	if (p->began || p->fresh || cancel_init(&p->cancel, &ignored) < 0)
 		return;
-	p->began = thread_start(&p->thread, ask_window, p, &ignored) == 0;
+	p->began = thread_start(&p->thread, probe_window, p, &ignored) == 0;
 	if (!p->began)
 		cancel_release(&p->cancel);
 	p->fresh = true; /* only one attempt */

@@ -37,23 +37,23 @@ struct fit {
 
 /* ---- small helpers ---- */
 
-static cJSON *member(cJSON *object, const char *key)
+static cJSON *get_member(cJSON *object, const char *key)
 {
 	return cJSON_GetObjectItemCaseSensitive(object, key);
 }
 
-static void drop(cJSON *object, const char *key)
+static void delete_member(cJSON *object, const char *key)
 {
 	cJSON_DeleteItemFromObjectCaseSensitive(object, key);
 }
 
-static void put(cJSON *object, const char *key, cJSON *value)
+static void set_member(cJSON *object, const char *key, cJSON *value)
 {
-	drop(object, key);
+	delete_member(object, key);
 	cJSON_AddItemToObject(object, key, value);
 }
 
-static void clear(cJSON *object)
+static void clear_object(cJSON *object)
 {
 	while (object->child)
 		cJSON_Delete(cJSON_DetachItemViaPointer(object, object->child));
@@ -86,13 +86,13 @@ static size_t count_nodes(const cJSON *tree)
 }
 
 /* Appends words to the description of a schema. */
-static void describe(cJSON *schema, struct str words)
+static void append_description(cJSON *schema, struct str words)
 {
 	const char *old = json_string(schema, "description", "");
 	char *text = xasprintf("%s%s%.*s", old, old[0] ? " " : "",
 			       (int)words.len, words.ptr ? words.ptr : "");
 
-	put(schema, "description", cJSON_CreateString(text));
+	set_member(schema, "description", cJSON_CreateString(text));
 	free(text);
 }
 
@@ -106,30 +106,30 @@ static void describe_member(cJSON *schema, const cJSON *item)
 	json_print(&words, item);
 	buf_addc(&words, ')');
 	if (!words.over)
-		describe(schema, buf_str(&words));
+		append_description(schema, buf_str(&words));
 	buf_release(&words);
 }
 
 static cJSON *array_of(cJSON *schema, const char *key)
 {
-	if (!cJSON_IsArray(member(schema, key)))
-		put(schema, key, cJSON_CreateArray());
-	return member(schema, key);
+	if (!cJSON_IsArray(get_member(schema, key)))
+		set_member(schema, key, cJSON_CreateArray());
+	return get_member(schema, key);
 }
 
 static cJSON *object_of(cJSON *schema, const char *key)
 {
-	if (!cJSON_IsObject(member(schema, key)))
-		put(schema, key, cJSON_CreateObject());
-	return member(schema, key);
+	if (!cJSON_IsObject(get_member(schema, key)))
+		set_member(schema, key, cJSON_CreateObject());
+	return get_member(schema, key);
 }
 
 /* Adds a property. If it exists with another schema, a value may match
  * either. */
 static void merge_property(cJSON *properties, const cJSON *from)
 {
-	cJSON *there = member(properties, from->string);
-	cJSON *either = there ? member(there, "anyOf") : NULL;
+	cJSON *there = get_member(properties, from->string);
+	cJSON *either = there ? get_member(there, "anyOf") : NULL;
 	cJSON *both;
 
 	if (!there) {
@@ -162,7 +162,7 @@ static void merge_rest(cJSON *schema, const cJSON *other)
 	const cJSON *item;
 
 	cJSON_ArrayForEach (item, other)
-		if (!member(schema, item->string))
+		if (!get_member(schema, item->string))
 			cJSON_AddItemToObject(schema, item->string,
 					      cJSON_Duplicate(item, true));
 	cJSON_ArrayForEach (item, json_get(other, "properties"))
@@ -195,7 +195,7 @@ static bool is_plain(const char *name)
 
 /* True if the vendor accepts this reference, so that it need not be
  * resolved. */
-static bool stays(const struct fit *f, const char *ref)
+static bool is_accepted_ref(const struct fit *f, const char *ref)
 {
 	static const char *const places[] = { "#/$defs/", "#/definitions/" };
 
@@ -218,7 +218,8 @@ static void insert_target(struct fit *f, cJSON *schema, const char *ref,
 
 	if (!cJSON_IsObject(target) || is_in_chain(up, ref)) {
 		if (cJSON_IsObject(target))
-			describe(schema, STR("(the same form as above)"));
+			append_description(schema,
+					   STR("(the same form as above)"));
 		return;
 	}
 	size = count_nodes(target);
@@ -239,15 +240,15 @@ static void resolve_refs(void *arg, cJSON *schema, unsigned depth)
 	char *text;
 
 	if (depth > MOST_DEPTH) {
-		clear(schema);
+		clear_object(schema);
 		return;
 	}
-	if (ref && stays(f, ref)) {
+	if (ref && is_accepted_ref(f, ref)) {
 		tool_schema_each(schema, depth, resolve_refs, f);
 		return;
 	}
 	text = xstrdup(ref);
-	drop(schema, "$ref");
+	delete_member(schema, "$ref");
 	if (text && link.length < MOST_CHAIN) {
 		insert_target(f, schema, text, before);
 		link.ref = text;
@@ -268,14 +269,14 @@ static void resolve_here(struct fit *f, cJSON *schema)
 		const char *ref = json_string(schema, "$ref", NULL);
 		char *text = xstrdup(ref);
 
-		drop(schema, "$ref");
+		delete_member(schema, "$ref");
 		if (text)
 			insert_target(f, schema, text, NULL);
 		free(text);
 		if (!ref)
 			return;
 	}
-	drop(schema, "$ref");
+	delete_member(schema, "$ref");
 }
 
 /* ---- top-level unions ---- */
@@ -389,7 +390,7 @@ static const char *const conditions[] = { "not",
 					  "dependencies",
 					  NULL };
 
-static void flatten(struct fit *f, cJSON *schema, int level);
+static void flatten_unions(struct fit *f, cJSON *schema, int level);
 
 /* Merges the properties of a branch into schema. all: the value must match
  * every branch, so its required names count too. */
@@ -402,7 +403,7 @@ static void merge_branch(struct fit *f, cJSON *schema, cJSON *branch, bool all,
 		return;
 	resolve_here(f, branch);
 	if (level < MOST_UNIONS)
-		flatten(f, branch, level + 1);
+		flatten_unions(f, branch, level + 1);
 	cJSON_ArrayForEach (item, json_get(branch, "properties"))
 		merge_property(object_of(schema, "properties"), item);
 	if (!all)
@@ -431,7 +432,7 @@ static void merge_union(struct fit *f, cJSON *schema,
 }
 
 /* Turns the branches of unions into one object schema. */
-static void flatten(struct fit *f, cJSON *schema, int level)
+static void flatten_unions(struct fit *f, cJSON *schema, int level)
 {
 	for (const struct tool_union *u = tool_unions; u->name; u++)
 		merge_union(f, schema, u, level);
@@ -481,7 +482,7 @@ static const char *type_named(const cJSON *item)
 
 /* Returns all types of a schema without duplicates; nullable adds "null". Owned
  * array. */
-static cJSON *take_types(cJSON *schema)
+static cJSON *detach_types(cJSON *schema)
 {
 	cJSON *type = cJSON_DetachItemFromObjectCaseSensitive(schema, "type");
 	cJSON *list = cJSON_CreateArray();
@@ -496,7 +497,7 @@ static cJSON *take_types(cJSON *schema)
 				add_text(list, type_named(item));
 	if (list->child && json_bool(schema, "nullable", false))
 		add_text(list, "null");
-	drop(schema, "nullable");
+	delete_member(schema, "nullable");
 	cJSON_Delete(type);
 	return list;
 }
@@ -533,13 +534,13 @@ static const char *guess_type(const cJSON *schema)
  * are not strings and the vendor accepts only strings. */
 static void fit_enum(const struct fit *f, cJSON *schema, cJSON *list)
 {
-	cJSON *item = member(schema, "enum");
+	cJSON *item = get_member(schema, "enum");
 	cJSON *value;
 	cJSON *next;
 	bool texts = true;
 
 	if (item && (!cJSON_IsArray(item) || !item->child)) {
-		drop(schema, "enum");
+		delete_member(schema, "enum");
 		item = NULL;
 	}
 	if (f->rules->any_enum)
@@ -575,13 +576,13 @@ static void fit_enum(const struct fit *f, cJSON *schema, cJSON *list)
 			       : cJSON_IsNumber(item->child) ? "number"
 							     : "string");
 	describe_member(schema, item);
-	drop(schema, "enum");
+	delete_member(schema, "enum");
 }
 
 /* Before draft 2020-12, items may be a list with one schema per position. */
 static void fit_items(const struct fit *f, cJSON *schema, bool is_array)
 {
-	cJSON *items = member(schema, "items");
+	cJSON *items = get_member(schema, "items");
 
 	if (cJSON_IsArray(items)) {
 		cJSON *either = cJSON_DetachItemFromObjectCaseSensitive(
@@ -590,16 +591,17 @@ static void fit_items(const struct fit *f, cJSON *schema, bool is_array)
 		if (either->child) {
 			items = cJSON_AddObjectToObject(schema, "items");
 			cJSON_AddItemToObject(items, "anyOf", either);
-			describe(schema,
-				 STR("(one for each position, in this order)"));
+			append_description(
+				schema,
+				STR("(one for each position, in this order)"));
 		} else {
 			cJSON_Delete(either);
 		}
-		drop(schema, "additionalItems");
+		delete_member(schema, "additionalItems");
 	} else if (items && !cJSON_IsObject(items)) {
-		drop(schema, "items");
+		delete_member(schema, "items");
 	}
-	if (is_array && !f->rules->bare_arrays && !member(schema, "items"))
+	if (is_array && !f->rules->bare_arrays && !get_member(schema, "items"))
 		cJSON_AddObjectToObject(schema, "items");
 }
 
@@ -630,28 +632,28 @@ static void fit_values(cJSON *schema)
 		    { "maximum", "exclusiveMaximum" } };
 
 	for (size_t i = 0; i < 2; i++) { /* draft 4 */
-		cJSON *limit = member(schema, old[i].limit);
+		cJSON *limit = get_member(schema, old[i].limit);
 
-		if (!cJSON_IsTrue(member(schema, old[i].flag)) ||
+		if (!cJSON_IsTrue(get_member(schema, old[i].flag)) ||
 		    !cJSON_IsNumber(limit))
 			continue;
-		put(schema, old[i].flag,
-		    cJSON_CreateNumber(limit->valuedouble));
-		drop(schema, old[i].limit);
+		set_member(schema, old[i].flag,
+			   cJSON_CreateNumber(limit->valuedouble));
+		delete_member(schema, old[i].limit);
 	}
 	for (size_t i = 0; counts[i]; i++)
-		if (!cJSON_IsNumber(member(schema, counts[i])))
-			drop(schema, counts[i]);
+		if (!cJSON_IsNumber(get_member(schema, counts[i])))
+			delete_member(schema, counts[i]);
 	for (size_t i = 0; texts[i]; i++)
-		if (!cJSON_IsString(member(schema, texts[i])))
-			drop(schema, texts[i]);
+		if (!cJSON_IsString(get_member(schema, texts[i])))
+			delete_member(schema, texts[i]);
 	for (size_t i = 0; noise[i]; i++)
-		drop(schema, noise[i]);
+		delete_member(schema, noise[i]);
 	for (const struct tool_union *u = tool_unions; u->name; u++) {
-		const cJSON *list = member(schema, u->name);
+		const cJSON *list = get_member(schema, u->name);
 
 		if (list && (!cJSON_IsArray(list) || !list->child))
-			drop(schema, u->name);
+			delete_member(schema, u->name);
 	}
 }
 
@@ -659,14 +661,14 @@ static void fit_values(cJSON *schema)
  * the object. */
 static void fit_required(cJSON *schema)
 {
-	cJSON *properties = member(schema, "properties");
+	cJSON *properties = get_member(schema, "properties");
 	cJSON *old =
 		cJSON_DetachItemFromObjectCaseSensitive(schema, "required");
 	cJSON *item;
 	cJSON *next;
 
 	if (properties && !cJSON_IsObject(properties)) {
-		drop(schema, "properties");
+		delete_member(schema, "properties");
 		properties = NULL;
 	}
 	if (cJSON_IsArray(old))
@@ -686,18 +688,18 @@ static void fit_required(cJSON *schema)
 	}
 	for (item = properties ? properties->child : NULL; item;
 	     item = item->next) {
-		if (!cJSON_IsTrue(member(item, "required")))
+		if (!cJSON_IsTrue(get_member(item, "required")))
 			continue;
-		drop(item, "required");
+		delete_member(item, "required");
 		add_text(array_of(schema, "required"), item->string);
 	}
 }
 
 /* Removes required names that are not properties: some vendors refuse them. */
-static void keep_known(cJSON *schema)
+static void drop_unknown(cJSON *schema)
 {
-	const cJSON *properties = member(schema, "properties");
-	cJSON *required = member(schema, "required");
+	const cJSON *properties = get_member(schema, "properties");
+	cJSON *required = get_member(schema, "required");
 	cJSON *item;
 	cJSON *next;
 
@@ -708,7 +710,7 @@ static void keep_known(cJSON *schema)
 				cJSON_DetachItemViaPointer(required, item));
 	}
 	if (required && !required->child)
-		drop(schema, "required");
+		delete_member(schema, "required");
 }
 
 /* Keywords that apply to one type only. */
@@ -770,7 +772,7 @@ static void split_types(cJSON *schema, const cJSON *list)
 	cJSON_AddItemToObject(schema, "anyOf", either);
 }
 
-static void put_types(const struct fit *f, cJSON *schema, const cJSON *list)
+static void set_types(const struct fit *f, cJSON *schema, const cJSON *list)
 {
 	const cJSON *first = list->child;
 
@@ -781,7 +783,7 @@ static void put_types(const struct fit *f, cJSON *schema, const cJSON *list)
 	else if (f->rules->type_lists)
 		cJSON_AddItemToObject(schema, "type",
 				      cJSON_Duplicate(list, true));
-	else if (member(schema, "anyOf"))
+	else if (get_member(schema, "anyOf"))
 		return; /* anyOf already has the types */
 	else
 		split_types(schema, list);
@@ -817,7 +819,7 @@ static void drop_keywords(const struct fit *f, cJSON *schema)
 }
 
 /* Allows a value of any type, for vendors that require types. */
-static void put_any_type(cJSON *schema)
+static void set_any_type(cJSON *schema)
 {
 	static const char *const any[] = { "string", "number", "boolean" };
 	cJSON *either = cJSON_AddArrayToObject(schema, "anyOf");
@@ -831,7 +833,7 @@ static void put_any_type(cJSON *schema)
 }
 
 /* Corrects one schema and its parts for the vendor. */
-static void put_right(void *arg, cJSON *schema, unsigned depth)
+static void correct_schema(void *arg, cJSON *schema, unsigned depth)
 {
 	struct fit *f = arg;
 	const struct tool_rules *r = f->rules;
@@ -839,30 +841,31 @@ static void put_right(void *arg, cJSON *schema, unsigned depth)
 	const char *guess;
 
 	if (depth > r->depth || ++f->nodes > MOST_NODES) {
-		clear(schema);
-		describe(schema, STR("(nested too deeply to be described)"));
+		clear_object(schema);
+		append_description(schema,
+				   STR("(nested too deeply to be described)"));
 		if (!r->untyped)
-			put_any_type(schema);
+			set_any_type(schema);
 		return;
 	}
 	if (depth && !is_taken(r, "allOf"))
 		merge_union(f, schema, &tool_unions[0], MOST_UNIONS);
 	fit_values(schema);
 	fit_required(schema);
-	list = take_types(schema);
+	list = detach_types(schema);
 	guess = list->child ? NULL : guess_type(schema);
-	if (guess && (!has_any_form(schema) || member(schema, "enum")))
+	if (guess && (!has_any_form(schema) || get_member(schema, "enum")))
 		add_text(list, guess);
 	fit_enum(f, schema, list);
 	fit_items(f, schema, has_text(list, "array"));
 	if (!r->untyped)
-		keep_known(schema);
-	put_types(f, schema, list);
+		drop_unknown(schema);
+	set_types(f, schema, list);
 	cJSON_Delete(list);
 	drop_keywords(f, schema);
 	if (!r->untyped && !has_any_form(schema))
-		put_any_type(schema);
-	tool_schema_each(schema, depth, put_right, f);
+		set_any_type(schema);
+	tool_schema_each(schema, depth, correct_schema, f);
 }
 
 /* ---- the whole schema ---- */
@@ -877,19 +880,19 @@ static void add_required(cJSON *top)
 
 	cJSON_ArrayForEach (item, json_get(top, "required"))
 		if (cJSON_IsString(item) &&
-		    !member(properties, item->valuestring))
+		    !get_member(properties, item->valuestring))
 			cJSON_AddObjectToObject(properties, item->valuestring);
 }
 
-/* Removes definitions that no reference may use: see stays(). */
+/* Removes definitions that no reference may use: see is_accepted_ref(). */
 static void drop_definitions(const struct fit *f, cJSON *top, const char *key)
 {
-	cJSON *map = member(top, key);
+	cJSON *map = get_member(top, key);
 	cJSON *item;
 	cJSON *next;
 
 	if (!f->rules->refs || !cJSON_IsObject(map)) {
-		drop(top, key);
+		delete_member(top, key);
 		return;
 	}
 	for (item = map->child; item; item = next) {
@@ -900,7 +903,7 @@ static void drop_definitions(const struct fit *f, cJSON *top, const char *key)
 }
 
 /* Keeps only the keywords that a strict vendor accepts at the top level. */
-static void keep_plain(cJSON *schema)
+static void filter_keywords(cJSON *schema)
 {
 	static const char *const plain[] = { "type", "properties", "required",
 					     NULL };
@@ -941,7 +944,7 @@ static char *fit_description(const struct fit *f, const char *own, cJSON *top)
 	text.len = str_utf8_prefix(text);
 	if (most && str_chars(text) > most) {
 		cut = xstrndup(text.ptr, text.len);
-		put(top, "description", cJSON_CreateString(cut));
+		set_member(top, "description", cJSON_CreateString(cut));
 		free(cut);
 		text.len = prefix_chars(text, most - 3);
 		cut = xasprintf("%.*s...", (int)text.len, text.ptr);
@@ -967,18 +970,18 @@ int tool_fit(const struct tool_rules *rules, const struct tool_spec *spec,
 	*fit = (struct tool_fit){ 0 };
 	resolve_here(&f, top);
 	if (!rules->top_unions)
-		flatten(&f, top, 0);
+		flatten_unions(&f, top, 0);
 	resolve_refs(&f, top, 0);
 	for (size_t i = 0; definitions[i]; i++)
 		drop_definitions(&f, top, definitions[i]);
-	put(top, "type", cJSON_CreateString("object"));
+	set_member(top, "type", cJSON_CreateString("object"));
 	add_required(top);
 	f.nodes = 0;
-	put_right(&f, top, 0);
-	put(top, "type", cJSON_CreateString("object"));
+	correct_schema(&f, top, 0);
+	set_member(top, "type", cJSON_CreateString("object"));
 	(void)object_of(top, "properties");
 	if (rules->top_plain)
-		keep_plain(top);
+		filter_keywords(top);
 	rc = tool_keys_fit(rules, top, &fit->keys);
 	fit->description = fit_description(&f, spec->description, top);
 	json_print(&out, top);

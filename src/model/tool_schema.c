@@ -162,7 +162,7 @@ static const struct {
 	{ "else", HOLDS_ONE },
 };
 
-static enum holds holds_of(const char *keyword)
+static enum holds find_holds(const char *keyword)
 {
 	for (size_t i = 0; i < sizeof(keywords) / sizeof(keywords[0]); i++)
 		if (strcmp(keywords[i].name, keyword) == 0)
@@ -177,7 +177,7 @@ void tool_schema_each(cJSON *schema, unsigned depth, tool_schema_visit *visit,
 	cJSON *next;
 
 	for (item = schema->child; item; item = next) {
-		enum holds holds = holds_of(item->string);
+		enum holds holds = find_holds(item->string);
 		cJSON *inner;
 		cJSON *after;
 
@@ -297,13 +297,13 @@ static const struct tool_key *find_sent(const struct tool_keys *keys,
 }
 
 /* Searches the whole schema for a property of that name. */
-static void look_for_key(void *arg, cJSON *schema, unsigned depth)
+static void search_key(void *arg, cJSON *schema, unsigned depth)
 {
 	struct key_search *s = arg;
 
 	s->found = s->found || json_get(json_get(schema, "properties"), s->key);
 	if (!s->found)
-		tool_schema_each(schema, depth, look_for_key, s);
+		tool_schema_each(schema, depth, search_key, s);
 }
 
 static uint32_t hash_text(const char *text)
@@ -338,7 +338,7 @@ static char *make_sent(const struct key_naming *n, const char *own)
 	if (!name.len)
 		buf_adds(&name, "key");
 	search.key = name.ptr;
-	look_for_key(&search, n->top, 0);
+	search_key(&search, n->top, 0);
 	if (cut || name.over || search.found || find_sent(n->keys, name.ptr)) {
 		if (name.len > room)
 			name.len = room;

@@ -169,7 +169,7 @@ static void add_note(const struct tool_set *s, const char *key, struct str line)
 
 /* Leaves a tool out and notes why. The note's key also remembers the
  * refusal. */
-static void leave_out(struct tool_set *s, struct offered_tool *r,
+static void omit_tool(struct tool_set *s, struct offered_tool *r,
 		      const char *why)
 {
 	char *key = refusal_key(s, r);
@@ -313,7 +313,7 @@ static void fit_row(struct tool_set *s, struct offered_tool *r)
 	key = refusal_key(s, r);
 	r->out = has_note(s->notes, key);
 	if (tool_fit(s->rules, &r->own, &r->fit) < 0 && !r->out)
-		leave_out(s, r,
+		omit_tool(s, r,
 			  "its arguments cannot be described to this "
 			  "model");
 	if (!r->out)
@@ -439,7 +439,7 @@ static bool refuse_places(struct tool_set *s, struct str body, const char *why)
 			r = &s->rows[s->index[index]];
 			if (!is_foreign(r) || r->out)
 				continue;
-			leave_out(s, r, why);
+			omit_tool(s, r, why);
 			any = true;
 		}
 	}
@@ -484,7 +484,7 @@ static bool refuse_names(struct tool_set *s, struct str body, const char *why)
 
 		if (!is_foreign(r) || !names_tool(body, s->list[i].name))
 			continue;
-		leave_out(s, r, why);
+		omit_tool(s, r, why);
 		any = true;
 	}
 	return any;
@@ -523,7 +523,7 @@ static void refuse_rest(struct tool_set *s, const char *why)
 {
 	for (size_t i = 0; i < s->n; i++)
 		if (is_foreign(&s->rows[i]) && !s->rows[i].out)
-			leave_out(s, &s->rows[i], why);
+			omit_tool(s, &s->rows[i], why);
 }
 
 bool tool_set_refuse(struct tool_set *s, struct str body, const char *why)

@@ -218,8 +218,8 @@ static char plain_char(char c)
 	return c == '-' ? '-' : '_';
 }
 
-static void put_plain(struct buf *out, const char *text, size_t max,
-		      const char *empty)
+static void write_plain(struct buf *out, const char *text, size_t max,
+			const char *empty)
 {
 	size_t len = text ? strlen(text) : 0;
 
@@ -233,12 +233,12 @@ static void put_plain(struct buf *out, const char *text, size_t max,
 
 void wire_name(struct buf *out, const char *name)
 {
-	put_plain(out, name, NAME_MAX_LEN, "unknown");
+	write_plain(out, name, NAME_MAX_LEN, "unknown");
 }
 
 void wire_id(struct buf *out, const char *id)
 {
-	put_plain(out, id, SIZE_MAX, "call");
+	write_plain(out, id, SIZE_MAX, "call");
 }
 
 /* FNV-1a, 64 bits, of the id as wire_id() writes it. */
@@ -257,7 +257,7 @@ void wire_short_id(struct buf *out, const char *id)
 		wire_id(out, id);
 		return;
 	}
-	put_plain(out, id, ID_FRONT, "");
+	write_plain(out, id, ID_FRONT, "");
 	out->len--; /* the closing quote */
 	buf_addf(out, "_%016" PRIx64 "\"", hash_id(id));
 }
@@ -285,8 +285,8 @@ static bool is_sendable(const struct part *p, const struct wire_blocks *f)
 	return true;
 }
 
-static void put_part(struct buf *out, const struct message *m, size_t i,
-		     const struct wire_blocks *f)
+static void write_part(struct buf *out, const struct message *m, size_t i,
+		       const struct wire_blocks *f)
 {
 	const struct part *p = &m->parts[i];
 
@@ -340,7 +340,7 @@ void wire_push_blocks(struct history *h, const struct message *m,
 		    (m->role == ROLE_TOOL && m->parts[i].kind == PART_MEDIA))
 			continue;
 		open_block(h, role);
-		put_part(&h->bytes, m, i, f);
+		write_part(&h->bytes, m, i, f);
 		sent++;
 	}
 	if (sent || role != ROLE_USER)

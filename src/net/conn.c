@@ -43,7 +43,8 @@ static int connect_result(struct conn *c, struct error *err)
 }
 
 /* Runs libcurl until the connection is made. */
-static int drive(struct conn *c, const struct stop *stop, struct error *err)
+static int run_connect(struct conn *c, const struct stop *stop,
+		       struct error *err)
 {
 	struct curl_waitfd extra = { .fd = stop_fd(stop),
 				     .events = CURL_WAIT_POLLIN };
@@ -109,7 +110,7 @@ int conn_open(struct conn **out, struct http *h, const struct conn_target *to,
 		error_set(err, ERR_SYSTEM, "libcurl returned no connection");
 		goto fail;
 	}
-	if (drive(c, stop, err) < 0)
+	if (run_connect(c, stop, err) < 0)
 		goto fail;
 	*out = c;
 	return 0;

@@ -13,7 +13,7 @@
 enum { CHECKSUM = 4, SMALLEST = EVENT_STREAM_PRELUDE + CHECKSUM };
 
 /* Updates a CRC-32 (IEEE 802.3, reflected), four bits at a time. */
-static uint32_t checksum(uint32_t sum, struct str s)
+static uint32_t update_checksum(uint32_t sum, struct str s)
 {
 	static const uint32_t table[16] = {
 		0x00000000, 0x1DB71064, 0x3B6E20C8, 0x26D930AC,
@@ -156,7 +156,7 @@ static void add_bytes(struct event_stream *s, struct str *chunk, size_t want,
 
 	buf_addstr(&s->frame, part);
 	if (summed)
-		s->checksum = checksum((uint32_t)s->checksum, part);
+		s->checksum = update_checksum((uint32_t)s->checksum, part);
 	*chunk = str_skip(*chunk, part.len);
 }
 
@@ -178,9 +178,9 @@ int event_stream_feed(struct event_stream *s, struct str chunk,
 				return 0;
 			if (read_prelude(s, err) < 0)
 				return -1;
-			s->checksum =
-				checksum((uint32_t)s->checksum,
-					 (struct str){ s->frame.ptr + 8, 4 });
+			s->checksum = update_checksum(
+				(uint32_t)s->checksum,
+				(struct str){ s->frame.ptr + 8, 4 });
 		}
 		add_bytes(s, &chunk, s->size - CHECKSUM, true);
 		if (s->frame.len >= s->size - CHECKSUM)
@@ -246,7 +246,7 @@ void sse_release(struct sse *s)
 	buf_release(&s->event);
 }
 
-static int too_large(struct error *err)
+static int set_too_large(struct error *err)
 {
 	return error_set(err, ERR_LIMIT,
 			 "an event of the stream is larger than %d bytes",
@@ -281,7 +281,7 @@ static void set_id(struct sse *s, struct str value)
 
 /* Parses a complete line: a field of the event, or the empty line that ends
  * it. */
-static int take_line(struct sse *s, struct str line, const struct feed *f)
+static int parse_line(struct sse *s, struct str line, const struct feed *f)
 {
 	size_t colon;
 	struct str name;
@@ -302,7 +302,7 @@ static int take_line(struct sse *s, struct str line, const struct feed *f)
 		buf_addstr(&s->data, value);
 		buf_addc(&s->data, '\n');
 		if (s->data.over)
-			return too_large(f->err);
+			return set_too_large(f->err);
 	} else if (str_is(name, "event")) {
 		buf_clear(&s->event);
 		buf_addstr(&s->event, value);
@@ -331,11 +331,11 @@ static int end_line(struct sse *s, struct str rest, const struct feed *f)
 	int rc;
 
 	if (!s->line.len)
-		return take_line(s, rest, f);
+		return parse_line(s, rest, f);
 	buf_addstr(&s->line, rest);
 	if (s->line.over)
-		return too_large(f->err);
-	rc = take_line(s, buf_str(&s->line), f);
+		return set_too_large(f->err);
+	rc = parse_line(s, buf_str(&s->line), f);
 	buf_clear(&s->line);
 	return rc;
 }
@@ -356,7 +356,7 @@ int sse_feed(struct sse *s, struct str chunk,
 		end = line_end(chunk);
 		if (end == chunk.len) {
 			buf_addstr(&s->line, chunk);
-			return s->line.over ? too_large(err) : 0;
+			return s->line.over ? set_too_large(err) : 0;
 		}
 		s->after_cr = chunk.ptr[end] == '\r';
 		if (end_line(s, (struct str){ chunk.ptr, end }, &f) < 0)

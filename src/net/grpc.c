@@ -146,7 +146,7 @@ static const char *code_name(enum grpc_code code)
 	return names[code];
 }
 
-static int hex(char c)
+static int hex_value(char c)
 {
 	if (c >= '0' && c <= '9')
 		return c - '0';
@@ -166,8 +166,8 @@ static void decode_message(struct grpc_run *r, struct str text)
 		int b = -1;
 
 		if (text.ptr[i] == '%' && i + 2 < text.len) {
-			a = hex(text.ptr[i + 1]);
-			b = hex(text.ptr[i + 2]);
+			a = hex_value(text.ptr[i + 1]);
+			b = hex_value(text.ptr[i + 2]);
 		}
 		if (a >= 0 && b >= 0)
 			i += 2;
@@ -351,8 +351,8 @@ static char *timeout_header(int64_t ms)
 }
 
 /* Makes one attempt. */
-static int once(struct http *h, struct grpc_run *r, unsigned flags,
-		const struct stop *stop, struct error *err)
+static int attempt_call(struct http *h, struct grpc_run *r, unsigned flags,
+			const struct stop *stop, struct error *err)
 {
 	const struct grpc_call *call = r->call;
 	const char *headers[GRPC_HEADERS + 6] = {
@@ -428,12 +428,12 @@ int grpc_do(struct http *h, const struct grpc_call *call,
 
 	outcome->details.max = GRPC_DETAILS_MAX;
 	start_over(&r);
-	rc = once(h, &r, 0, &within, &why);
+	rc = attempt_call(h, &r, 0, &within, &why);
 	if (rc < 0 && why.code == ERR_NETWORK && !outcome->began && warm &&
 	    !call->source && stop_check(&within, &why) == 0) {
 		why = (struct error){ 0 };
 		start_over(&r);
-		rc = once(h, &r, HTTP_FRESH, &within, &why);
+		rc = attempt_call(h, &r, HTTP_FRESH, &within, &why);
 	}
 	envelope_release(&r.frames);
 	/* The limit for one call expired, not the caller's: a network

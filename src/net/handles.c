@@ -611,7 +611,7 @@ static enum err code_of(CURLcode code)
 	}
 }
 
-static uint64_t hash(const char *text)
+static uint64_t hash_text(const char *text)
 {
 	uint64_t sum = 14695981039346656037u; /* FNV-1a */
 
@@ -622,7 +622,7 @@ static uint64_t hash(const char *text)
 
 static bool was_reached(const struct handle *hd)
 {
-	uint64_t key = hash(hd->origin);
+	uint64_t key = hash_text(hd->origin);
 	bool found = false;
 
 	pthread_mutex_lock(&hd->http->lock);
@@ -639,7 +639,7 @@ void handle_reached(struct handle *hd)
 	if (was_reached(hd))
 		return;
 	pthread_mutex_lock(&h->lock);
-	h->reached[h->n_reached++ % MAX_REACHED] = hash(hd->origin);
+	h->reached[h->n_reached++ % MAX_REACHED] = hash_text(hd->origin);
 	pthread_mutex_unlock(&h->lock);
 }
 
@@ -831,8 +831,8 @@ static void begin_connect(struct dial *d, uint16_t port)
 
 /* Uses the connection made in advance, even if libcurl is loaded by now. False:
  * none for that server, or too old. */
-static bool take_ahead(struct dial *d, struct http *h, const char *host,
-		       uint16_t port)
+static bool use_ahead(struct dial *d, struct http *h, const char *host,
+		      uint16_t port)
 {
 	struct dial *ahead = swap_ahead(h, NULL);
 	bool fits = ahead && ahead->port == port &&
@@ -862,7 +862,7 @@ void dial_begin(struct dial *d, struct http *h, const struct http_request *req,
 	if (req->unix_socket || req->connect_to ||
 	    !parse_url(str_of(req->url), host, &port))
 		return;
-	if (take_ahead(d, h, host, port))
+	if (use_ahead(d, h, host, port))
 		return;
 	if (!http_may_dial(h, req))
 		return;

@@ -1,9 +1,9 @@
 /* http_do.c - one HTTP exchange, can be cancelled, on the caller's thread. */
 /* SPDX-License-Identifier: MIT */
 /* Begin reading at http_do(), at the end: it takes a handle, sets the request
- * up and runs the transfer in drive(). libcurl calls the on_...() functions
- * during the transfer. Above them: parsing of header lines, and error messages
- * for refusals. */
+ * up and runs the transfer in run_transfer(). libcurl calls the on_...()
+ * functions during the transfer. Above them: parsing of header lines, and error
+ * messages for refusals. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -553,7 +553,7 @@ static void set_transfer(struct http_exchange *x, const struct handle *hd)
 
 /* Returns the ms until the user must be told that the server is silent. Shows
  * the notice if they have passed. */
-static int64_t until_notice(struct http_exchange *x, const struct stop *stop)
+static int64_t ms_until_notice(struct http_exchange *x, const struct stop *stop)
 {
 	int64_t from =
 		x->quiet_since > stop->held ? x->quiet_since : stop->held;
@@ -569,7 +569,7 @@ static int64_t until_notice(struct http_exchange *x, const struct stop *stop)
 }
 
 /* Returns the ms until restart_transfer() is due. */
-static int64_t until_stalled(const struct http_exchange *x)
+static int64_t ms_until_stalled(const struct http_exchange *x)
 {
 	int64_t left = x->quiet_since + STALL_MS - clock_ms();
 
@@ -589,7 +589,7 @@ static void restart_transfer(struct http_exchange *x, struct handle *hd)
 }
 
 /* Returns the ms until idle() must be called even if nothing arrives. */
-static int64_t until_again(const struct http_exchange *x)
+static int64_t ms_until_idle_call(const struct http_exchange *x)
 {
 	int64_t ms = x->req->again ? x->req->again(x->req->arg) : -1;
 
@@ -605,7 +605,7 @@ static int64_t wait_ms(struct http_exchange *x, int64_t *last,
 	int64_t left = x->suffices_at == INT64_MAX
 			       ? 60000
 			       : x->suffices_at - clock_ms();
-	int64_t again = until_again(x);
+	int64_t again = ms_until_idle_call(x);
 	int64_t quiet;
 	int64_t stalled;
 
@@ -627,9 +627,9 @@ static int64_t wait_ms(struct http_exchange *x, int64_t *last,
 					 "stalled: no byte for %lld s",
 					 (long long)(idle / 1000));
 	}
-	quiet = until_notice(x, stop);
+	quiet = ms_until_notice(x, stop);
 	left = quiet < left ? quiet : left;
-	stalled = until_stalled(x);
+	stalled = ms_until_stalled(x);
 	left = stalled < left ? stalled : left;
 	left = again < left ? again : left;
 	if (left < 0)
@@ -666,7 +666,7 @@ static int read_result(struct http_exchange *x, struct handle *hd,
 	return -1;
 }
 
-static void tell_sent(struct http_exchange *x)
+static void report_sent(struct http_exchange *x)
 {
 	if (x->told_sent || !x->connected || !x->req->sent ||
 	    (x->req->n_segments > 1 && x->segment < x->req->n_segments))
@@ -676,7 +676,7 @@ static void tell_sent(struct http_exchange *x)
 }
 
 /* Asks the caller how long to wait for the rest of the answer. */
-static void ask_sufficient(struct http_exchange *x)
+static void query_rest_ms(struct http_exchange *x)
 {
 	int64_t ms = x->req->idle ? x->req->idle(x->req->arg) : -1;
 
@@ -685,8 +685,8 @@ static void ask_sufficient(struct http_exchange *x)
 }
 
 /* Runs the transfer until it is complete, fails or is stopped. */
-static int drive(struct http_exchange *x, struct handle *hd,
-		 const struct stop *stop, struct error *err)
+static int run_transfer(struct http_exchange *x, struct handle *hd,
+			const struct stop *stop, struct error *err)
 {
 	const struct curl_api *api = x->api;
 	struct curl_waitfd extra = { .fd = stop_fd(stop),
@@ -707,8 +707,8 @@ static int drive(struct http_exchange *x, struct handle *hd,
 				  api->multi_strerror(code));
 			break;
 		}
-		tell_sent(x);
-		ask_sufficient(x);
+		report_sent(x);
+		query_rest_ms(x);
 		if (!running) {
 			rc = read_result(x, hd, err);
 			break;
@@ -728,7 +728,7 @@ static int drive(struct http_exchange *x, struct handle *hd,
 				  api->multi_strerror(code));
 			break;
 		}
-		if (until_stalled(x) == 0)
+		if (ms_until_stalled(x) == 0)
 			restart_transfer(x, hd);
 		if ((extra.revents || stop->deadline != INT64_MAX) &&
 		    stop_check(stop, err) < 0)
@@ -769,7 +769,7 @@ int http_do(struct http *h, const struct http_request *req,
 	if (rc == 0) {
 		set_body(&x, hd->easy);
 		set_transfer(&x, hd);
-		rc = drive(&x, hd, stop, err);
+		rc = run_transfer(&x, hd, stop, err);
 		if (x.connected)
 			handle_reached(hd);
 		if (rc == 0 && res->status >= 300 && res->status < 400)

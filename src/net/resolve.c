@@ -24,7 +24,7 @@ struct lookup { /* shared by caller and thread; the last owner frees it */
 	char host[256];
 };
 
-static void lookup_leave(struct lookup *l)
+static void release_lookup(struct lookup *l)
 {
 	if (atomic_fetch_sub(&l->owners, 1) > 1)
 		return;
@@ -33,7 +33,7 @@ static void lookup_leave(struct lookup *l)
 }
 
 /* Thread: calls getaddrinfo(), which cannot be interrupted. */
-static void *look_up(void *arg)
+static void *resolve_name(void *arg)
 {
 	struct addrinfo hints = { .ai_socktype = SOCK_STREAM };
 	struct lookup *l = arg;
@@ -50,7 +50,7 @@ static void *look_up(void *arg)
 		freeaddrinfo(list);
 	while (write(l->done_fd, &one, sizeof(one)) < 0)
 		;
-	lookup_leave(l);
+	release_lookup(l);
 	return NULL;
 }
 
@@ -67,7 +67,7 @@ static int start_lookup(struct lookup *l, struct error *err)
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
-	rc = pthread_create(&thread, &attr, look_up, l);
+	rc = pthread_create(&thread, &attr, resolve_name, l);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	pthread_attr_destroy(&attr);
 	errno = rc;
@@ -120,6 +120,6 @@ int resolve_host(const char *host, struct resolved *found,
 			       l->rc ? gai_strerror(l->rc) : "no address");
 	else if (rc == 0)
 		*found = l->found;
-	lookup_leave(l);
+	release_lookup(l);
 	return rc;
 }

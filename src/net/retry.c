@@ -56,7 +56,7 @@ bool retry_worthy(int rc, const struct http_response *res,
 
 /* Parses a decimal number ("17", "1.5") at the start of *s and skips it.
  * Returns it in thousandths, or -1 if *s does not start with a digit. */
-static int64_t take_number(struct str *s)
+static int64_t parse_number(struct str *s)
 {
 	int64_t whole = 0;
 	int64_t scale = 1000;
@@ -99,7 +99,7 @@ static bool starts_nocase(struct str s, const char *word, size_t len)
 
 /* Parses a unit of time at the start of *s and skips it. Returns it in ms, or 0
  * if there is none. */
-static int64_t take_unit(struct str *s)
+static int64_t parse_unit(struct str *s)
 {
 	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++) {
 		struct str word = str_of(units[i].word);
@@ -121,7 +121,7 @@ static struct str skip_spaces(struct str s)
 
 /* Parses a duration ("1m30.5s", "17 seconds"). Returns ms, or -1 if there is
  * none. */
-static int64_t take_time(struct str s)
+static int64_t parse_duration(struct str s)
 {
 	int64_t total = -1;
 
@@ -130,11 +130,11 @@ static int64_t take_time(struct str s)
 		int64_t unit;
 
 		s = skip_spaces(s);
-		number = take_number(&s);
+		number = parse_number(&s);
 		if (number < 0)
 			return total;
 		s = skip_spaces(s);
-		unit = take_unit(&s);
+		unit = parse_unit(&s);
 		if (!unit)
 			return total;
 		total = (total < 0 ? 0 : total) + (number * unit + 999) / 1000;
@@ -143,7 +143,7 @@ static int64_t take_time(struct str s)
 
 /* Finds the pause that the server asks for in its error text, in ms; -1 if
  * none. */
-static int64_t wish_in_text(struct str text)
+static int64_t find_pause(struct str text)
 {
 	static const char *const leads[] = { "again in ", "retry in ",
 					     "retry after ", "again after ",
@@ -160,7 +160,7 @@ static int64_t wish_in_text(struct str text)
 
 			if (!starts_nocase(rest, lead.ptr, lead.len))
 				continue;
-			found = take_time(str_skip(rest, lead.len));
+			found = parse_duration(str_skip(rest, lead.len));
 			if (found >= 0)
 				return found;
 		}
@@ -174,10 +174,10 @@ int64_t retry_wish(const struct http_response *res)
 		return res->retry_after_ms;
 	if (res->status < 400)
 		return -1;
-	return wish_in_text(buf_str(&res->body));
+	return find_pause(buf_str(&res->body));
 }
 
-static int64_t backoff(const struct retry *r)
+static int64_t backoff_ms(const struct retry *r)
 {
 	int64_t ms = r->base_ms > 0 ? r->base_ms : FIRST_MS;
 
@@ -205,7 +205,7 @@ int64_t retry_next_ms(struct retry *r, const struct http_response *res)
 	next.attempt++;
 	if (r->wait_ms)
 		return r->wait_ms;
-	pause = backoff(&next);
+	pause = backoff_ms(&next);
 	if (wish >= 0 && (!r->patient || pause < wish))
 		pause = wish + ids_below(WISH_JITTER_MS);
 	else if (wish >= 0 && pause > wish + PATIENCE_MS)
@@ -301,5 +301,5 @@ bool retry_after(struct retry *r, const struct stop *stop, struct error *err)
 		return false;
 	}
 	r->attempt++;
-	return retry_sleep(&why, backoff(r), stop, err) == 0;
+	return retry_sleep(&why, backoff_ms(r), stop, err) == 0;
 }

@@ -3,8 +3,8 @@
 /* The first half is the opening handshake: SHA-1, the request and the checks of
  * the answer as pure functions (§4), then ws_connect(), which uses conn.c. The
  * second half is the open connection: ws_send(), ws_receive() and ws_close()
- * all use step(), which moves bytes in both directions. ws_frame.c encodes and
- * parses frames. */
+ * all use move_bytes(), which moves bytes in both directions. ws_frame.c
+ * encodes and parses frames. */
 #include "net/ws.h"
 
 #include <stdlib.h>
@@ -27,7 +27,7 @@ struct ws_link {
 
 enum { BLOCK = 64, ROUNDS = 80 }; /* SHA-1: block size in bytes, rounds */
 
-static uint32_t rotate(uint32_t x, int n)
+static uint32_t rotate_left(uint32_t x, int n)
 {
 	return x << n | x >> (32 - n);
 }
@@ -55,15 +55,16 @@ static void add_block(uint32_t h[5], const unsigned char *p)
 		w[i] = (uint32_t)p[i * 4] << 24 | (uint32_t)p[i * 4 + 1] << 16 |
 		       (uint32_t)p[i * 4 + 2] << 8 | p[i * 4 + 3];
 	for (int i = 16; i < ROUNDS; i++)
-		w[i] = rotate(w[i - 3] ^ w[i - 8] ^ w[i - 14] ^ w[i - 16], 1);
+		w[i] = rotate_left(w[i - 3] ^ w[i - 8] ^ w[i - 14] ^ w[i - 16],
+				   1);
 	memcpy(v, h, sizeof(v));
 	for (int i = 0; i < ROUNDS; i++) {
 		uint32_t next =
-			rotate(v[0], 5) + round_value(i, v) + v[4] + w[i];
+			rotate_left(v[0], 5) + round_value(i, v) + v[4] + w[i];
 
 		v[4] = v[3];
 		v[3] = v[2];
-		v[2] = rotate(v[1], 30);
+		v[2] = rotate_left(v[1], 30);
 		v[1] = v[0];
 		v[0] = next;
 	}
@@ -388,7 +389,7 @@ static bool chunk_size(struct str line, size_t *size)
 }
 
 /* Decodes the chunks (RFC 9112 §7.1) in raw. True if the body is complete. */
-static bool unchunk(struct str raw, struct buf *body)
+static bool decode_chunks(struct str raw, struct buf *body)
 {
 	for (;;) {
 		size_t end = str_search(raw, STR("\r\n"));
@@ -415,7 +416,7 @@ bool ws_head_body(struct str head, struct str raw, struct buf *body)
 	int64_t len;
 
 	if (field_lists(head, "Transfer-Encoding", STR("chunked")))
-		return unchunk(raw, body);
+		return decode_chunks(raw, body);
 	if (find_field(head, "Content-Length", &value) != 1 ||
 	    !str_to_int(value, &len) || len < 0) {
 		buf_addstr(body, raw);
@@ -467,8 +468,8 @@ static int send_request(struct opening *o, const struct stop *stop,
 }
 
 /* Reads more of the answer: 1, 0 at the end of the stream, or -1. */
-static int more(struct opening *o, size_t max, const struct stop *stop,
-		struct error *err)
+static int read_more(struct opening *o, size_t max, const struct stop *stop,
+		     struct error *err)
 {
 	struct buf *in = &o->link->rest;
 	char *room = in->len < max ? buf_room(in, PIECE) : NULL;
@@ -493,7 +494,7 @@ static int read_head(struct opening *o, size_t *size, const struct stop *stop,
 		*size = ws_head_size(buf_str(&o->link->rest));
 		if (*size)
 			return 0;
-		got = more(o, HEAD_MAX, stop, err);
+		got = read_more(o, HEAD_MAX, stop, err);
 		if (got < 0)
 			return -1;
 		if (!got)
@@ -519,8 +520,8 @@ static void note_head(struct opening *o, struct str head,
 }
 
 /* Reads the body of a refusal for a short time and makes an error of it. */
-static int refused(struct opening *o, size_t head, const struct stop *stop,
-		   struct error *err)
+static int read_refusal(struct opening *o, size_t head, const struct stop *stop,
+			struct error *err)
 {
 	struct http_response *answer = o->answer;
 	struct stop brief = stop_within(stop, REFUSED_MS);
@@ -535,7 +536,7 @@ static int refused(struct opening *o, size_t head, const struct stop *stop,
 		buf_clear(&answer->body);
 		whole = ws_head_body((struct str){ all.ptr, head },
 				     str_skip(all, head), &answer->body);
-	} while (!whole && more(o, head + BODY_MAX, &brief, &ignored) > 0);
+	} while (!whole && read_more(o, head + BODY_MAX, &brief, &ignored) > 0);
 	if (stop_check(stop, err) < 0)
 		return -1;
 	http_status_error(answer, "opening the WebSocket", err);
@@ -572,7 +573,7 @@ static int shake_hands(struct opening *o, const struct stop *stop,
 	o->answer->began = true;
 	note_head(o, text, api);
 	if (status != 101)
-		return refused(o, head, stop, err);
+		return read_refusal(o, head, stop, err);
 	if (ws_head_check(text, o->key, o->req->protocols, o->link->protocol,
 			  err) < 0)
 		return -1;
@@ -670,7 +671,7 @@ struct ws {
 	struct error failed; /* the error of every later call */
 };
 
-static int fail(struct ws *ws, enum err code, const char *why)
+static int fail_connection(struct ws *ws, enum err code, const char *why)
 {
 	if (!ws->failed.code)
 		error_set(&ws->failed, code, "WebSocket: %s", why);
@@ -679,12 +680,12 @@ static int fail(struct ws *ws, enum err code, const char *why)
 	return -1;
 }
 
-static size_t unsent(const struct ws *ws)
+static size_t count_unsent(const struct ws *ws)
 {
 	return ws->out_len - ws->out_at;
 }
 
-static void put_frame(struct ws *ws, unsigned first, struct str payload)
+static void append_frame(struct ws *ws, unsigned first, struct str payload)
 {
 	unsigned char key[4];
 
@@ -695,7 +696,7 @@ static void put_frame(struct ws *ws, unsigned first, struct str payload)
 }
 
 /* Queues a close frame, at most once. */
-static void put_close(struct ws *ws, int code, struct str reason)
+static void queue_close(struct ws *ws, int code, struct str reason)
 {
 	char text[WS_CONTROL_MAX] = { (char)(code >> 8), (char)code };
 	struct str payload = { text, 0 };
@@ -712,7 +713,7 @@ static void put_close(struct ws *ws, int code, struct str reason)
 		memcpy(text + 2, reason.ptr, reason.len);
 	if (code != WS_CODE_NONE)
 		payload.len = 2 + reason.len;
-	put_frame(ws, WS_FIN | WS_CLOSE, payload);
+	append_frame(ws, WS_FIN | WS_CLOSE, payload);
 }
 
 /* Sends what fits without waiting. True if something was sent. A failure is not
@@ -724,12 +725,12 @@ static bool send_pending(struct ws *ws)
 
 	/* leave room for a close frame */
 	if (ws->pong_due && ws->out_len + 2 * CONTROL <= OUT_MAX) {
-		put_frame(ws, WS_FIN | WS_PONG, buf_str(&ws->pong));
+		append_frame(ws, WS_FIN | WS_PONG, buf_str(&ws->pong));
 		ws->pong_due = false;
 	}
-	while (unsent(ws)) {
+	while (count_unsent(ws)) {
 		struct str rest = { (const char *)ws->out + ws->out_at,
-				    unsent(ws) };
+				    count_unsent(ws) };
 		int64_t n = conn_try_send(ws->conn, rest, &ignored);
 
 		if (n == 0)
@@ -746,7 +747,7 @@ static bool send_pending(struct ws *ws)
 	return moved;
 }
 
-static void enqueue(struct ws *ws)
+static void enqueue_message(struct ws *ws)
 {
 	struct ws_message *m = xcalloc(1, sizeof(*m));
 
@@ -758,7 +759,7 @@ static void enqueue(struct ws *ws)
 }
 
 /* Takes the oldest received message; false if there is none. */
-static bool dequeue(struct ws *ws, struct buf *to, enum ws_kind *kind)
+static bool dequeue_message(struct ws *ws, struct buf *to, enum ws_kind *kind)
 {
 	struct ws_message *m = ws->first;
 	size_t max = to->max;
@@ -782,7 +783,7 @@ static void drop_queue(struct ws *ws)
 	struct buf bytes = BUF_INIT(0);
 	enum ws_kind kind;
 
-	while (dequeue(ws, &bytes, &kind))
+	while (dequeue_message(ws, &bytes, &kind))
 		;
 	buf_release(&bytes);
 }
@@ -795,11 +796,11 @@ static void on_close(struct ws *ws)
 	ws->code = p->code;
 	memcpy(ws->reason, p->control, p->control_len);
 	ws->reason[p->control_len] = '\0';
-	put_close(ws, p->code, (struct str){ 0 });
+	queue_close(ws, p->code, (struct str){ 0 });
 }
 
 /* Parses received bytes: queues messages, notes pings and the close frame. */
-static int parse(struct ws *ws, struct str data)
+static int parse_frames(struct ws *ws, struct str data)
 {
 	struct ws_parser *p = &ws->parser;
 
@@ -808,7 +809,7 @@ static int parse(struct ws *ws, struct str data)
 		case WS_MORE:
 			return 0;
 		case WS_MESSAGE:
-			enqueue(ws);
+			enqueue_message(ws);
 			break;
 		case WS_PINGED:
 			/* RFC 6455 §5.5.3: only the latest ping needs an
@@ -823,9 +824,9 @@ static int parse(struct ws *ws, struct str data)
 			on_close(ws);
 			break;
 		default:
-			put_close(ws, p->code, (struct str){ 0 });
+			queue_close(ws, p->code, (struct str){ 0 });
 			(void)send_pending(ws);
-			return fail(ws, ERR_PROTOCOL, "broken");
+			return fail_connection(ws, ERR_PROTOCOL, "broken");
 		}
 	}
 }
@@ -839,13 +840,13 @@ static int parse_within_limit(struct ws *ws, struct str data)
 	if (over)
 		data.len = (size_t)left;
 	ws->total += data.len;
-	if (parse(ws, data) < 0)
+	if (parse_frames(ws, data) < 0)
 		return -1;
 	if (!over || ws->closed)
 		return 0;
-	put_close(ws, WS_CODE_TOO_BIG, (struct str){ 0 });
+	queue_close(ws, WS_CODE_TOO_BIG, (struct str){ 0 });
 	(void)send_pending(ws);
-	return fail(ws, ERR_LIMIT, "the server sends too much data");
+	return fail_connection(ws, ERR_LIMIT, "the server sends too much data");
 }
 
 /* Reads available data: 1 if there was some, 0 if not, or -1 with
@@ -863,10 +864,11 @@ static int read_bytes(struct ws *ws)
 		ws->ended = true;
 		if (ws->closed)
 			return 1;
-		return fail(ws, ERR_NETWORK,
-			    end ? "the server ended the connection without "
-				  "closing it"
-				: why.message);
+		return fail_connection(
+			ws, ERR_NETWORK,
+			end ? "the server ended the connection without "
+			      "closing it"
+			    : why.message);
 	}
 	if (n == 0)
 		return 0;
@@ -877,7 +879,7 @@ static int read_bytes(struct ws *ws)
 		       : 1;
 }
 
-static int64_t nearer(int64_t ms, int64_t at, int64_t now)
+static int64_t shorten_wait(int64_t ms, int64_t at, int64_t now)
 {
 	int64_t left = at > now ? at - now : 0;
 
@@ -892,29 +894,30 @@ static int64_t check_clocks(struct ws *ws, bool reading)
 	int64_t ms = -1;
 
 	if (ws->idle_ms && now >= ws->moved_at + ws->idle_ms)
-		return fail(ws, ERR_NETWORK, "stalled");
+		return fail_connection(ws, ERR_NETWORK, "stalled");
 	if (ws->idle_ms)
-		ms = nearer(ms, ws->moved_at + ws->idle_ms, now);
+		ms = shorten_wait(ms, ws->moved_at + ws->idle_ms, now);
 	if (ws->awaiting && reading) {
 		if (now >= ws->pinged_at + ws->pong_ms)
-			return fail(ws, ERR_NETWORK,
-				    "the server does not answer a ping");
-		ms = nearer(ms, ws->pinged_at + ws->pong_ms, now);
+			return fail_connection(
+				ws, ERR_NETWORK,
+				"the server does not answer a ping");
+		ms = shorten_wait(ms, ws->pinged_at + ws->pong_ms, now);
 	}
-	if (!ws->ping_ms || ws->awaiting || ws->close_sent || unsent(ws))
+	if (!ws->ping_ms || ws->awaiting || ws->close_sent || count_unsent(ws))
 		return ms;
 	if (now >= ws->pinged_at + ws->ping_ms) {
-		put_frame(ws, WS_FIN | WS_PING, (struct str){ 0 });
+		append_frame(ws, WS_FIN | WS_PING, (struct str){ 0 });
 		ws->pinged_at = now;
 		ws->awaiting = true;
 		return 0;
 	}
-	return nearer(ms, ws->pinged_at + ws->ping_ms, now);
+	return shorten_wait(ms, ws->pinged_at + ws->ping_ms, now);
 }
 
 /* Moves bytes, or waits until some can be moved. -1 only if stopped: other
  * outcomes are in ws->failed, closed and unsendable. */
-static int step(struct ws *ws, const struct stop *stop, struct error *err)
+static int move_bytes(struct ws *ws, const struct stop *stop, struct error *err)
 {
 	bool moved = send_pending(ws);
 	bool reading = ws->queued < ws->parser.message.max;
@@ -925,19 +928,19 @@ static int step(struct ws *ws, const struct stop *stop, struct error *err)
 		return -1;
 	if (reading && read_bytes(ws) != 0)
 		return 0;
-	if (moved || ws->ended || (ws->closed && !unsent(ws)))
+	if (moved || ws->ended || (ws->closed && !count_unsent(ws)))
 		return 0;
 	ms = check_clocks(ws, reading);
 	if (ws->failed.code || ms == 0)
 		return 0;
-	rc = reading ? conn_wait(ws->conn, unsent(ws) > 0, ms, stop, err)
+	rc = reading ? conn_wait(ws->conn, count_unsent(ws) > 0, ms, stop, err)
 		     : conn_wait_writable(ws->conn, ms, stop, err);
 	ws->seen_at = clock_ms();
 	return rc;
 }
 
 /* -1 with err if no message can be sent any more. */
-static int sendable(struct ws *ws, struct error *err)
+static int check_sendable(struct ws *ws, struct error *err)
 {
 	if (ws->failed.code) {
 		*err = ws->failed;
@@ -953,21 +956,22 @@ static int sendable(struct ws *ws, struct error *err)
 }
 
 /* Waits until all queued bytes are sent. */
-static int drain(struct ws *ws, const struct stop *stop, struct error *err)
+static int drain_output(struct ws *ws, const struct stop *stop,
+			struct error *err)
 {
-	while (unsent(ws)) {
-		if (step(ws, stop, err) < 0)
+	while (count_unsent(ws)) {
+		if (move_bytes(ws, stop, err) < 0)
 			return -1;
-		if (unsent(ws) && sendable(ws, err) < 0)
+		if (count_unsent(ws) && check_sendable(ws, err) < 0)
 			return -1;
 	}
 	if (ws->unsendable)
-		return sendable(ws, err);
+		return check_sendable(ws, err);
 	return 0;
 }
 
 /* Starts a call. The idle timer runs only during calls. */
-static int begin(struct ws *ws, const struct stop *stop, struct error *err)
+static int start_call(struct ws *ws, const struct stop *stop, struct error *err)
 {
 	int64_t now = clock_ms();
 
@@ -981,7 +985,7 @@ int ws_send(struct ws *ws, enum ws_kind kind, struct str message,
 {
 	unsigned first = kind;
 
-	if (begin(ws, stop, err) < 0 || sendable(ws, err) < 0)
+	if (start_call(ws, stop, err) < 0 || check_sendable(ws, err) < 0)
 		return -1;
 	if (ws->unfinished)
 		return error_set(
@@ -995,14 +999,14 @@ int ws_send(struct ws *ws, enum ws_kind kind, struct str message,
 		if (piece.len > FRAGMENT)
 			piece.len = FRAGMENT;
 		message = str_skip(message, piece.len);
-		if (drain(ws, stop, err) < 0)
+		if (drain_output(ws, stop, err) < 0)
 			return -1;
-		put_frame(ws, message.len ? first : first | WS_FIN, piece);
+		append_frame(ws, message.len ? first : first | WS_FIN, piece);
 		ws->unfinished = true;
 		(void)send_pending(ws);
 		first = WS_CONTINUATION;
 	} while (message.len);
-	if (drain(ws, stop, err) < 0)
+	if (drain_output(ws, stop, err) < 0)
 		return -1;
 	ws->unfinished = false;
 	return 0;
@@ -1011,9 +1015,9 @@ int ws_send(struct ws *ws, enum ws_kind kind, struct str message,
 int ws_receive(struct ws *ws, struct buf *message, enum ws_kind *kind,
 	       const struct stop *stop, struct error *err)
 {
-	if (begin(ws, stop, err) < 0)
+	if (start_call(ws, stop, err) < 0)
 		return -1;
-	while (!dequeue(ws, message, kind)) {
+	while (!dequeue_message(ws, message, kind)) {
 		if (ws->failed.code) {
 			*err = ws->failed;
 			return -1;
@@ -1022,7 +1026,7 @@ int ws_receive(struct ws *ws, struct buf *message, enum ws_kind *kind,
 			(void)send_pending(ws); /* the answering close frame */
 			return 0;
 		}
-		if (step(ws, stop, err) < 0)
+		if (move_bytes(ws, stop, err) < 0)
 			return -1;
 	}
 	(void)send_pending(ws); /* do not delay a pong until the next call */
@@ -1034,15 +1038,15 @@ int ws_close(struct ws *ws, int code, const char *reason,
 {
 	struct stop within = stop_within(stop, CLOSE_MS);
 
-	if (begin(ws, &within, err) < 0)
+	if (start_call(ws, &within, err) < 0)
 		return -1;
 	if (!ws->failed.code)
-		put_close(ws, code, str_of(reason));
-	while (!ws->failed.code && (!ws->closed || unsent(ws))) {
+		queue_close(ws, code, str_of(reason));
+	while (!ws->failed.code && (!ws->closed || count_unsent(ws))) {
 		drop_queue(ws);
 		if (ws->closed && (ws->unsendable || ws->ended))
 			break;
-		if (step(ws, &within, err) < 0)
+		if (move_bytes(ws, &within, err) < 0)
 			return -1;
 	}
 	drop_queue(ws);

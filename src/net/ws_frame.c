@@ -59,8 +59,8 @@ bool ws_code_valid(int code)
 	return code >= 3000 && code <= 4999;
 }
 
-static int refuse(struct ws_parser *p, int code, const char *why,
-		  struct error *err)
+static int refuse_frame(struct ws_parser *p, int code, const char *why,
+			struct error *err)
 {
 	p->code = code;
 	p->ended = true;
@@ -69,40 +69,43 @@ static int refuse(struct ws_parser *p, int code, const char *why,
 			 "WebSocket: %s", why);
 }
 
-static int broken(struct ws_parser *p, const char *why, struct error *err)
+static int refuse_malformed(struct ws_parser *p, const char *why,
+			    struct error *err)
 {
-	return refuse(p, WS_CODE_PROTOCOL, why, err);
+	return refuse_frame(p, WS_CODE_PROTOCOL, why, err);
 }
 
-static unsigned opcode(const struct ws_parser *p)
+static unsigned get_opcode(const struct ws_parser *p)
 {
 	return p->head[0] & OPCODE;
 }
 
 static bool is_control(const struct ws_parser *p)
 {
-	return opcode(p) >= WS_CLOSE;
+	return get_opcode(p) >= WS_CLOSE;
 }
 
 /* Checks the first two bytes of a frame. */
 static int check_head(struct ws_parser *p, struct error *err)
 {
-	unsigned op = opcode(p);
+	unsigned op = get_opcode(p);
 
 	if (p->head[0] & RESERVED)
-		return broken(p, "a reserved bit is set", err);
+		return refuse_malformed(p, "a reserved bit is set", err);
 	if (op > WS_PONG || (op > WS_BINARY && op < WS_CLOSE))
-		return broken(p, "a frame of unknown type", err);
+		return refuse_malformed(p, "a frame of unknown type", err);
 	if (p->head[1] & MASKED)
-		return broken(p, "the server masks its frames", err);
+		return refuse_malformed(p, "the server masks its frames", err);
 	if (op >= WS_CLOSE && !(p->head[0] & WS_FIN))
-		return broken(p, "a control frame in fragments", err);
+		return refuse_malformed(p, "a control frame in fragments", err);
 	if (op >= WS_CLOSE && (p->head[1] & LENGTH) > WS_CONTROL_MAX)
-		return broken(p, "a control frame of over 125 bytes", err);
+		return refuse_malformed(p, "a control frame of over 125 bytes",
+					err);
 	if (op == WS_CONTINUATION && !p->kind)
-		return broken(p, "a continuation frame without a message", err);
+		return refuse_malformed(
+			p, "a continuation frame without a message", err);
 	if ((op == WS_TEXT || op == WS_BINARY) && p->kind)
-		return broken(p, "a message inside another", err);
+		return refuse_malformed(p, "a message inside another", err);
 	return 0;
 }
 
@@ -124,22 +127,23 @@ static int begin_payload(struct ws_parser *p, struct error *err)
 	if (at == 2)
 		len = p->head[1] & LENGTH;
 	if ((at == 4 && len < LENGTH_16) || (at == 10 && len <= 0xffff))
-		return broken(p, "a length in more bytes than it needs", err);
+		return refuse_malformed(
+			p, "a length in more bytes than it needs", err);
 	if (len >> 63)
-		return broken(p, "a length beyond 63 bits", err);
+		return refuse_malformed(p, "a length beyond 63 bits", err);
 	p->left = len;
 	p->payload = true;
 	if (is_control(p)) {
 		p->control_len = 0;
 		return 0;
 	}
-	if (opcode(p) != WS_CONTINUATION) {
-		p->kind = (int)opcode(p);
+	if (get_opcode(p) != WS_CONTINUATION) {
+		p->kind = (int)get_opcode(p);
 		p->utf8 = (struct ws_utf8){ 0 };
 	}
 	if (len > p->message.max - p->message.len)
-		return refuse(p, WS_CODE_TOO_BIG, "a message is too large",
-			      err);
+		return refuse_frame(p, WS_CODE_TOO_BIG,
+				    "a message is too large", err);
 	return 0;
 }
 
@@ -159,25 +163,26 @@ static int read_head(struct ws_parser *p, struct str *data, struct error *err)
 }
 
 /* Checks a close frame and stores its code and reason. */
-static int closed(struct ws_parser *p, struct error *err)
+static int read_close(struct ws_parser *p, struct error *err)
 {
 	struct ws_utf8 utf8 = { 0 };
 	struct str reason;
 
 	p->code = WS_CODE_NONE;
 	if (p->control_len == 1)
-		return broken(p, "an incomplete close code", err);
+		return refuse_malformed(p, "an incomplete close code", err);
 	if (p->control_len >= 2) {
 		p->code = p->control[0] << 8 | p->control[1];
 		p->control_len -= 2;
 		memmove(p->control, p->control + 2, p->control_len);
 		if (!ws_code_valid(p->code))
-			return broken(p, "a reserved close code", err);
+			return refuse_malformed(p, "a reserved close code",
+						err);
 	}
 	reason = (struct str){ (const char *)p->control, p->control_len };
 	if (!ws_utf8_feed(&utf8, reason) || utf8.left)
-		return refuse(p, WS_CODE_INVALID,
-			      "a close reason that is not UTF-8", err);
+		return refuse_frame(p, WS_CODE_INVALID,
+				    "a close reason that is not UTF-8", err);
 	p->ended = true;
 	return WS_CLOSED;
 }
@@ -188,7 +193,7 @@ static void next_frame(struct ws_parser *p)
 	p->head_len = 0;
 }
 
-static struct str cut(struct ws_parser *p, struct str *data)
+static struct str cut_payload(struct ws_parser *p, struct str *data)
 {
 	size_t n = p->left < data->len ? (size_t)p->left : data->len;
 	struct str piece = { data->ptr, n };
@@ -202,7 +207,7 @@ static struct str cut(struct ws_parser *p, struct str *data)
 static int read_control(struct ws_parser *p, struct str *data,
 			struct error *err)
 {
-	struct str piece = cut(p, data);
+	struct str piece = cut_payload(p, data);
 
 	if (piece.len)
 		memcpy(p->control + p->control_len, piece.ptr, piece.len);
@@ -210,22 +215,22 @@ static int read_control(struct ws_parser *p, struct str *data,
 	if (p->left)
 		return WS_MORE;
 	next_frame(p);
-	if (opcode(p) == WS_CLOSE)
-		return closed(p, err);
-	return opcode(p) == WS_PING ? WS_PINGED : WS_PONGED;
+	if (get_opcode(p) == WS_CLOSE)
+		return read_close(p, err);
+	return get_opcode(p) == WS_PING ? WS_PINGED : WS_PONGED;
 }
 
 /* Reads payload of a message; text is checked as UTF-8. */
 static int read_payload(struct ws_parser *p, struct str *data,
 			struct error *err)
 {
-	struct str piece = cut(p, data);
+	struct str piece = cut_payload(p, data);
 	bool last = !p->left && (p->head[0] & WS_FIN);
 
 	if (p->kind == WS_TEXT &&
 	    (!ws_utf8_feed(&p->utf8, piece) || (last && p->utf8.left)))
-		return refuse(p, WS_CODE_INVALID, "text that is not UTF-8",
-			      err);
+		return refuse_frame(p, WS_CODE_INVALID,
+				    "text that is not UTF-8", err);
 	if (piece.len)
 		buf_addstr(&p->message, piece);
 	if (p->left)

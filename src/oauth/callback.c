@@ -96,7 +96,7 @@ static bool same_secret(struct str a, const char *b)
 }
 
 /* Makes an error of a refusal that the answer reports. */
-static int refused(struct reception *r, struct str query)
+static int read_refusal(struct reception *r, struct str query)
 {
 	struct buf text = BUF_INIT(CODE_MAX);
 	struct buf words = BUF_INIT(WORDS_MAX);
@@ -145,7 +145,7 @@ static enum answer read_query(struct reception *r, struct str query)
 
 	buf_wipe(&state);
 	if (ours && query_value(query, "error", &code)) {
-		answer = refused(r, query);
+		answer = read_refusal(r, query);
 	} else if (ours && query_value(query, "code", &code) && code.len &&
 		   !code.over) {
 		answer = check_issuer(r, query);
@@ -158,8 +158,8 @@ static enum answer read_query(struct reception *r, struct str query)
 
 /* ---- browsers ---- */
 
-static void reply(const struct visitor *v, const char *status,
-		  const char *words)
+static void send_reply(const struct visitor *v, const char *status,
+		       const char *words)
 {
 	char text[512];
 	int n = snprintf(text, sizeof(text),
@@ -173,7 +173,7 @@ static void reply(const struct visitor *v, const char *status,
 	(void)shutdown(v->fd, SHUT_WR);
 }
 
-static void leave(struct visitor *v)
+static void close_visitor(struct visitor *v)
 {
 	if (v->fd >= 0)
 		close(v->fd);
@@ -209,24 +209,24 @@ static enum answer read_request(struct reception *r, struct visitor *v)
 
 	query.len = str_find(query, ' ');
 	if (!str_starts(head, path) || !is_for_us(r, head)) {
-		reply(v, "404 Not Found", "There is nothing here.");
+		send_reply(v, "404 Not Found", "There is nothing here.");
 		return ANSWER_NONE;
 	}
 	answer = read_query(r, query);
 	if (answer == ANSWER_CODE)
-		reply(v, "200 OK",
-		      "dcode has the answer. You can close this page.");
+		send_reply(v, "200 OK",
+			   "dcode has the answer. You can close this page.");
 	else if (answer == ANSWER_REFUSED)
-		reply(v, "200 OK", "The login failed. dcode shows why.");
+		send_reply(v, "200 OK", "The login failed. dcode shows why.");
 	else
-		reply(v, "400 Bad Request",
-		      "This is not the answer to the login that dcode is "
-		      "waiting for.");
+		send_reply(v, "400 Bad Request",
+			   "This is not the answer to the login that dcode is "
+			   "waiting for.");
 	return answer;
 }
 
 /* Reads from a browser's connection and answers a complete request. */
-static enum answer hear(struct reception *r, struct visitor *v)
+static enum answer serve_visitor(struct reception *r, struct visitor *v)
 {
 	char *room = buf_room(&v->head, 4096);
 	ssize_t n = room ? recv(v->fd, room, 4096, MSG_DONTWAIT) : 0;
@@ -241,12 +241,12 @@ static enum answer hear(struct reception *r, struct visitor *v)
 			return ANSWER_NONE;
 		answer = read_request(r, v);
 	}
-	leave(v);
+	close_visitor(v);
 	return answer;
 }
 
 /* Accepts a connection. If all slots are used, closes the oldest one. */
-static void admit(struct reception *r)
+static void accept_visitor(struct reception *r)
 {
 	int fd = accept4(r->callback->fd, NULL, NULL,
 			 SOCK_CLOEXEC | SOCK_NONBLOCK);
@@ -257,7 +257,7 @@ static void admit(struct reception *r)
 	for (int i = 1; i < VISITORS && v->fd >= 0; i++)
 		if (r->visitors[i].fd < 0 || r->visitors[i].until < v->until)
 			v = &r->visitors[i];
-	leave(v);
+	close_visitor(v);
 	*v = (struct visitor){ fd, clock_ms() + VISIT_MS, BUF_INIT(HEAD_MAX) };
 }
 
@@ -326,7 +326,7 @@ static int wait_ms(const struct reception *r, const struct stop *stop)
 }
 
 /* Waits for one event and handles it. */
-static enum answer step(struct reception *r, const struct stop *stop)
+static enum answer handle_event(struct reception *r, const struct stop *stop)
 {
 	struct pollfd set[VISITORS + 3];
 	enum answer answer = ANSWER_NONE;
@@ -342,14 +342,14 @@ static enum answer step(struct reception *r, const struct stop *stop)
 		struct visitor *v = &r->visitors[i];
 
 		if (set[i].revents)
-			answer = hear(r, v);
+			answer = serve_visitor(r, v);
 		else if (v->fd >= 0 && v->until <= clock_ms())
-			leave(v);
+			close_visitor(v);
 	}
 	if (answer == ANSWER_NONE && set[VISITORS + 1].revents)
 		answer = read_input(r);
 	if (answer == ANSWER_NONE && set[VISITORS].revents)
-		admit(r);
+		accept_visitor(r);
 	return answer;
 }
 
@@ -371,10 +371,10 @@ int oauth_callback_wait(const struct oauth_callback *c, int input,
 	while (rc == 0 && answer == ANSWER_NONE) {
 		rc = stop_check(stop, err);
 		if (rc == 0)
-			answer = step(&r, stop);
+			answer = handle_event(&r, stop);
 	}
 	for (int i = 0; i < VISITORS; i++)
-		leave(&r.visitors[i]);
+		close_visitor(&r.visitors[i]);
 	buf_wipe(&r.line);
 	return rc == 0 && answer == ANSWER_CODE ? 0 : -1;
 }

@@ -509,8 +509,8 @@ void oauth_authorize_url(const struct oauth_issuer *i,
 /* ---- answers ---- */
 
 /* Makes an error of a refusal (RFC 6749 §5.2, RFC 7591 §3.2.2). Returns -1. */
-static int refused(const char *what, int status, const cJSON *tree,
-		   struct error *err)
+static int set_refusal_error(const char *what, int status, const cJSON *tree,
+			     struct error *err)
 {
 	struct buf words = BUF_INIT(WORDS_MAX);
 	const char *code = json_string(tree, "error", "");
@@ -539,7 +539,7 @@ static char *copy_token(const cJSON *tree, const char *name)
 	return s.len <= TOKEN_MAX && str_is_visible(s) ? xstrdup(s.ptr) : NULL;
 }
 
-static void replace(char **old, char *fresh)
+static void replace_token(char **old, char *fresh)
 {
 	if (!fresh)
 		return;
@@ -567,8 +567,8 @@ static int read_tokens(const cJSON *tree, struct oauth_grant *g,
 			"%s returned a token of another type than Bearer",
 			what);
 	}
-	replace(&g->access, access);
-	replace(&g->refresh, copy_token(tree, "refresh_token"));
+	replace_token(&g->access, access);
+	replace_token(&g->refresh, copy_token(tree, "refresh_token"));
 	g->expires = 0;
 	if (seconds > 0 && seconds < FOREVER_S)
 		g->expires = (int64_t)time(NULL) + seconds;
@@ -613,16 +613,16 @@ static int send_form(const struct oauth_net *n, struct oauth_request *q,
 	if (rc == 0)
 		rc = oauth_ask(n, q, &status, tree, end->stop, end->err);
 	if (rc == 0 && status >= 300)
-		rc = refused(q->what, status, *tree, end->err);
+		rc = set_refusal_error(q->what, status, *tree, end->err);
 	buf_wipe(&secret);
 	buf_wipe(form);
 	return rc;
 }
 
 /* Requests tokens with the form and stores them in g. */
-static int ask_tokens(const struct oauth_net *n, struct buf *form,
-		      struct oauth_grant *g, const struct stop *stop,
-		      struct error *err)
+static int request_tokens(const struct oauth_net *n, struct buf *form,
+			  struct oauth_grant *g, const struct stop *stop,
+			  struct error *err)
 {
 	struct oauth_request q = { .what = "the token endpoint",
 				   .url = g->token_url };
@@ -649,7 +649,7 @@ int oauth_exchange(const struct oauth_net *n, const struct oauth_attempt *a,
 	oauth_add_field(&form, "code", code);
 	oauth_add_field(&form, "redirect_uri", str_of(a->redirect));
 	oauth_add_field(&form, "code_verifier", str_of(a->verifier));
-	return ask_tokens(n, &form, g, stop, err);
+	return request_tokens(n, &form, g, stop, err);
 }
 
 int oauth_refresh(const struct oauth_net *n, struct oauth_grant *g,
@@ -661,7 +661,7 @@ int oauth_refresh(const struct oauth_net *n, struct oauth_grant *g,
 		return error_set(err, ERR_AUTH, "the login has expired");
 	oauth_add_field(&form, "grant_type", STR("refresh_token"));
 	oauth_add_field(&form, "refresh_token", str_of(g->refresh));
-	return ask_tokens(n, &form, g, stop, err);
+	return request_tokens(n, &form, g, stop, err);
 }
 
 int oauth_revoke(const struct oauth_net *n, const struct oauth_grant *g,
@@ -742,7 +742,7 @@ int oauth_register(const struct oauth_net *n, const struct oauth_issuer *i,
 	q.body = buf_str(&body);
 	rc = oauth_ask(n, &q, &status, &tree, stop, err);
 	if (rc == 0 && status >= 300)
-		rc = refused(q.what, status, tree, err);
+		rc = set_refusal_error(q.what, status, tree, err);
 	else if (rc == 0)
 		rc = read_client(tree, g, err);
 	wipe_strings(tree);

@@ -49,8 +49,8 @@ static enum nearness nearness_of(const struct sockaddr *a)
 	return FORBIDDEN;
 }
 
-static int resolve(const struct web_url *url, struct resolved *found,
-		   const struct stop *stop, struct error *err)
+static int resolve_url(const struct web_url *url, struct resolved *found,
+		       const struct stop *stop, struct error *err)
 {
 	if (!url->literal)
 		return resolve_host(url->host, found, stop, err);
@@ -59,7 +59,7 @@ static int resolve(const struct web_url *url, struct resolved *found,
 	return 0;
 }
 
-static enum nearness nth(const struct resolved *found, size_t i)
+static enum nearness nearness_at(const struct resolved *found, size_t i)
 {
 	return nearness_of((const struct sockaddr *)&found->list[i]);
 }
@@ -67,25 +67,25 @@ static enum nearness nth(const struct resolved *found, size_t i)
 /* Returns the farthest of the server's addresses; others it names must not be
  * nearer. Attack: a public server's name also resolves to an address of this
  * machine. Taking the nearest would let it name local addresses. */
-static enum nearness farthest(const struct resolved *found)
+static enum nearness find_farthest(const struct resolved *found)
 {
 	enum nearness farthest = FORBIDDEN;
 
 	for (size_t i = 0; i < found->n; i++)
-		if (nth(found, i) < farthest)
-			farthest = nth(found, i);
+		if (nearness_at(found, i) < farthest)
+			farthest = nearness_at(found, i);
 	return farthest;
 }
 
 /* Removes the addresses that are nearer than most. Returns the nearest of
  * those. */
-static enum nearness leave_out(struct resolved *found, enum nearness most)
+static enum nearness drop_near(struct resolved *found, enum nearness most)
 {
 	enum nearness nearest = FAR_AWAY;
 	size_t n = 0;
 
 	for (size_t i = 0; i < found->n; i++) {
-		enum nearness one = nth(found, i);
+		enum nearness one = nearness_at(found, i);
 
 		if (one <= most && one != FORBIDDEN)
 			found->list[n++] = found->list[i];
@@ -137,10 +137,10 @@ static int check_reach(const struct oauth_net *n, const struct web_url *url,
 	enum nearness reach;
 
 	if (web_url_parse(&server, str_of(n->server), err) < 0 ||
-	    resolve(&server, &own, stop, err) < 0 ||
-	    resolve(url, found, stop, err) < 0)
+	    resolve_url(&server, &own, stop, err) < 0 ||
+	    resolve_url(url, found, stop, err) < 0)
 		return -1;
-	reach = leave_out(found, farthest(&own));
+	reach = drop_near(found, find_farthest(&own));
 	if (found->n)
 		return 0;
 	return error_set(err, ERR_PROTOCOL,

@@ -60,7 +60,7 @@ struct jsonrpc {
 
 enum { SHOWN = 240, LINE_KEPT = 512, LINE_SHOWN = 80 }; /* bytes */
 
-static void poke(int event)
+static void signal_event(int event)
 {
 	uint64_t one = 1;
 
@@ -104,7 +104,7 @@ break_wire(struct jsonrpc *w, const char *fmt, ...)
 	error_set(&w->why, ERR_NETWORK, "%s %s", w->peer->name, text);
 	quote_tail(w, &w->why);
 	for (struct pending *p = w->calls; p; p = p->next)
-		poke(p->event);
+		signal_event(p->event);
 }
 
 /* Appends output that is not a message; only the end is kept. */
@@ -176,7 +176,7 @@ static void on_answer(struct jsonrpc *w, cJSON *message, struct str line)
 	if (p && !p->answer) {
 		p->answer = message;
 		w->noise = 0;
-		poke(p->event);
+		signal_event(p->event);
 		return;
 	}
 	if (w->peer->lenient)
@@ -214,7 +214,7 @@ static void on_notification(struct jsonrpc *w, struct pending *p,
 		p->notes = cJSON_CreateArray();
 	cJSON_AddItemToArray(p->notes, message);
 	p->behind += line.len;
-	poke(p->event);
+	signal_event(p->event);
 }
 
 /* Handles a notification or request of the child. */
@@ -387,9 +387,9 @@ static void kill_child(struct jsonrpc *w)
 		(void)kill(-w->pid, SIGKILL);
 }
 
-/* Ends the wire after step() returned false. Kills the rest of the process
- * group before its id can be reused. */
-static void finish(struct jsonrpc *w)
+/* Ends the wire after handle_event() returned false. Kills the rest of the
+ * process group before its id can be reused. */
+static void finish_wire(struct jsonrpc *w)
 {
 	struct pollfd end = { .fd = w->end, .events = POLLIN };
 	bool ended;
@@ -413,7 +413,7 @@ static void finish(struct jsonrpc *w)
 
 /* Waits for one event and handles it. False: the child has ended or closed its
  * output, or the wire is broken. */
-static bool step(struct jsonrpc *w)
+static bool handle_event(struct jsonrpc *w)
 {
 	struct pollfd set[AT_COUNT] = {
 		[AT_WAKE] = { .fd = w->wake, .events = POLLIN },
@@ -447,14 +447,14 @@ static bool step(struct jsonrpc *w)
 	return !set[AT_END].revents;
 }
 
-/* Thread: moves data until step() returns false. */
+/* Thread: moves data until handle_event() returns false. */
 static void *run_wire(void *arg)
 {
 	struct jsonrpc *w = arg;
 
-	while (step(w))
+	while (handle_event(w))
 		;
-	finish(w);
+	finish_wire(w);
 	close_fd(&w->in);
 	close_fd(&w->out);
 	close_fd(&w->err);
@@ -463,7 +463,7 @@ static void *run_wire(void *arg)
 
 enum { TEXT_SHOWN = 320 };
 
-static void release(struct jsonrpc *w)
+static void release_wire(struct jsonrpc *w)
 {
 	int fds[] = { w->in, w->out, w->err, w->wake, w->end };
 
@@ -478,8 +478,8 @@ static void release(struct jsonrpc *w)
 }
 
 /* Starts the child with the pipe ends in theirs, and the thread. */
-static int spawn(struct jsonrpc *w, const struct proc_spec *spec, int theirs[3],
-		 struct error *err)
+static int spawn_child(struct jsonrpc *w, const struct proc_spec *spec,
+		       int theirs[3], struct error *err)
 {
 	int fds[PROC_FDS_MAX];
 	struct proc_spec mine = *spec;
@@ -522,13 +522,13 @@ struct jsonrpc *jsonrpc_start(const struct proc_spec *spec,
 	for (int i = 0; rc == 0 && i < 3; i++)
 		rc = proc_pipe(ours[i], &theirs[i], i > 0, err);
 	if (rc == 0)
-		rc = spawn(w, spec, theirs, err);
+		rc = spawn_child(w, spec, theirs, err);
 	for (int i = 0; i < 3; i++)
 		if (theirs[i] >= 0)
 			close(theirs[i]);
 	if (rc == 0)
 		return w;
-	release(w);
+	release_wire(w);
 	return NULL;
 }
 
@@ -558,7 +558,7 @@ static int send_line(struct jsonrpc *w, const struct buf *line,
 				 "%s does not read its requests",
 				 w->peer->name);
 	buf_addstr(&w->queue, buf_str(line));
-	poke(w->wake);
+	signal_event(w->wake);
 	return 0;
 }
 
@@ -609,7 +609,7 @@ static void end_call(struct jsonrpc *w, const struct jsonrpc_ask *ask,
 		w->peer->cancel(&line, p->id);
 		(void)send_line(w, &line, &ignored);
 	}
-	poke(w->wake); /* reading may have paused for this call */
+	signal_event(w->wake); /* reading may have paused for this call */
 	pthread_mutex_unlock(&w->lock);
 	buf_release(&line);
 	cJSON_Delete(p->notes);
@@ -619,9 +619,9 @@ static void end_call(struct jsonrpc *w, const struct jsonrpc_ask *ask,
 
 /* Delivers the notifications received so far. 1: the answer is there. -1 with
  * err. */
-static int deliver(struct jsonrpc *w, struct pending *p,
-		   const struct jsonrpc_ask *ask, const struct stop *stop,
-		   struct error *err)
+static int deliver_notes(struct jsonrpc *w, struct pending *p,
+			 const struct jsonrpc_ask *ask, const struct stop *stop,
+			 struct error *err)
 {
 	const cJSON *note;
 	struct error why;
@@ -633,7 +633,7 @@ static int deliver(struct jsonrpc *w, struct pending *p,
 	notes = p->notes;
 	p->notes = NULL;
 	if (p->behind > JSONRPC_BEHIND)
-		poke(w->wake);
+		signal_event(w->wake);
 	p->behind = 0;
 	answered = p->answer;
 	why = w->why;
@@ -697,8 +697,8 @@ int jsonrpc_result(const struct jsonrpc_peer *peer, cJSON *message,
 	return jsonrpc_bad_answer(peer, "its result is not an object", err);
 }
 
-static int timed_out(struct jsonrpc *w, const struct jsonrpc_ask *ask,
-		     struct error *err)
+static int set_timeout_error(struct jsonrpc *w, const struct jsonrpc_ask *ask,
+			     struct error *err)
 {
 	error_set(err, ERR_TIMEOUT, "%s gave no answer within %lld s",
 		  w->peer->name, (long long)(ask->timeout_ms + 999) / 1000);
@@ -723,13 +723,13 @@ static int wait_answer(struct jsonrpc *w, struct pending *p,
 		};
 		uint64_t count;
 
-		rc = deliver(w, p, ask, stop, err);
+		rc = deliver_notes(w, p, ask, stop, err);
 		if (rc)
 			return rc < 0 ? -1 : 0;
 		if (stop_check(stop, err) < 0)
 			return -1;
 		if (clock_ms() >= limit.deadline)
-			return timed_out(w, ask, err);
+			return set_timeout_error(w, ask, err);
 		(void)poll(set, 2, stop_poll_ms(&limit, -1));
 		if (set[0].revents)
 			(void)!io_read(p->event, &count, sizeof(count));
@@ -794,7 +794,7 @@ void jsonrpc_leave(struct jsonrpc *w)
 	if (!w->leaving && w->peer->bye)
 		buf_adds(&w->queue, w->peer->bye);
 	w->leaving = true;
-	poke(w->wake);
+	signal_event(w->wake);
 	pthread_mutex_unlock(&w->lock);
 }
 
@@ -826,10 +826,10 @@ void jsonrpc_end(struct jsonrpc *w, int64_t grace_ms)
 	}
 	pthread_mutex_lock(&w->lock);
 	break_wire(w, "was stopped");
-	poke(w->wake);
+	signal_event(w->wake);
 	pthread_mutex_unlock(&w->lock);
 	pthread_join(w->thread, NULL);
 	if (!w->reaped)
 		(void)waitpid(w->pid, NULL, WNOHANG);
-	release(w);
+	release_wire(w);
 }

@@ -22,7 +22,7 @@
 #include "base/str.h"
 
 /* True when a is b or a directory above it. */
-static bool contains(const char *a, const char *b)
+static bool contains_path(const char *a, const char *b)
 {
 	size_t len = strlen(a);
 
@@ -43,10 +43,10 @@ static bool is_systems(const char *real)
 					      "/var", "/var/lib" };
 	struct stat st;
 
-	if (contains("/dev/shm", real) && strcmp(real, "/dev/shm") != 0)
+	if (contains_path("/dev/shm", real) && strcmp(real, "/dev/shm") != 0)
 		return false;
 	for (size_t i = 0; i < sizeof(trees) / sizeof(*trees); i++)
-		if (contains(trees[i], real))
+		if (contains_path(trees[i], real))
 			return true;
 	for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++)
 		if (!strcmp(places[i], real))
@@ -65,7 +65,8 @@ int bind_check(const struct settings *set, const char *dir, char **real,
 	*real = realpath(dir, NULL);
 	if (!*real)
 		rc = error_errno(err, "binding %s", dir);
-	else if (contains(*real, "/") || (home && contains(*real, home)))
+	else if (contains_path(*real, "/") ||
+		 (home && contains_path(*real, home)))
 		rc = error_set(err, ERR_CONFIG, "refusing to bind %s: it is %s",
 			       *real,
 			       home && !strcmp(*real, home)
@@ -76,7 +77,8 @@ int bind_check(const struct settings *set, const char *dir, char **real,
 			       "refusing to bind %s: it belongs to the system "
 			       "or is shared by all users",
 			       *real);
-	else if (own && (contains(own, *real) || contains(*real, own)))
+	else if (own &&
+		 (contains_path(own, *real) || contains_path(*real, own)))
 		rc = error_set(
 			err, ERR_CONFIG,
 			"refusing to bind %s: it contains dcode's own files",

@@ -64,7 +64,7 @@ static int hex_value(unsigned char c)
 }
 
 /* Decodes in place; the result is never longer. */
-static size_t decode(struct frame *f, char *bytes, size_t len)
+static size_t decode_bytes(struct frame *f, char *bytes, size_t len)
 {
 	int width = f->enc == 'b' ? 6 : 4;
 	size_t out = 0;
@@ -94,7 +94,7 @@ static int emit_body(struct frame *f, size_t len, const struct frame_sink *sink,
 	struct str bytes = { f->held.ptr, len };
 
 	if (f->enc != 'r' && len)
-		bytes.len = decode(f, f->held.ptr, len);
+		bytes.len = decode_bytes(f, f->held.ptr, len);
 	if (bytes.len && sink->body(sink->arg, bytes, err))
 		return -1;
 	buf_consume(&f->held, len);
@@ -102,7 +102,7 @@ static int emit_body(struct frame *f, size_t len, const struct frame_sink *sink,
 }
 
 /* Appends to the noise, of which only the first bytes are stored. */
-static void keep_noise(struct frame *f, size_t len)
+static void append_noise(struct frame *f, size_t len)
 {
 	size_t room = sizeof(f->noise) - 1 - f->noise_len;
 	size_t take = len < room ? len : room;
@@ -128,7 +128,7 @@ static int feed_to_marker(struct frame *f, const struct frame_sink *sink,
 	if (!found && f->held.len >= n)
 		sure = f->held.len - n + 1;
 	if (f->state == SEEK)
-		keep_noise(f, sure);
+		append_noise(f, sure);
 	else if (emit_body(f, sure, sink, err))
 		return -1;
 	if (!found)
@@ -140,8 +140,8 @@ static int feed_to_marker(struct frame *f, const struct frame_sink *sink,
 
 /* Parses the line that follows a marker: the encoding of a frame or its status.
  * 1: parsed; 0: more bytes are needed; -1: error. */
-static int upto_newline(struct frame *f, const struct frame_sink *sink,
-			struct error *err)
+static int parse_marker_line(struct frame *f, const struct frame_sink *sink,
+			     struct error *err)
 {
 	size_t len = str_find(buf_str(&f->held), '\n');
 	char line[LINE_MAX];
@@ -174,8 +174,8 @@ static int upto_newline(struct frame *f, const struct frame_sink *sink,
 	return sink->status(sink->arg, line, err) ? -1 : 1;
 }
 
-static int step(struct frame *f, const struct frame_sink *sink,
-		struct error *err)
+static int parse_input(struct frame *f, const struct frame_sink *sink,
+		       struct error *err)
 {
 	int rc = 1;
 
@@ -183,7 +183,7 @@ static int step(struct frame *f, const struct frame_sink *sink,
 		if (f->state == SEEK || f->state == BODY)
 			rc = feed_to_marker(f, sink, err);
 		else
-			rc = upto_newline(f, sink, err);
+			rc = parse_marker_line(f, sink, err);
 	}
 	return rc;
 }
@@ -196,7 +196,7 @@ int frame_feed(struct frame *f, struct str chunk, const struct frame_sink *sink,
 
 		buf_add(&f->held, chunk.ptr, len);
 		chunk = str_skip(chunk, len);
-		if (step(f, sink, err))
+		if (parse_input(f, sink, err))
 			return -1;
 	}
 	return 0;
@@ -228,7 +228,7 @@ static bool may_be_ours(const struct aside *a)
 	       len <= all + ASIDE_MAX;
 }
 
-static void return_held(struct aside *a, struct buf *out)
+static void flush_held(struct aside *a, struct buf *out)
 {
 	buf_addstr(out, buf_str(&a->held));
 	buf_clear(&a->held);
@@ -254,12 +254,12 @@ void aside_feed(struct aside *a, struct str chunk, struct buf *out)
 			buf_addstr(&a->text, str_skip(buf_str(&a->held), head));
 			buf_clear(&a->held);
 		} else if (*chunk.ptr == MARK) {
-			return_held(a, out);
+			flush_held(a, out);
 			continue;
 		} else {
 			buf_addc(&a->held, *chunk.ptr);
 			if (!may_be_ours(a))
-				return_held(a, out);
+				flush_held(a, out);
 		}
 		chunk = str_skip(chunk, 1);
 	}
@@ -267,7 +267,7 @@ void aside_feed(struct aside *a, struct str chunk, struct buf *out)
 
 void aside_end(struct aside *a, struct buf *out)
 {
-	return_held(a, out);
+	flush_held(a, out);
 }
 
 void aside_release(struct aside *a)
@@ -335,7 +335,7 @@ void path_records_end(struct path_records *p, bool whole,
 }
 
 /* Parses "12:text" or "12+:text" up to the end of the line. */
-static bool take_line(struct str *rest, struct match_record *m)
+static bool parse_line(struct str *rest, struct match_record *m)
 {
 	size_t end = str_find(*rest, '\n');
 	struct str line = { rest->ptr, end };
@@ -375,7 +375,7 @@ static size_t path_end(struct str record)
 
 /* Cuts the root's prefix off a path. Bytes before the last prefix belong to an
  * earlier line with a NUL, because busybox's cut ends lines at NUL too. */
-static bool below(struct str *path)
+static bool cut_root(struct str *path)
 {
 	for (;;) {
 		size_t at = str_search(*path, next_root);
@@ -390,7 +390,7 @@ static bool below(struct str *path)
 	return true;
 }
 
-static bool take_null(struct str *rest, struct match_record *m)
+static bool parse_null_record(struct str *rest, struct match_record *m)
 {
 	struct str path = { rest->ptr, str_find(*rest, '\0') };
 
@@ -400,17 +400,17 @@ static bool take_null(struct str *rest, struct match_record *m)
 	}
 	*rest = str_skip(*rest, path.len + 1);
 	m->path = path;
-	return take_line(rest, m) && below(&m->path);
+	return parse_line(rest, m) && cut_root(&m->path);
 }
 
-static bool take_colon(struct str *rest, struct match_record *m)
+static bool parse_colon_record(struct str *rest, struct match_record *m)
 {
 	struct str record = *rest;
 	size_t at;
 
 	if (record.ptr[0] == '\0') {
 		*rest = str_skip(*rest, 1);
-		return take_null(rest, m);
+		return parse_null_record(rest, m);
 	}
 	at = path_end(record);
 	m->path = (struct str){ record.ptr, at };
@@ -419,7 +419,7 @@ static bool take_colon(struct str *rest, struct match_record *m)
 		return false;
 	}
 	*rest = str_skip(record, at + 1);
-	return take_line(rest, m) && below(&m->path);
+	return parse_line(rest, m) && cut_root(&m->path);
 }
 
 bool match_record_next(struct str *rest, enum match_form form,
@@ -430,11 +430,11 @@ bool match_record_next(struct str *rest, enum match_form form,
 	while (!found && rest->len) {
 		*m = (struct match_record){ 0 };
 		if (form == MATCH_FILE)
-			found = take_line(rest, m);
+			found = parse_line(rest, m);
 		else if (form == MATCH_NULL)
-			found = take_null(rest, m);
+			found = parse_null_record(rest, m);
 		else
-			found = take_colon(rest, m);
+			found = parse_colon_record(rest, m);
 	}
 	return found;
 }

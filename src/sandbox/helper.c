@@ -124,7 +124,8 @@ static bool has_stdin(const struct sandbox *sb)
 
 /* Returns how the script's content() gets the content: the word for its
  * variable "src". */
-static const char *source(const struct sandbox *sb, const struct helper *h)
+static const char *choose_source(const struct sandbox *sb,
+				 const struct helper *h)
 {
 	if (h->dialog)
 		return "dialog";
@@ -135,8 +136,9 @@ static const char *source(const struct sandbox *sb, const struct helper *h)
 
 /* Builds the command: variables, the arguments, the content if it is sent in
  * the text, and the scripts. */
-static int compose(const struct sandbox *sb, const struct helper *h,
-		   const char *nonce, struct buf *cmd, struct error *err)
+static int compose_command(const struct sandbox *sb, const struct helper *h,
+			   const char *nonce, struct buf *cmd,
+			   struct error *err)
 {
 	bool text = !h->dialog && !h->source && !has_stdin(sb);
 	char name[] = "a0";
@@ -145,7 +147,7 @@ static int compose(const struct sandbox *sb, const struct helper *h,
 	 * accept text only. */
 	buf_addf(cmd, "nonce=%s enc=%c exact=%s\n", nonce,
 		 has_stdin(sb) ? 'r' : 'b', h->exact ? "1" : "");
-	quote_assign(cmd, "src", str_of(source(sb, h)));
+	quote_assign(cmd, "src", str_of(choose_source(sb, h)));
 	for (size_t i = 0; i < h->n_args; i++, name[1]++) {
 		if (memchr(h->args[i].ptr ? h->args[i].ptr : "", 0,
 			   h->args[i].len))
@@ -218,8 +220,8 @@ static int on_output(void *arg, enum exec_stream stream, struct str chunk,
 
 /* Explains an answer without the expected frames: shows the noise, if the shell
  * printed any, or the exit code. */
-static int unexpected(struct helper_run *r, const struct exec_result *res,
-		      struct error *err)
+static int explain_answer(struct helper_run *r, const struct exec_result *res,
+			  struct error *err)
 {
 	struct buf text = BUF_INIT(200);
 
@@ -257,7 +259,7 @@ int helper_run(struct sandbox *sb, struct helper *h, const struct stop *stop,
 	frame_init(&r.frame, nonce);
 	h->timed_out = false;
 	h->status[0] = '\0';
-	if (compose(sb, h, nonce, &cmd, err))
+	if (compose_command(sb, h, nonce, &cmd, err))
 		goto out;
 	req.command = buf_str(&cmd);
 	if (!h->dialog && !h->source && has_stdin(sb)) {
@@ -269,7 +271,7 @@ int helper_run(struct sandbox *sb, struct helper *h, const struct stop *stop,
 		goto out;
 	h->timed_out = res.timed_out;
 	if (!res.timed_out && (!r.frame.done || r.frame.state))
-		unexpected(&r, &res, err);
+		explain_answer(&r, &res, err);
 	else
 		rc = 0;
 out:

@@ -11,7 +11,7 @@
 
 enum { FRAME = 64 /* bytes around the content in quote_content() */ };
 
-static bool plain(unsigned char c)
+static bool is_plain(unsigned char c)
 {
 	return (c >= ' ' && c < 0x7f) || c == '\n' || c == '\t';
 }
@@ -32,7 +32,7 @@ void quote_word(struct buf *out, struct str s)
  * an option to some shells. */
 static void format_byte(struct buf *out, unsigned char c, bool first)
 {
-	if (!plain(c) || (first && c == '-'))
+	if (!is_plain(c) || (first && c == '-'))
 		buf_addf(out, "\\%03o", c);
 	else if (c == '\'')
 		buf_adds(out, "'\\''");
@@ -51,7 +51,7 @@ static size_t format_size(struct str s)
 	for (size_t i = 0; i < s.len; i++) {
 		unsigned char c = (unsigned char)s.ptr[i];
 
-		if (!plain(c) || c == '-' || c == '\'')
+		if (!is_plain(c) || c == '-' || c == '\'')
 			size += 4;
 		else
 			size += c == '%' || c == '\\' ? 2 : 1;
@@ -59,7 +59,7 @@ static size_t format_size(struct str s)
 	return size;
 }
 
-static void format(struct buf *out, struct str s)
+static void write_printf(struct buf *out, struct str s)
 {
 	buf_adds(out, "printf '");
 	for (size_t i = 0; i < s.len; i++)
@@ -72,7 +72,7 @@ void quote_assign(struct buf *out, const char *name, struct str s)
 	bool simple = true;
 
 	for (size_t i = 0; i < s.len && simple; i++)
-		simple = plain((unsigned char)s.ptr[i]);
+		simple = is_plain((unsigned char)s.ptr[i]);
 	buf_addf(out, "%s=", name);
 	if (simple) {
 		quote_word(out, s);
@@ -80,7 +80,7 @@ void quote_assign(struct buf *out, const char *name, struct str s)
 		/* $() drops newlines at the end, so a full stop is added and
 		 * removed again. */
 		buf_adds(out, "$(");
-		format(out, s);
+		write_printf(out, s);
 		buf_addf(out, "; printf .); %s=${%s%%.}", name, name);
 	}
 	buf_addc(out, '\n');
@@ -106,7 +106,7 @@ bool quote_content(struct buf *out, struct str bytes, bool base64)
 	if (!bytes.len)
 		buf_adds(out, ":");
 	else if (!base64)
-		format(out, bytes);
+		write_printf(out, bytes);
 	if (base64) {
 		text = xcalloc(room, 1);
 		sodium_bin2base64(text, room, (const unsigned char *)bytes.ptr,

@@ -147,8 +147,9 @@ bool transfer_fits(const struct sandbox *sb, int64_t size)
 }
 
 /* Runs upload.sh for a step of the part. */
-static int about(struct sandbox *sb, const struct step *s, struct helper *h,
-		 const struct stop *stop, struct error *err)
+static int run_upload_step(struct sandbox *sb, const struct step *s,
+			   struct helper *h, const struct stop *stop,
+			   struct error *err)
 {
 	const struct transfer *f = s->file;
 	char numbers[4][24];
@@ -183,7 +184,7 @@ int transfer_begin(struct sandbox *sb, struct transfer *f,
 
 	ids_random(p->id, 16);
 	snprintf(end, sizeof(end), "/.dcode-%s", p->id);
-	rc = about(sb, &s, &h, stop, err);
+	rc = run_upload_step(sb, &s, &h, stop, err);
 	if (rc == 0 && strcmp(h.status, "ok") != 0)
 		fail_with_status(f, h.status);
 	else if (rc == 0 && (!str_starts(buf_str(&h.out), "/") ||
@@ -203,7 +204,7 @@ int transfer_finish(struct sandbox *sb, struct transfer *f,
 {
 	struct step s = { f, p, 0 };
 	struct helper h;
-	int rc = about(sb, &s, &h, stop, err);
+	int rc = run_upload_step(sb, &s, &h, stop, err);
 
 	if (rc == 0 && (str_starts(str_of(h.status), "short ") ||
 			strcmp(h.status, "no_base64") == 0))
@@ -222,7 +223,7 @@ void transfer_drop(struct sandbox *sb, const struct transfer *f,
 	struct step s = { f, p, LEN_DROP };
 	struct helper h;
 
-	(void)about(sb, &s, &h, &stop, &ignored);
+	(void)run_upload_step(sb, &s, &h, &stop, &ignored);
 	buf_release(&h.out);
 }
 
@@ -318,7 +319,7 @@ static int read_piece(struct upload *u, struct error *err)
 
 /* If the file cannot be read any further, the stream ends early: upload.sh then
  * notices missing bytes and deletes its part. */
-static int64_t stream(void *arg, char *room, size_t len, struct error *err)
+static int64_t read_upload(void *arg, char *room, size_t len, struct error *err)
 {
 	struct upload *u = arg;
 	int64_t left = u->file->size - u->sent;
@@ -349,7 +350,7 @@ static int send_piece(struct upload *u, int64_t len, char *status,
 	int rc;
 
 	if (whole) {
-		h.pull = stream;
+		h.pull = read_upload;
 		h.arg = u;
 		h.timeout_ms = 0;
 	}
@@ -372,7 +373,7 @@ static int send_piece(struct upload *u, int64_t len, char *status,
 }
 
 /* Returns how many bytes of the piece fit into one command. */
-static size_t fitting(const struct upload *u)
+static size_t fit_piece(const struct upload *u)
 {
 	size_t len = u->piece.len;
 
@@ -397,7 +398,7 @@ static int upload_loop(struct upload *u, const struct stop *stop,
 			transfer_fail(u->file, FILE_OTHER, err->message);
 			return 0;
 		}
-		len = fitting(u);
+		len = fit_piece(u);
 		if (send_piece(u, (int64_t)len, status, stop, err))
 			return -1;
 		if (strcmp(status, "no_base64") == 0 && !u->octal) {
@@ -431,7 +432,7 @@ static int upload_stream(struct upload *u, const struct stop *stop,
 }
 
 /* Deletes the part of an upload that failed. */
-static void give_up(struct upload *u)
+static void delete_part(struct upload *u)
 {
 	struct stop stop = stop_cleanup(2000);
 	struct error ignored = { 0 };
@@ -499,7 +500,7 @@ static int upload_one(const void *arg, struct sandbox *sb, struct transfer *f,
 	rc = u.streams ? upload_stream(&u, stop, err)
 		       : upload_loop(&u, stop, err);
 	if (rc || f->error != FILE_OK)
-		give_up(&u);
+		delete_part(&u);
 	buf_release(&u.piece);
 	return rc;
 }

@@ -16,7 +16,7 @@ enum {
 	WHOLE = 13,     /* SQL_LEDGER_FIND's column after LEDGER_COLUMNS */
 };
 
-static int64_t now(void)
+static int64_t unix_now(void)
 {
 	return clock_unix_ms() / 1000;
 }
@@ -39,7 +39,7 @@ int ledger_intend(struct store *s, const char *provider, const char *endpoint,
 	sqlite3_stmt *st = store_sql(s, SQL_LEDGER_ADD, err);
 	char name[SHORT_NAME + 1];
 	struct process self = { 0 };
-	int64_t created = now();
+	int64_t created = unix_now();
 
 	if (!st)
 		return -1;
@@ -58,8 +58,8 @@ int ledger_intend(struct store *s, const char *provider, const char *endpoint,
 	return store_run_durably(s, st, err);
 }
 
-static int change(struct store *s, sqlite3_stmt *st, const char *label,
-		  struct error *err)
+static int run_change(struct store *s, sqlite3_stmt *st, const char *label,
+		      struct error *err)
 {
 	store_bind(st, 1, label);
 	if (store_run_durably(s, st, err) < 0)
@@ -78,8 +78,8 @@ static int set_state(struct store *s, const char *label,
 	if (!st)
 		return -1;
 	sqlite3_bind_int(st, 2, state);
-	sqlite3_bind_int64(st, 3, now());
-	return change(s, st, label, err);
+	sqlite3_bind_int64(st, 3, unix_now());
+	return run_change(s, st, label, err);
 }
 
 int ledger_created(struct store *s, const char *label, const char *id,
@@ -90,9 +90,9 @@ int ledger_created(struct store *s, const char *label, const char *id,
 	if (!st)
 		return -1;
 	sqlite3_bind_int(st, 2, LEDGER_LIVE);
-	sqlite3_bind_int64(st, 3, now());
+	sqlite3_bind_int64(st, 3, unix_now());
 	store_bind(st, 4, id);
-	return change(s, st, label, err);
+	return run_change(s, st, label, err);
 }
 
 int ledger_removing(struct store *s, const char *label, struct error *err)
@@ -149,7 +149,7 @@ int ledger_note(struct store *s, const char *label, const char *note,
 	if (!st)
 		return -1;
 	store_bind(st, 2, note);
-	return change(s, st, label, err);
+	return run_change(s, st, label, err);
 }
 
 /* Reads the columns in the order of LEDGER_COLUMNS. */
@@ -174,7 +174,7 @@ static void read_row(sqlite3_stmt *st, const struct process *self,
 		.kept = sqlite3_column_int(st, 11),
 		.thread = store_text(st, 12),
 	};
-	row->held = row->kept && row->ends > now() &&
+	row->held = row->kept && row->ends > unix_now() &&
 		    row->state != LEDGER_REMOVING && row->state != LEDGER_GONE;
 }
 
@@ -203,7 +203,7 @@ int ledger_each(struct store *s, bool all,
 
 /* True if the next row matches as well as the first, so that the name is
  * ambiguous. Deleted sandboxes do not count: some providers reuse their ids. */
-static bool ambiguous(sqlite3_stmt *st, bool whole, bool gone)
+static bool is_ambiguous(sqlite3_stmt *st, bool whole, bool gone)
 {
 	if (sqlite3_step(st) != SQLITE_ROW || gone)
 		return false;
@@ -211,7 +211,7 @@ static bool ambiguous(sqlite3_stmt *st, bool whole, bool gone)
 	       sqlite3_column_int(st, 4) != LEDGER_GONE;
 }
 
-static int several_fit(const char *name, struct error *err)
+static int set_ambiguous(const char *name, struct error *err)
 {
 	error_set(err, ERR_USAGE, "several sandboxes match %s", name);
 	return error_hint(
@@ -233,8 +233,9 @@ int ledger_find(struct store *s, const char *name,
 	sqlite3_bind_int(st, 2, LEDGER_GONE);
 	rc = sqlite3_step(st);
 	if (rc == SQLITE_ROW)
-		several = ambiguous(st, sqlite3_column_int(st, WHOLE) != 0,
-				    sqlite3_column_int(st, 4) == LEDGER_GONE);
+		several =
+			is_ambiguous(st, sqlite3_column_int(st, WHOLE) != 0,
+				     sqlite3_column_int(st, 4) == LEDGER_GONE);
 	if (rc == SQLITE_ROW && !several) {
 		struct ledger_row row;
 
@@ -249,7 +250,7 @@ int ledger_find(struct store *s, const char *name,
 	if (store_finish(s, st, rc, err) < 0)
 		return -1;
 	if (several)
-		return several_fit(name, err);
+		return set_ambiguous(name, err);
 	if (rc != SQLITE_ROW)
 		return error_set(err, ERR_NOT_FOUND, "unknown sandbox %s",
 				 name);
@@ -264,11 +265,11 @@ static int set_kept(struct store *s, enum statement which, const char *label,
 	if (!st)
 		return -1;
 	sqlite3_bind_int(st, 2, row->state);
-	sqlite3_bind_int64(st, 3, now());
+	sqlite3_bind_int64(st, 3, unix_now());
 	sqlite3_bind_int64(st, 4, row->ends);
 	if (row->thread)
 		store_bind(st, 5, row->thread);
-	return change(s, st, label, err);
+	return run_change(s, st, label, err);
 }
 
 int ledger_keep(struct store *s, const char *label, enum ledger_state state,
@@ -297,7 +298,7 @@ int ledger_price(struct store *s, const char *label, int64_t usd_s,
 	if (!st)
 		return -1;
 	sqlite3_bind_int64(st, 2, usd_s);
-	return change(s, st, label, err);
+	return run_change(s, st, label, err);
 }
 
 static bool copy_row(void *arg, const struct ledger_row *row)
@@ -309,8 +310,8 @@ static bool copy_row(void *arg, const struct ledger_row *row)
 	return false;
 }
 
-static int in_use(const char *label, const struct ledger_row *row,
-		  struct error *err)
+static int set_in_use(const char *label, const struct ledger_row *row,
+		      struct error *err)
 {
 	error_set(err, ERR_BUSY,
 		  "sandbox %s is in use by the dcode with process id %lld",
@@ -323,7 +324,7 @@ static int in_use(const char *label, const struct ledger_row *row,
 static int change_as_read(struct store *s, sqlite3_stmt *st, const char *label,
 			  struct error *err)
 {
-	if (change(s, st, label, err) == 0)
+	if (run_change(s, st, label, err) == 0)
 		return 0;
 	if (err->code == ERR_NOT_FOUND)
 		error_set(err, ERR_BUSY,
@@ -343,7 +344,7 @@ static int check_free(const char *label, const struct ledger_row *row,
 				 "the id of sandbox %s is unknown: creating it "
 				 "failed or was interrupted",
 				 label);
-	return row->owned_by_live ? in_use(label, row, err) : 0;
+	return row->owned_by_live ? set_in_use(label, row, err) : 0;
 }
 
 int ledger_claim(struct store *s, const char *label, int64_t ends,
@@ -362,7 +363,7 @@ int ledger_claim(struct store *s, const char *label, int64_t ends,
 	*before = row.state;
 	process_self(&self);
 	sqlite3_bind_int(st, 2, LEDGER_LIVE);
-	sqlite3_bind_int64(st, 3, now());
+	sqlite3_bind_int64(st, 3, unix_now());
 	sqlite3_bind_int64(st, 4, ends);
 	sqlite3_bind_int64(st, 5, self.pid);
 	sqlite3_bind_int64(st, 6, self.started);
@@ -382,14 +383,14 @@ int ledger_claim_removal(struct store *s, const char *label,
 		return -1;
 	if (spared >= LEDGER_SPARE_USED && row.owned_by_live &&
 	    row.state != LEDGER_GONE)
-		return in_use(label, &row, err);
+		return set_in_use(label, &row, err);
 	if (spared >= LEDGER_SPARE_HELD && row.held)
 		return error_set(err, ERR_BUSY, "sandbox %s is kept", label);
 	st = store_sql(s, SQL_LEDGER_CLAIM_REMOVAL, err);
 	if (!st)
 		return -1;
 	sqlite3_bind_int(st, 2, LEDGER_REMOVING);
-	sqlite3_bind_int64(st, 3, now());
+	sqlite3_bind_int64(st, 3, unix_now());
 	sqlite3_bind_int(st, 4, row.state);
 	sqlite3_bind_int64(st, 5, row.pid);
 	return change_as_read(s, st, label, err);
@@ -463,7 +464,7 @@ int ledger_find_attached(struct store *s, const char *name,
 	}
 	rc = store_finish(s, st, rc, err);
 	if (rc == 0 && several)
-		rc = several_fit(name, err);
+		rc = set_ambiguous(name, err);
 	else if (rc == 0 && !first[0])
 		rc = error_set(err, ERR_NOT_FOUND, "unknown sandbox %s", name);
 	row.provider = first[0];

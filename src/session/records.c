@@ -95,7 +95,7 @@ enum {
 	MOST_S = 90 * 86400, /* all others this long */
 };
 
-static int trim(struct store *s, int64_t now, struct error *err)
+static int delete_expired(struct store *s, int64_t now, struct error *err)
 {
 	sqlite3_stmt *st = store_sql(s, SQL_JOB_TRIM, err);
 
@@ -112,7 +112,7 @@ int job_log_add(struct store *s, struct job_row *row, struct error *err)
 	sqlite3_stmt *st;
 	int rc;
 
-	if (trim(s, now, err) < 0)
+	if (delete_expired(s, now, err) < 0)
 		return -1;
 	st = store_sql(s, SQL_JOB_ADD, err);
 	if (!st)

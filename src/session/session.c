@@ -109,19 +109,19 @@ struct session {
 	struct buf body;
 };
 
-static char *copy(const char *s)
+static char *copy_text(const char *s)
 {
 	return xstrdup(s ? s : "");
 }
 
 static void copy_info(struct session *s, const struct session_info *info)
 {
-	s->model = copy(info->model);
-	s->cwd = copy(info->cwd);
-	s->provider = copy(info->provider);
-	s->sandbox = copy(info->sandbox);
-	s->label = copy(info->label);
-	s->agent = copy(info->agent);
+	s->model = copy_text(info->model);
+	s->cwd = copy_text(info->cwd);
+	s->provider = copy_text(info->provider);
+	s->sandbox = copy_text(info->sandbox);
+	s->label = copy_text(info->label);
+	s->agent = copy_text(info->agent);
 }
 
 static void release_info(struct session *s)

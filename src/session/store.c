@@ -403,7 +403,7 @@ static int prepare_file(const char *path, struct error *err)
 	return 0;
 }
 
-static int exec(struct store *s, const char *text)
+static int exec_sql(struct store *s, const char *text)
 {
 	return sqlite3_exec(s->db, text, NULL, NULL, NULL);
 }
@@ -431,29 +431,29 @@ static int enter_wal(struct store *s)
 	struct error ignored = { 0 };
 	int rc;
 
-	while ((rc = exec(s, "PRAGMA journal_mode=WAL")) == SQLITE_BUSY)
+	while ((rc = exec_sql(s, "PRAGMA journal_mode=WAL")) == SQLITE_BUSY)
 		if (stop_sleep(&limit, 5, &ignored) < 0)
 			break;
 	return rc;
 }
 
 /* If several programs do this at once, only one creates the tables. */
-static int migrate(struct store *s, struct error *err)
+static int migrate_store(struct store *s, struct error *err)
 {
 	int version;
 	int rc;
 
 	if (enter_wal(s) != SQLITE_OK ||
-	    exec(s, store_texts[SQL_BEGIN]) != SQLITE_OK)
+	    exec_sql(s, store_texts[SQL_BEGIN]) != SQLITE_OK)
 		return fill_error(s, err);
 	version = read_version(s);
 	rc = version < 0 ? SQLITE_ERROR : schema_migrate(s->db, version);
 	if (rc == SQLITE_OK)
-		rc = exec(s, store_texts[SQL_COMMIT]);
+		rc = exec_sql(s, store_texts[SQL_COMMIT]);
 	if (rc == SQLITE_OK)
 		return 0;
 	fill_error(s, err);
-	(void)exec(s, store_texts[SQL_ROLLBACK]);
+	(void)exec_sql(s, store_texts[SQL_ROLLBACK]);
 	return -1;
 }
 
@@ -492,8 +492,8 @@ static int try_open(struct store *s, const char *path, bool *damaged,
 	if (sqlite3_open_v2(path, &s->db, flags, NULL) != SQLITE_OK)
 		return fill_error(s, err);
 	sqlite3_busy_timeout(s->db, BUSY_MS);
-	if (exec(s, "PRAGMA synchronous=NORMAL;"
-		    "PRAGMA cache_size=-" CACHE_KIB) != SQLITE_OK)
+	if (exec_sql(s, "PRAGMA synchronous=NORMAL;"
+			"PRAGMA cache_size=-" CACHE_KIB) != SQLITE_OK)
 		rc = fill_error(s, err);
 	version = rc < 0 ? -1 : read_version(s);
 	if (rc == 0 && version < 0)
@@ -503,7 +503,7 @@ static int try_open(struct store *s, const char *path, bool *damaged,
 				 "database %s was written by a newer dcode",
 				 path);
 	if (rc == 0 && version < schema_version())
-		rc = migrate(s, err);
+		rc = migrate_store(s, err);
 	if (rc == 0)
 		rc = read_owner(s, err);
 	*damaged = rc < 0 && ((s->code & 0xFF) == SQLITE_NOTADB ||
@@ -511,7 +511,7 @@ static int try_open(struct store *s, const char *path, bool *damaged,
 	return rc;
 }
 
-static void shut(struct store *s)
+static void close_database(struct store *s)
 {
 	for (int i = 0; i < SQL_COUNT; i++) {
 		sqlite3_finalize(s->statements[i]);
@@ -578,11 +578,11 @@ int store_ready(struct store *s, struct error *err)
 			break;
 		if (try_open(s, s->path, &damaged, &failure) == 0)
 			return 0;
-		shut(s);
+		close_database(s);
 		if (!damaged || move_aside(s->path, s->warn, &failure) < 0)
 			break;
 	}
-	shut(s);
+	close_database(s);
 	*err = failure;
 	return -1;
 }
@@ -668,12 +668,13 @@ int store_run_durably(struct store *s, sqlite3_stmt *st, struct error *err)
 {
 	int rc;
 
-	if (exec(s, "PRAGMA synchronous=FULL") != SQLITE_OK) {
+	if (exec_sql(s, "PRAGMA synchronous=FULL") != SQLITE_OK) {
 		sqlite3_reset(st);
 		return fill_error(s, err);
 	}
 	rc = store_run(s, st, err);
-	(void)exec(s, "PRAGMA synchronous=NORMAL"); /* on failure only slower */
+	(void)exec_sql(
+		s, "PRAGMA synchronous=NORMAL"); /* on failure only slower */
 	return rc;
 }
 
@@ -699,7 +700,7 @@ void store_close(struct store *s)
 {
 	if (!s)
 		return;
-	shut(s);
+	close_database(s);
 	free(s->path);
 	free(s);
 }
@@ -910,7 +911,7 @@ static void first_line(const char *path, char *out, size_t size)
 
 /* Returns the start time of a process. 0 if it does not exist or is a zombie: a
  * parent that does not wait for it can leave a zombie for ever. */
-static int64_t started(int64_t pid)
+static int64_t read_start_time(int64_t pid)
 {
 	char path[64];
 	char text[1024];
@@ -949,7 +950,7 @@ void process_self(struct process *p)
 	first_line("/proc/sys/kernel/random/boot_id", boot, sizeof(boot));
 	first_line("/etc/machine-id", machine, sizeof(machine));
 	p->pid = getpid();
-	p->started = started(p->pid);
+	p->started = read_start_time(p->pid);
 	snprintf(p->place, sizeof(p->place), "%s %s %s", boot,
 		 n > 0 ? space : "-", machine);
 }
@@ -974,5 +975,5 @@ bool process_lives(const struct process *p, const struct process *self)
 		return true;
 	if (kill((pid_t)p->pid, 0) < 0 && errno == ESRCH)
 		return false;
-	return started(p->pid) == p->started;
+	return read_start_time(p->pid) == p->started;
 }

@@ -42,8 +42,8 @@ static int read_owner(struct store *s, int64_t no, struct process *owner,
 	return 0;
 }
 
-static int check(struct store *s, int64_t no, const struct process *self,
-		 int64_t *pid, struct error *err)
+static int check_owner(struct store *s, int64_t no, const struct process *self,
+		       int64_t *pid, struct error *err)
 {
 	struct process owner = { 0 };
 
@@ -65,7 +65,7 @@ static int thread_check_unused(struct store *s, int64_t no, int64_t *pid,
 	struct process self = { 0 };
 
 	process_self(&self);
-	return check(s, no, &self, pid, err);
+	return check_owner(s, no, &self, pid, err);
 }
 
 static int set_owner(struct store *s, int64_t no, const struct process *self,
@@ -90,7 +90,7 @@ int thread_lock(struct store *s, int64_t no, int64_t *pid, struct error *err)
 	process_self(&self);
 	if (store_run_plain(s, SQL_BEGIN, err) < 0)
 		return -1;
-	if (check(s, no, &self, pid, err) == 0 &&
+	if (check_owner(s, no, &self, pid, err) == 0 &&
 	    set_owner(s, no, &self, err) == 0 &&
 	    store_run_plain(s, SQL_COMMIT, err) == 0)
 		return 0;
@@ -577,7 +577,7 @@ static int64_t file_size(const struct store *s)
 	return size;
 }
 
-static bool count(void *arg, struct thread *t)
+static bool count_thread(void *arg, struct thread *t)
 {
 	(void)t;
 	++*(int64_t *)arg;
@@ -603,7 +603,7 @@ static int make_room(struct store *s, int64_t more, int64_t *size,
 		int64_t before = *deleted;
 		int64_t n = 0;
 
-		if (thread_each(s, &all, count, &n, err) < 0)
+		if (thread_each(s, &all, count_thread, &n, err) < 0)
 			return -1;
 		prune.keep = n - 1 - n / 10;
 		if (prune.keep < 0 ||

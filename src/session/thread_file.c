@@ -23,7 +23,7 @@
 #include "session/sql.h"
 #include "session/thread.h"
 
-static bool given(const char *text)
+static bool is_given(const char *text)
 {
 	return text && text[0];
 }
@@ -38,14 +38,14 @@ void thread_file_begin(const struct thread_file *head, struct buf *out)
 	buf_addc(out, ',');
 	json_member(out, "title", str_of(head->title));
 	buf_addf(out, ",\"created\":%" PRId64 "},\n", head->created);
-	if (given(head->provider) && given(head->sandbox)) {
+	if (is_given(head->provider) && is_given(head->sandbox)) {
 		buf_adds(out, "\"sandbox\":{");
 		json_member(out, "provider", str_of(head->provider));
 		buf_addc(out, ',');
 		json_member(out, "id", str_of(head->sandbox));
 		buf_adds(out, "},\n");
 	}
-	if (given(head->patch)) {
+	if (is_given(head->patch)) {
 		buf_adds(out, "\"patch\":{");
 		json_member(out, "name", str_of(head->patch));
 		buf_adds(out, "},\n");
@@ -128,7 +128,7 @@ fail(const struct thread_reader *r, struct error *err, const char *fmt, ...)
 	return error_set(err, ERR_USAGE, "line %" PRId64 ": %s", r->line, why);
 }
 
-static int take_format(struct thread_reader *r, const cJSON *tree,
+static int read_format(struct thread_reader *r, const cJSON *tree,
 		       struct error *err)
 {
 	r->format_seen = cJSON_IsString(tree) &&
@@ -138,7 +138,7 @@ static int take_format(struct thread_reader *r, const cJSON *tree,
 	return fail(r, err, "\"format\" is not \"dcode-thread\"");
 }
 
-static int take_version(struct thread_reader *r, const cJSON *tree,
+static int read_version(struct thread_reader *r, const cJSON *tree,
 			struct error *err)
 {
 	r->version_seen = cJSON_IsNumber(tree) &&
@@ -158,7 +158,7 @@ static void set_text(char **to, const cJSON *object, const char *key)
 	*to = xstrdup(json_string(object, key, NULL));
 }
 
-static int64_t sane_time(int64_t ms)
+static int64_t sanitize_time(int64_t ms)
 {
 	return ms > 0 && ms < clock_unix_ms() + DAY_MS ? ms : 0;
 }
@@ -175,7 +175,7 @@ static bool is_name(const char *text)
 			    "xyz0123456789._:-") == len;
 }
 
-static int take_sandbox(struct thread_reader *r, const cJSON *tree,
+static int read_sandbox(struct thread_reader *r, const cJSON *tree,
 			struct error *err)
 {
 	set_text(&r->provider, tree, "provider");
@@ -238,7 +238,7 @@ static char *copy_text(const char *text)
 /* Takes the fields that a part of this kind has. Everything else is dropped,
  * above all data that only a vendor can read: it may be tied to an account, and
  * nobody can check its content. */
-static void take_part(struct message *to, struct part *from)
+static void copy_part(struct message *to, struct part *from)
 {
 	struct part *p;
 	bool call = from->kind == PART_TOOL_CALL;
@@ -265,7 +265,7 @@ static void take_part(struct message *to, struct part *from)
 
 /* Checks a message, keeps only the fields that a file may have, and passes it
  * to the sink. */
-static int take_message(struct thread_reader *r, struct str text,
+static int read_message(struct thread_reader *r, struct str text,
 			const cJSON *tree, struct error *err)
 {
 	struct message raw;
@@ -283,19 +283,19 @@ static int take_message(struct thread_reader *r, struct str text,
 	clean = (struct message){ .role = raw.role, .refused = raw.refused };
 	for (size_t i = 0; i < raw.n && rc == 0; i++) {
 		rc = check_part(r, raw.role, &raw.parts[i], err);
-		take_part(&clean, &raw.parts[i]);
+		copy_part(&clean, &raw.parts[i]);
 	}
 	message_release(&raw);
 	if (rc == 0 && (clean.n || clean.refused) && r->sink.message)
-		rc = r->sink.message(r->sink.arg, &clean,
-				     sane_time(json_int(tree, "created", 0)),
-				     err);
+		rc = r->sink.message(
+			r->sink.arg, &clean,
+			sanitize_time(json_int(tree, "created", 0)), err);
 	message_release(&clean);
 	r->messages++;
 	return rc;
 }
 
-static int take_chunk(struct thread_reader *r, const cJSON *tree,
+static int read_chunk(struct thread_reader *r, const cJSON *tree,
 		      struct error *err)
 {
 	struct buf bytes = BUF_INIT(OTHER_MAX);
@@ -316,7 +316,7 @@ static int take_chunk(struct thread_reader *r, const cJSON *tree,
 }
 
 /* Called for each value of the file as soon as it is complete. */
-static int take_value(void *arg, const struct json_split_key *key,
+static int read_value(void *arg, const struct json_split_key *key,
 		      struct str text, const cJSON *tree, int64_t line,
 		      struct error *err)
 {
@@ -325,30 +325,30 @@ static int take_value(void *arg, const struct json_split_key *key,
 	r->line = line;
 	switch (key - keys) {
 	case FORMAT:
-		return take_format(r, tree, err);
+		return read_format(r, tree, err);
 	case VERSION:
-		return take_version(r, tree, err);
+		return read_version(r, tree, err);
 	case THREAD:
 		set_text(&r->id, tree, "id");
 		set_text(&r->title, tree, "title");
-		r->created = sane_time(json_int(tree, "created", 0));
+		r->created = sanitize_time(json_int(tree, "created", 0));
 		return 0;
 	case SANDBOX:
-		return take_sandbox(r, tree, err);
+		return read_sandbox(r, tree, err);
 	case PATCH:
 		set_text(&r->patch, tree, "name");
 		return 0;
 	case MESSAGES:
-		return take_message(r, text, tree, err);
+		return read_message(r, text, tree, err);
 	default:
-		return take_chunk(r, tree, err);
+		return read_chunk(r, tree, err);
 	}
 }
 
 struct thread_reader *thread_reader_new(const struct thread_reader_sink *sink)
 {
 	struct thread_reader *r = xcalloc(1, sizeof(*r));
-	const struct json_split_sink values = { take_value, r };
+	const struct json_split_sink values = { read_value, r };
 
 	r->sink = *sink;
 	r->json = json_split_new(keys, &values);
@@ -416,7 +416,7 @@ static const char *clean_origin(const char *id)
 
 /* Returns a date that is not in the future: otherwise the thread would stay the
  * latest until then. */
-static int64_t past(const struct thread_import *in, int64_t created)
+static int64_t limit_date(const struct thread_import *in, int64_t created)
 {
 	return created > 0 && created < in->now ? created : in->now;
 }
@@ -432,7 +432,7 @@ static int add_thread(struct thread_import *in, const struct thread_file *head,
 		return -1;
 	title = thread_title(head->title ? head->title : "");
 	store_bind(st, 1, in->id);
-	sqlite3_bind_int64(st, 2, past(in, head->created));
+	sqlite3_bind_int64(st, 2, limit_date(in, head->created));
 	sqlite3_bind_int64(st, 3, in->now);
 	store_bind(st, 4, head->sandbox);
 	store_bind(st, 5, cwd);
@@ -474,7 +474,7 @@ int thread_import_add(struct thread_import *in, const struct message *m,
 	rc = buf_check(&body, "a message", err);
 	if (rc == 0) {
 		sqlite3_bind_int64(st, 1, in->no);
-		sqlite3_bind_int64(st, 2, past(in, created));
+		sqlite3_bind_int64(st, 2, limit_date(in, created));
 		for (int usage = 3; usage <= 6; usage++)
 			sqlite3_bind_int64(st, usage, 0);
 		sqlite3_bind_text64(st, 7, body.ptr, body.len, SQLITE_STATIC,

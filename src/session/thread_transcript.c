@@ -54,7 +54,7 @@ void thread_transcript_free(struct thread_transcript *t)
 	free(t);
 }
 
-static void flush(struct thread_transcript *t)
+static void flush_text(struct thread_transcript *t)
 {
 	struct str rest = buf_str(&t->text);
 
@@ -178,7 +178,7 @@ static bool add_message(void *arg, struct thread_message *m)
 		if (said->parts[i].kind == PART_TOOL_RESULT)
 			add_result(t, &said->parts[i], m->created);
 	if (t->text.len > WRITE_AT)
-		flush(t);
+		flush_text(t);
 	return !t->failed;
 }
 
@@ -202,15 +202,15 @@ static int add_new(struct thread_transcript *t, const char *path,
 	t->failed = false;
 	if (thread->no)
 		rc = thread_export(t->store, &of, err);
-	flush(t);
+	flush_text(t);
 	buf_release(&t->text);
 	close(t->fd);
 	return t->failed ? -1 : rc;
 }
 
 /* Starts the file again if the thread is another one or has lost messages. */
-static void follow(struct thread_transcript *t, const char *id,
-		   const struct thread *thread)
+static void follow_thread(struct thread_transcript *t, const char *id,
+			  const struct thread *thread)
 {
 	if (t->thread && !strcmp(t->thread, id) &&
 	    thread->messages >= t->messages)
@@ -233,7 +233,7 @@ char *thread_transcript_write(struct thread_transcript *t, const char *thread)
 	    err.code != ERR_NOT_FOUND)
 		rc = -1;
 	if (rc == 0) {
-		follow(t, thread, &found);
+		follow_thread(t, thread, &found);
 		rc = add_new(t, path, &found, &err);
 	}
 	if (rc < 0) {

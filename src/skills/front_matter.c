@@ -439,7 +439,7 @@ static int read_map(struct reader *r, size_t map, int deep)
 
 /* True if text starts with a line "---", which may have trailing blanks. *len
  * gets the line's length. */
-static bool take_marker(struct str text, size_t *len)
+static bool match_marker(struct str text, size_t *len)
 {
 	size_t end = str_find(text, '\n');
 
@@ -457,7 +457,7 @@ static int find_yaml(struct str text, struct str *yaml, size_t *body,
 		str_starts(text, BYTE_ORDER_MARK) ? strlen(BYTE_ORDER_MARK) : 0;
 	size_t at;
 	size_t len;
-	bool is_there = take_marker(str_skip(text, begin), &len);
+	bool is_there = match_marker(str_skip(text, begin), &len);
 
 	begin += len;
 	if (!is_there)
@@ -467,7 +467,7 @@ static int find_yaml(struct str text, struct str *yaml, size_t *body,
 	for (at = begin; at < text.len && at < FRONT_MATTER_MAX; at += len) {
 		struct str rest = str_skip(text, at);
 
-		if (take_marker(rest, &len)) {
+		if (match_marker(rest, &len)) {
 			*yaml = (struct str){ text.ptr + begin, at - begin };
 			*body = at + len;
 			return 0;

@@ -470,7 +470,7 @@ static char *check_link(struct skill_scan *s, const struct place *p, int fd,
 	return NULL;
 }
 
-static void drop(struct skill *k)
+static void release_skill(struct skill *k)
 {
 	struct skills one = { .list = xcalloc(1, sizeof(*k)), .n = 1 };
 
@@ -479,7 +479,7 @@ static void drop(struct skill *k)
 }
 
 /* Adds a skill. It replaces an earlier one of the same name. */
-static void put(struct skill_scan *s, struct skill *k)
+static void add_or_replace(struct skill_scan *s, struct skill *k)
 {
 	struct skills *out = s->out;
 
@@ -490,7 +490,7 @@ static void put(struct skill_scan *s, struct skill *k)
 			continue;
 		k->hides_user = k->scope == SKILL_PROJECT &&
 				(old->scope == SKILL_USER || old->hides_user);
-		drop(old);
+		release_skill(old);
 		*old = *k;
 		return;
 	}
@@ -499,7 +499,7 @@ static void put(struct skill_scan *s, struct skill *k)
 				   "%s is left out: there are more than %d "
 				   "skills",
 				   k->dir, MOST_SKILLS);
-		drop(k);
+		release_skill(k);
 		return;
 	}
 	if (!(out->n & (out->n - 1)))
@@ -509,8 +509,8 @@ static void put(struct skill_scan *s, struct skill *k)
 }
 
 /* Checks the name and the description of a skill. */
-static int check(const struct skill *k, const struct front_matter *f,
-		 struct error *err)
+static int check_skill(const struct skill *k, const struct front_matter *f,
+		       struct error *err)
 {
 	const struct front_field *name = front_matter_field(f, "name");
 	const char *written;
@@ -547,16 +547,16 @@ static void add_skill(struct skill_scan *s, const struct place *p,
 		.scope = p->scope,
 	};
 
-	if (check(&k, f, &err) < 0) {
+	if (check_skill(&k, f, &err) < 0) {
 		skills_add_problem(s->out, "%s/%s/SKILL.md is left out: %s",
 				   p->path, entry, err.message);
-		drop(&k);
+		release_skill(&k);
 		return;
 	}
 	if (skill_check_name(k.name, &err) < 0)
 		skills_add_problem(s->out, "%s/%s/SKILL.md is used, but %s",
 				   p->path, entry, err.message);
-	put(s, &k);
+	add_or_replace(s, &k);
 }
 
 /* Reads up to FRONT_MATTER_MAX bytes of the file into s->head. -1 with err. */
@@ -597,8 +597,8 @@ static void read_skill(struct skill_scan *s, const struct place *p,
 
 /* True if the directory, or the SKILL.md of one of its entries, is trusted (see
  * base/project.h). */
-static bool counts(struct skill_scan *s, const struct place *p,
-		   const char *entry)
+static bool is_trusted(struct skill_scan *s, const struct place *p,
+		       const char *entry)
 {
 	struct error err = { 0 };
 	char *path = entry ? xasprintf("%s/%s/SKILL.md", p->path, entry)
@@ -615,8 +615,8 @@ static bool counts(struct skill_scan *s, const struct place *p,
 }
 
 /* Reads SKILL.md in the open directory `at`, whose real path is dir. */
-static void look_into(struct skill_scan *s, const struct place *p, int at,
-		      const char *dir, const char *entry)
+static void read_skill_file(struct skill_scan *s, const struct place *p, int at,
+			    const char *dir, const char *entry)
 {
 	enum { HOW = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC };
 	int fd = openat(at, "SKILL.md", HOW | O_NOFOLLOW);
@@ -648,8 +648,8 @@ static void look_into(struct skill_scan *s, const struct place *p, int at,
 }
 
 /* Reads one entry of a directory with skills, following allowed links. */
-static void look_at(struct skill_scan *s, const struct place *p, int top,
-		    const char *entry)
+static void read_skill_entry(struct skill_scan *s, const struct place *p,
+			     int top, const char *entry)
 {
 	enum { HOW = O_RDONLY | O_DIRECTORY | O_CLOEXEC };
 	int at = openat(top, entry, HOW | O_NOFOLLOW);
@@ -668,8 +668,8 @@ static void look_at(struct skill_scan *s, const struct place *p, int top,
 	}
 	if (!dir)
 		return;
-	if (counts(s, p, entry))
-		look_into(s, p, at, dir, entry);
+	if (is_trusted(s, p, entry))
+		read_skill_file(s, p, at, dir, entry);
 	close(at);
 	free(dir);
 }
@@ -726,7 +726,7 @@ static int open_place(struct skill_scan *s, struct place *p)
 
 	if (top < 0)
 		return -1;
-	if (fstat(top, &st) < 0 || !counts(s, p, NULL)) {
+	if (fstat(top, &st) < 0 || !is_trusted(s, p, NULL)) {
 		close(top);
 		return -1;
 	}
@@ -758,7 +758,7 @@ static void read_place(struct skill_scan *s, struct place *p)
 		s->head = xcalloc(1, FRONT_MATTER_MAX);
 	n = list_entries(s, p, top, names);
 	for (size_t i = 0; i < n; i++) {
-		look_at(s, p, top, names[i]);
+		read_skill_entry(s, p, top, names[i]);
 		free(names[i]);
 	}
 	close(top);

@@ -210,7 +210,7 @@ static const struct sequence *find_sequence(char kind, uint32_t code)
 	return NULL;
 }
 
-static void emit(struct key_sink sink, const struct key_event *event)
+static void emit_event(struct key_sink sink, const struct key_event *event)
 {
 	if (sink.event)
 		sink.event(sink.context, event);
@@ -219,15 +219,16 @@ static void emit(struct key_sink sink, const struct key_event *event)
 static void emit_key(struct key_sink sink, enum key_name name, uint32_t c,
 		     unsigned mods)
 {
-	emit(sink, &(struct key_event){ .kind = KEY_EVENT_KEY,
-					.key = { name, c, mods } });
+	emit_event(sink, &(struct key_event){ .kind = KEY_EVENT_KEY,
+					      .key = { name, c, mods } });
 }
 
 static void emit_value(struct key_sink sink, enum key_event_kind kind,
 		       uint32_t value, uint32_t state)
 {
-	emit(sink, &(struct key_event){
-			   .kind = kind, .value = value, .state = state });
+	emit_event(sink, &(struct key_event){ .kind = kind,
+					      .value = value,
+					      .state = state });
 }
 
 static bool is_upper(uint32_t c)
@@ -255,8 +256,8 @@ static void emit_char(struct key_sink sink, uint32_t c, unsigned mods)
 		c -= 32;
 	len = encode_utf8(c, bytes);
 	if (len)
-		emit(sink, &(struct key_event){ .kind = KEY_EVENT_TEXT,
-						.text = { bytes, len } });
+		emit_event(sink, &(struct key_event){ .kind = KEY_EVENT_TEXT,
+						      .text = { bytes, len } });
 }
 
 /* Parses the parameters of a CSI sequence: numbers separated by ";", each with
@@ -495,8 +496,8 @@ static void emit_text(struct key_sink sink, enum key_event_kind kind,
 		sink.event(sink.context, &event);
 }
 
-static void begin(struct key_reader *k, unsigned char state,
-		  unsigned char introducer)
+static void start_sequence(struct key_reader *k, unsigned char state,
+			   unsigned char introducer)
 {
 	k->state = state;
 	k->introducer = introducer;
@@ -506,7 +507,7 @@ static void begin(struct key_reader *k, unsigned char state,
 	k->late = false;
 }
 
-static void keep(struct key_reader *k, unsigned char b)
+static void store_byte(struct key_reader *k, unsigned char b)
 {
 	if (k->len < sizeof(k->sequence))
 		k->sequence[k->len++] = (char)b;
@@ -516,7 +517,7 @@ static void keep(struct key_reader *k, unsigned char b)
 
 static void begin_paste(struct key_reader *k, struct key_sink sink)
 {
-	begin(k, PASTE, 0);
+	start_sequence(k, PASTE, 0);
 	k->matched = 0;
 	emit_text(sink, KEY_EVENT_PASTE_BEGIN, (struct str){ 0 });
 }
@@ -526,11 +527,11 @@ static void begin_c1(struct key_reader *k, uint32_t c)
 {
 	k->alt = false;
 	if (c == 0x9B)
-		begin(k, CSI, '[');
+		start_sequence(k, CSI, '[');
 	else if (c == 0x8F)
-		begin(k, SS3, 'O');
+		start_sequence(k, SS3, 'O');
 	else if (c == 0x90 || c == 0x98 || (c >= 0x9D && c <= 0x9F))
-		begin(k, STRING, (unsigned char)(c - 0x40));
+		start_sequence(k, STRING, (unsigned char)(c - 0x40));
 }
 
 static void emit_control(const struct key_reader *k, unsigned char b,
@@ -604,8 +605,8 @@ static size_t ground_part(struct key_reader *k, struct str bytes,
 }
 
 /* Handles text and controls. Returns the number of bytes used. */
-static size_t ground(struct key_reader *k, struct str bytes,
-		     struct key_sink sink)
+static size_t handle_ground(struct key_reader *k, struct str bytes,
+			    struct key_sink sink)
 {
 	const unsigned char *p = (const unsigned char *)bytes.ptr;
 	size_t n = 0;
@@ -625,7 +626,7 @@ static size_t ground(struct key_reader *k, struct str bytes,
 		return n;
 	}
 	if (p[0] == ESC && !k->alt) {
-		begin(k, ESCAPE, 0);
+		start_sequence(k, ESCAPE, 0);
 		return 1;
 	}
 	len = next_char(p, bytes.len, &c);
@@ -644,18 +645,18 @@ static size_t ground(struct key_reader *k, struct str bytes,
 }
 
 /* Handles the byte after ESC. Returns the number of bytes used. */
-static size_t escape(struct key_reader *k, unsigned char b,
-		     struct key_sink sink)
+static size_t handle_escape(struct key_reader *k, unsigned char b,
+			    struct key_sink sink)
 {
 	if (b == '[') {
-		begin(k, CSI, b);
+		start_sequence(k, CSI, b);
 	} else if (b == 'O') {
-		begin(k, SS3, b);
+		start_sequence(k, SS3, b);
 	} else if (is_string_introducer(b)) {
 		if (k->alt)
 			emit_key(sink, KEY_ESCAPE, 0, 0);
 		k->alt = false;
-		begin(k, STRING, b);
+		start_sequence(k, STRING, b);
 	} else if (b == ESC) {
 		if (k->alt)
 			emit_key(sink, KEY_ESCAPE, 0, 0);
@@ -665,15 +666,15 @@ static size_t escape(struct key_reader *k, unsigned char b,
 		if (k->alt)
 			emit_key(sink, KEY_ESCAPE, 0, 0);
 		k->alt = true;
-		begin(k, GROUND, 0);
+		start_sequence(k, GROUND, 0);
 		return 0;
 	}
 	return 1;
 }
 
 /* Decodes a complete sequence and emits its events. */
-static void finish(struct key_reader *k, unsigned char final,
-		   struct key_sink sink)
+static void finish_sequence(struct key_reader *k, unsigned char final,
+			    struct key_sink sink)
 {
 	unsigned extra = k->alt ? KEY_ALT : 0;
 	struct str body = { k->sequence, k->len };
@@ -687,7 +688,7 @@ static void finish(struct key_reader *k, unsigned char final,
 			       ? decode_ss3(body, (char) final, extra, to)
 			       : decode_csi(body, (char) final, extra, to);
 	k->alt = false;
-	begin(k, GROUND, 0);
+	start_sequence(k, GROUND, 0);
 	if (what == KEY_SEQUENCE_MOUSE) {
 		k->state = MOUSE;
 		k->skip = 3;
@@ -698,7 +699,7 @@ static void finish(struct key_reader *k, unsigned char final,
 
 /* True for a control or a byte beyond ASCII: it aborts the sequence and is then
  * handled as ordinary input. */
-static bool abandons(unsigned char b)
+static bool aborts_sequence(unsigned char b)
 {
 	return b < 0x20 || b >= 0x7F;
 }
@@ -710,9 +711,9 @@ static size_t control_sequence(struct key_reader *k, unsigned char b,
 	bool first = k->len == 0;
 	bool final = b >= 0x40;
 
-	if (abandons(b)) {
+	if (aborts_sequence(b)) {
 		k->alt = false;
-		begin(k, GROUND, 0);
+		start_sequence(k, GROUND, 0);
 		return 0;
 	}
 	if (k->state == SS3)
@@ -725,10 +726,10 @@ static size_t control_sequence(struct key_reader *k, unsigned char b,
 		 k->sequence[0] <= '9')
 		final = true;
 	if (!final) {
-		keep(k, b);
+		store_byte(k, b);
 		return 1;
 	}
-	finish(k, b, sink);
+	finish_sequence(k, b, sink);
 	return 1;
 }
 
@@ -753,7 +754,7 @@ static size_t control_string(struct key_reader *k, unsigned char b,
 
 		if (ended && !k->stale && !k->over && k->introducer == ']')
 			decode_osc((struct str){ k->sequence, k->len }, sink);
-		begin(k, ended ? GROUND : ESCAPE, 0);
+		start_sequence(k, ended ? GROUND : ESCAPE, 0);
 		return ended;
 	}
 	if (b == 0x07 || b == 0x9C) {
@@ -765,10 +766,10 @@ static size_t control_string(struct key_reader *k, unsigned char b,
 		return 1;
 	}
 	if (b < 0x20 || b == 0x7F || !may_continue(k, b)) {
-		begin(k, GROUND, 0);
+		start_sequence(k, GROUND, 0);
 		return 0;
 	}
-	keep(k, b);
+	store_byte(k, b);
 	return 1;
 }
 
@@ -778,7 +779,7 @@ static void release_late(struct key_reader *k, struct key_sink sink)
 {
 	struct str text = { k->sequence, k->len };
 
-	begin(k, GROUND, 0);
+	start_sequence(k, GROUND, 0);
 	if (text.len)
 		emit_text(sink, KEY_EVENT_TEXT, text);
 }
@@ -797,24 +798,24 @@ static void finish_late(struct key_reader *k, unsigned char b, bool last,
 	if (what == KEY_SEQUENCE_PASTE) {
 		begin_paste(k, sink);
 	} else if (what == KEY_SEQUENCE_UNKNOWN || (!body.len && !last)) {
-		keep(k, b);
+		store_byte(k, b);
 		release_late(k, sink);
 	} else {
-		begin(k, GROUND, 0);
+		start_sequence(k, GROUND, 0);
 	}
 }
 
 /* Handles a byte after a lone ESC was reported: it was typed, or it belongs to
  * a sequence that was split after ESC. next: the following byte, or -1. */
-static size_t late(struct key_reader *k, unsigned char b, int next,
-		   struct key_sink sink)
+static size_t handle_late(struct key_reader *k, unsigned char b, int next,
+			  struct key_sink sink)
 {
 	if (!k->len) {
 		k->introducer = b;
-		keep(k, b);
+		store_byte(k, b);
 		return 1;
 	}
-	if (k->over || abandons(b)) {
+	if (k->over || aborts_sequence(b)) {
 		release_late(k, sink);
 		return 0;
 	}
@@ -830,19 +831,19 @@ static size_t late(struct key_reader *k, unsigned char b, int next,
 			release_late(k, sink);
 			return 0;
 		}
-		keep(k, b);
+		store_byte(k, b);
 	} else if (b >= 0x40) {
 		finish_late(k, b, next < 0 || next == ESC, sink);
 	} else {
-		keep(k, b);
+		store_byte(k, b);
 	}
 	return 1;
 }
 
 /* Passes on pasted bytes until the end mark. Returns the number of bytes used.
  */
-static size_t paste(struct key_reader *k, struct str bytes,
-		    struct key_sink sink)
+static size_t handle_paste(struct key_reader *k, struct str bytes,
+			   struct key_sink sink)
 {
 	const char *esc;
 	size_t n;
@@ -858,7 +859,7 @@ static size_t paste(struct key_reader *k, struct str bytes,
 		}
 		if (++k->matched == sizeof(PASTE_END) - 1) {
 			k->matched = 0;
-			begin(k, GROUND, 0);
+			start_sequence(k, GROUND, 0);
 			emit_text(sink, KEY_EVENT_PASTE_END, (struct str){ 0 });
 		}
 		return 1;
@@ -877,13 +878,14 @@ static bool may_be_late(unsigned char b)
 
 /* Passes the next bytes to the function of the current state. Returns the
  * number of bytes used. */
-static size_t step(struct key_reader *k, struct str bytes, struct key_sink sink)
+static size_t handle_bytes(struct key_reader *k, struct str bytes,
+			   struct key_sink sink)
 {
 	unsigned char b = (unsigned char)bytes.ptr[0];
 
 	switch (k->state) {
 	case ESCAPE:
-		return escape(k, b, sink);
+		return handle_escape(k, b, sink);
 	case CSI:
 	case SS3:
 		return control_sequence(k, b, sink);
@@ -892,16 +894,16 @@ static size_t step(struct key_reader *k, struct str bytes, struct key_sink sink)
 		return control_string(k, b, sink);
 	case MOUSE:
 		if (!--k->skip)
-			begin(k, GROUND, 0);
+			start_sequence(k, GROUND, 0);
 		return 1;
 	case LATE:
-		return late(k, b,
-			    bytes.len > 1 ? (unsigned char)bytes.ptr[1] : -1,
-			    sink);
+		return handle_late(
+			k, b, bytes.len > 1 ? (unsigned char)bytes.ptr[1] : -1,
+			sink);
 	case PASTE:
-		return paste(k, bytes, sink);
+		return handle_paste(k, bytes, sink);
 	default:
-		return ground(k, bytes, sink);
+		return handle_ground(k, bytes, sink);
 	}
 }
 
@@ -915,13 +917,13 @@ void keys_feed(struct key_reader *k, struct str bytes, int64_t now_ms,
 	 * arrive. */
 	if (k->stale && now_ms - k->last_ms > STALE_MS &&
 	    !(k->state == CSI && k->len))
-		begin(k, GROUND, 0);
+		start_sequence(k, GROUND, 0);
 	if (k->late && may_be_late((unsigned char)bytes.ptr[0]))
-		begin(k, LATE, 0);
+		start_sequence(k, LATE, 0);
 	k->late = false;
 	k->last_ms = now_ms;
 	while (bytes.len)
-		bytes = str_skip(bytes, step(k, bytes, sink));
+		bytes = str_skip(bytes, handle_bytes(k, bytes, sink));
 }
 
 bool keys_in_paste(const struct key_reader *k)
@@ -946,19 +948,19 @@ void keys_timeout(struct key_reader *k, int64_t now_ms, struct key_sink sink)
 			emit_key(sink, KEY_ESCAPE, 0, 0);
 		emit_key(sink, KEY_ESCAPE, 0, 0);
 		k->alt = false;
-		begin(k, GROUND, 0);
+		start_sequence(k, GROUND, 0);
 		k->late = true;
 		k->late_ms = now_ms;
 		return;
 	case LATE:
 		if (k->introducer == '[' &&
 		    (k->len > 1 || k->last_ms - k->late_ms < LONE_BRACKET_MS))
-			begin(k, CSI, '[');
+			start_sequence(k, CSI, '[');
 		else
 			release_late(k, sink);
 		break;
 	case MOUSE:
-		begin(k, GROUND, 0);
+		start_sequence(k, GROUND, 0);
 		return;
 	default:
 		if (!k->len && k->introducer)

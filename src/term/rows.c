@@ -14,20 +14,20 @@
 
 enum { VARIATION_SELECTOR_16 = 0xFE0F };
 
-static const utf8proc_property_t *property(utf8proc_int32_t c)
+static const utf8proc_property_t *get_property(utf8proc_int32_t c)
 {
 	return utf8proc_get_property(c);
 }
 
 static bool is_prepended(utf8proc_int32_t c)
 {
-	return property(c)->boundclass == UTF8PROC_BOUNDCLASS_PREPEND;
+	return get_property(c)->boundclass == UTF8PROC_BOUNDCLASS_PREPEND;
 }
 
 static bool is_spacing(utf8proc_int32_t c)
 {
-	return property(c)->category == UTF8PROC_CATEGORY_MC ||
-	       property(c)->boundclass == UTF8PROC_BOUNDCLASS_SPACINGMARK;
+	return get_property(c)->category == UTF8PROC_CATEGORY_MC ||
+	       get_property(c)->boundclass == UTF8PROC_BOUNDCLASS_SPACINGMARK;
 }
 
 /* Returns the cells of a single character. utf8proc returns 0 for spacing marks
@@ -35,7 +35,7 @@ static bool is_spacing(utf8proc_int32_t c)
  * xterm.js 6.0.0 use one cell. */
 static size_t width_char(utf8proc_int32_t c)
 {
-	size_t cells = property(c)->charwidth;
+	size_t cells = get_property(c)->charwidth;
 
 	return !cells && (is_spacing(c) || is_prepended(c)) ? 1 : cells;
 }
@@ -59,7 +59,8 @@ static size_t next_char(struct str s, utf8proc_int32_t *c)
 }
 
 /* Adds to a cluster's width the width that its next character contributes. */
-static void widen(size_t *cells, utf8proc_int32_t before, utf8proc_int32_t c)
+static void widen_cluster(size_t *cells, utf8proc_int32_t before,
+			  utf8proc_int32_t c)
 {
 	if (c == VARIATION_SELECTOR_16 && *cells)
 		*cells = 2;
@@ -92,7 +93,7 @@ size_t width_next(struct str s, size_t *cells)
 		if (c < 0 ||
 		    utf8proc_grapheme_break_stateful(before, c, &state))
 			break;
-		widen(cells, before, c);
+		widen_cluster(cells, before, c);
 		before = c;
 		len += n;
 	}
@@ -139,7 +140,7 @@ void width_drop_last(struct buf *text)
 }
 
 /* Makes room for one more of count elements by doubling the array. */
-static void *grow(void *array, size_t count, size_t *cap, size_t size)
+static void *grow_array(void *array, size_t count, size_t *cap, size_t size)
 {
 	if (count < *cap)
 		return array;
@@ -151,7 +152,7 @@ static void open_row(struct rows *r)
 {
 	if (r->open)
 		return;
-	r->rows = grow(r->rows, r->n, &r->cap_rows, sizeof(*r->rows));
+	r->rows = grow_array(r->rows, r->n, &r->cap_rows, sizeof(*r->rows));
 	r->rows[r->n++] = (struct row){ r->bytes.len, r->n_spans };
 	r->open = true;
 }
@@ -189,7 +190,8 @@ static void add_bytes(struct rows *r, struct span look, struct str text)
 		r->spans[r->n_spans - 1].len += look.len;
 		return;
 	}
-	r->spans = grow(r->spans, r->n_spans, &r->cap_spans, sizeof(*r->spans));
+	r->spans = grow_array(r->spans, r->n_spans, &r->cap_spans,
+			      sizeof(*r->spans));
 	r->spans[r->n_spans++] = look;
 }
 
@@ -472,7 +474,7 @@ static size_t find_cut(struct str s, size_t cells, bool words, size_t *skip)
 }
 
 /* Moves n bytes to out, or drops them if out is NULL. */
-static void take_bytes(struct remainder *r, size_t n, struct rows *out)
+static void move_bytes(struct remainder *r, size_t n, struct rows *out)
 {
 	while (n) {
 		size_t len = r->span->len - r->used;
@@ -513,8 +515,8 @@ void wrap_row(const struct rows *in, size_t i, const struct wrap *w,
 		else
 			taken = 0;
 		n = find_cut(r.bytes, columns - taken, w->words, &skip);
-		take_bytes(&r, n, out);
-		take_bytes(&r, skip, NULL);
+		move_bytes(&r, n, out);
+		move_bytes(&r, skip, NULL);
 		rows_end(out);
 		first = false;
 	} while (r.bytes.len);

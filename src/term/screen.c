@@ -213,7 +213,7 @@ static size_t count_above(struct screen *s)
 }
 
 /* Moves the cursor to the first column of row i of the live part. */
-static void go_to(struct screen *s, size_t row)
+static void move_to_row(struct screen *s, size_t row)
 {
 	long down = (long)row - (long)s->at_row;
 
@@ -251,7 +251,7 @@ static void draw_whole(struct screen *s, size_t first, size_t n, size_t old)
 	if (old <= n)
 		return;
 	if (n)
-		go_to(s, n);
+		move_to_row(s, n);
 	buf_adds(&s->frame, ERASE_BELOW);
 }
 
@@ -263,18 +263,18 @@ static void draw_differences(struct screen *s, size_t first, size_t n)
 	for (size_t i = 0; i < n && i < old; i++) {
 		if (rows_equal(&s->live, first + i, &s->drawn, i))
 			continue;
-		go_to(s, i);
+		move_to_row(s, i);
 		draw_row(s, &s->live, first + i, s->columns);
 	}
 	if (n > old && old)
-		go_to(s, old - 1);
+		move_to_row(s, old - 1);
 	for (size_t i = old; i < n; i++) {
 		buf_adds(&s->frame, i ? "\r\n" : "\r");
 		draw_row(s, &s->live, first + i, s->columns);
 		s->at_row = i;
 	}
 	if (n < old) {
-		go_to(s, n);
+		move_to_row(s, n);
 		buf_adds(&s->frame, ERASE_BELOW);
 	}
 }
@@ -290,7 +290,7 @@ static void draw_caret(struct screen *s, size_t first, size_t n)
 	bool shown = s->caret_row != SIZE_MAX;
 	size_t column = shown ? clamp_column(s) : 0;
 
-	go_to(s, shown ? s->caret_row - first : n ? n - 1 : 0);
+	move_to_row(s, shown ? s->caret_row - first : n ? n - 1 : 0);
 	if (column)
 		buf_addf(&s->frame, "\x1b[%zuC", column);
 	s->at_column = column;
@@ -326,7 +326,7 @@ static void build_frame(struct screen *s, size_t first, size_t n)
 	buf_adds(&s->frame, FRAME_BEGIN CARET_HIDE);
 	if (whole) {
 		s->at_row = count_above(s);
-		go_to(s, 0);
+		move_to_row(s, 0);
 		/* The terminal marked the rows that it wrapped. Erase them all
 		 * before they are used again. */
 		if (s->fresh) {
@@ -368,7 +368,7 @@ static void note_resize(struct screen *s, bool *resized)
 }
 
 /* Call when the screen no longer shows anything that was drawn. */
-static void forget_drawn(struct screen *s)
+static void clear_drawn(struct screen *s)
 {
 	rows_clear(&s->drawn);
 	s->at_row = 0;
@@ -412,7 +412,7 @@ int screen_flush(struct screen *s, bool *resized)
 		return 0;
 	tty_woken(&s->tty);
 	if (tty_was_stopped())
-		forget_drawn(s);
+		clear_drawn(s);
 	note_resize(s, resized);
 	if (clock_ms() < s->hold_until)
 		return 1;
@@ -443,7 +443,7 @@ static void finish_frames(struct screen *s)
 	s->live = (struct rows){ 0 };
 	s->caret_row = SIZE_MAX;
 	if (tty_was_stopped())
-		forget_drawn(s);
+		clear_drawn(s);
 	note_resize(s, NULL);
 	for (int64_t now = clock_ms(); now < end; now = clock_ms()) {
 		if (tty_drain(&s->tty, (int)(end - now)) != 0 ||
@@ -471,7 +471,7 @@ void screen_resume(struct screen *s)
 		return;
 	s->away = false;
 	tty_enter(&s->tty);
-	forget_drawn(s);
+	clear_drawn(s);
 }
 
 void screen_stop(struct screen *s)

@@ -62,7 +62,7 @@ enum { N_FATAL = sizeof(fatal) / sizeof(*fatal) };
 static struct sigaction before[N_FATAL];
 
 /* Writes to the terminal within a limited time. Async-signal-safe. */
-static void emit(const char *text, size_t len)
+static void write_limited(const char *text, size_t len)
 {
 	struct pollfd p = { .fd = guard.out, .events = POLLOUT };
 
@@ -81,7 +81,7 @@ static void emit(const char *text, size_t len)
 	}
 }
 
-#define EMIT(literal) emit(literal, sizeof(literal) - 1)
+#define EMIT(literal) write_limited(literal, sizeof(literal) - 1)
 
 /* A background process must not change the terminal's modes. */
 static bool in_background(void)
@@ -137,7 +137,7 @@ void tty_restore(void)
 	errno = saved;
 }
 
-static void enter(void)
+static void enter_raw_mode(void)
 {
 	if (guard.active || in_background())
 		return;
@@ -149,7 +149,7 @@ static void enter(void)
 		EMIT(OTHER_KEYS_ON);
 }
 
-static void wake(void)
+static void wake_reader(void)
 {
 	uint64_t one = 1;
 
@@ -197,9 +197,9 @@ static void on_continue(int number)
 	if (guard.open) {
 		guard.active = 0;
 		wait_for_front();
-		enter();
+		enter_raw_mode();
 		guard.stopped = 1;
-		wake();
+		wake_reader();
 	}
 	errno = saved;
 }
@@ -209,11 +209,11 @@ static void on_resize(int number)
 	int saved = errno;
 
 	(void)number;
-	wake();
+	wake_reader();
 	errno = saved;
 }
 
-static void handle(int number, void (*handler)(int))
+static void set_handler(int number, void (*handler)(int))
 {
 	struct sigaction act = { .sa_handler = handler,
 				 .sa_flags = SA_RESTART };
@@ -238,11 +238,11 @@ static void install_handlers(void)
 
 		if (sigaction(fatal[i], NULL, &before[i]) == 0 &&
 		    (!ends || before[i].sa_handler == SIG_DFL))
-			handle(fatal[i], on_fatal);
+			set_handler(fatal[i], on_fatal);
 	}
-	handle(SIGTSTP, on_stop);
-	handle(SIGCONT, on_continue);
-	handle(SIGWINCH, on_resize);
+	set_handler(SIGTSTP, on_stop);
+	set_handler(SIGCONT, on_continue);
+	set_handler(SIGWINCH, on_resize);
 	mem_on_exhausted(tty_restore);
 	(void)atexit(tty_restore);
 }
@@ -317,7 +317,7 @@ void tty_enter(struct tty *t)
 	(void)t;
 	wait_for_front();
 	guard.open = 1;
-	enter();
+	enter_raw_mode();
 }
 
 void tty_leave(struct tty *t)
@@ -349,7 +349,7 @@ bool tty_size(const struct tty *t, size_t *columns, size_t *lines)
 }
 
 /* Sends as much as possible. Returns as tty_write(). */
-static int send(struct tty *t, int ms)
+static int flush_unsent(struct tty *t, int ms)
 {
 	struct pollfd p = { .fd = t->out, .events = POLLOUT };
 
@@ -371,7 +371,7 @@ static int send(struct tty *t, int ms)
 int tty_write(struct tty *t, struct str frame)
 {
 	buf_addstr(&t->unsent, frame);
-	return t->unsent.len ? send(t, 0) : 0;
+	return t->unsent.len ? flush_unsent(t, 0) : 0;
 }
 
 int tty_drain(struct tty *t, int ms)
@@ -384,7 +384,7 @@ int tty_drain(struct tty *t, int ms)
 	do {
 		int64_t left = end - clock_ms();
 
-		rc = send(t, left > 0 ? (int)left : 0);
+		rc = flush_unsent(t, left > 0 ? (int)left : 0);
 	} while (rc > 0 && clock_ms() < end);
 	return rc;
 }

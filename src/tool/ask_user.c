@@ -154,7 +154,8 @@ static void add_answer(const struct inquiry_item *item, struct buf *out)
 	buf_addstr(out, buf_str(&item->answer));
 }
 
-static void tell(const struct inquiry *q, enum inquiry_end end, struct buf *out)
+static void write_answers(const struct inquiry *q, enum inquiry_end end,
+			  struct buf *out)
 {
 	for (size_t i = 0; i < q->n; i++) {
 		buf_addf(out, "%sQ: %s\nA: ", i ? "\n\n" : "",
@@ -187,7 +188,7 @@ static int execute_ask_user(const struct tool_env *env, const cJSON *args,
 			       "terminal. Make a reasonable assumption, name "
 			       "it at the end, and continue.");
 	} else if (rc == 0) {
-		tell(q, end, out);
+		write_answers(q, end, out);
 	}
 	for (size_t i = 0; i < q->n; i++)
 		buf_release(&q->items[i].answer);

@@ -69,8 +69,8 @@ static void capture_add(struct capture *c, struct str chunk)
 }
 
 /* Returns the ring's bytes in order, as two slices. */
-static void unroll(const struct capture *c, struct str *first,
-		   struct str *second)
+static void unroll_ring(const struct capture *c, struct str *first,
+			struct str *second)
 {
 	bool full = c->past >= (int64_t)c->half;
 
@@ -124,7 +124,7 @@ static void capture_shrink(struct capture *c, size_t half)
 		return;
 	capture_init(&small, half);
 	if (c->past)
-		unroll(c, &first, &second);
+		unroll_ring(c, &first, &second);
 	capture_add(&small, buf_str(&c->head));
 	capture_add(&small, first);
 	capture_add(&small, second);
@@ -145,7 +145,7 @@ static bool capture_finish(struct capture *c, struct buf *out)
 	struct str second = { 0 };
 
 	if (c->past)
-		unroll(c, &first, &second);
+		unroll_ring(c, &first, &second);
 	if (cut) {
 		head.len = str_utf8_prefix(head);
 		first = skip_partial(first);

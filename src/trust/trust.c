@@ -446,8 +446,8 @@ static int hash_entry(struct hashing *p, struct error *err)
 
 /* Computes the hash under which an answer is stored. files gets a line for each
  * file whose content is included. ERR_LIMIT if there is too much to read. */
-static int fingerprint(const struct trust_entry *e, char hex[TRUST_HEX],
-		       struct buf *files, struct error *err)
+static int compute_fingerprint(const struct trust_entry *e, char hex[TRUST_HEX],
+			       struct buf *files, struct error *err)
 {
 	struct hashing p = { .entry = e, .files = files };
 	unsigned char sum[crypto_hash_sha256_BYTES];
@@ -696,7 +696,7 @@ static bool can_ask(const struct trust *t)
 }
 
 /* Returns the verdict for a hash without asking. */
-static enum trust_verdict look_up(struct trust *t, const char *hex)
+static enum trust_verdict find_verdict(struct trust *t, const char *hex)
 {
 	const struct answer *a;
 	enum trust_verdict verdict;
@@ -721,15 +721,15 @@ enum trust_verdict trust_check(struct trust *t, const struct trust_entry *e)
 
 	if (t->allowed_kinds & e->kind)
 		return TRUST_ALLOWED;
-	if (fingerprint(e, hex, &files, &err) == 0)
-		verdict = look_up(t, hex);
+	if (compute_fingerprint(e, hex, &files, &err) == 0)
+		verdict = find_verdict(t, hex);
 	buf_release(&files);
 	return verdict;
 }
 
 /* Records an answer for this run. Only a yes is also stored. */
-static void remember(struct trust *t, const struct trust_entry *e,
-		     const char *hex, bool allowed)
+static void record_answer(struct trust *t, const struct trust_entry *e,
+			  const char *hex, bool allowed)
 {
 	struct error err = { 0 };
 
@@ -751,13 +751,13 @@ int trust_ask(struct trust *t, const struct trust_entry *e,
 	*verdict = TRUST_REFUSED;
 	if (t->allowed_kinds & e->kind)
 		*verdict = TRUST_ALLOWED;
-	else if (fingerprint(e, hex, &files, &why) == 0)
-		*verdict = look_up(t, hex);
+	else if (compute_fingerprint(e, hex, &files, &why) == 0)
+		*verdict = find_verdict(t, hex);
 	if (*verdict == TRUST_ASK) {
 		rc = t->ui.ask(t->ui.arg, e, files.len ? files.ptr : "", err);
 		*verdict = rc > 0 ? TRUST_ALLOWED : TRUST_REFUSED;
 		if (rc >= 0)
-			remember(t, e, hex, rc > 0);
+			record_answer(t, e, hex, rc > 0);
 	}
 	buf_release(&files);
 	return rc < 0 ? -1 : 0;
@@ -768,7 +768,7 @@ bool trust_names_file(const struct trust_entry *e)
 	struct buf files = BUF_INIT(FILES_MAX);
 	struct error why = { 0 };
 	char hex[TRUST_HEX];
-	bool names = fingerprint(e, hex, &files, &why) < 0 || files.len;
+	bool names = compute_fingerprint(e, hex, &files, &why) < 0 || files.len;
 
 	buf_release(&files);
 	return names;
@@ -785,7 +785,7 @@ void trust_explain(struct trust *t, const struct trust_entry *e,
 	buf_addf(out,
 		 "%s \"%s\" of %s does not run: ", trust_kind_name(e->kind),
 		 e->name, e->file);
-	if (fingerprint(e, hex, &files, &why) == 0) {
+	if (compute_fingerprint(e, hex, &files, &why) == 0) {
 		pthread_mutex_lock(&t->lock);
 		denied = find_answer(t, hex) != NULL;
 		pthread_mutex_unlock(&t->lock);

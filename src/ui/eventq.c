@@ -94,7 +94,7 @@ static size_t weight_of(const struct agent_event *ev)
 
 /* Appends a text delta to the previous event if both belong together, so that
  * the reader gets one event. */
-static bool join(struct eventq *q, const struct agent_event *ev)
+static bool join_delta(struct eventq *q, const struct agent_event *ev)
 {
 	struct queued *last = q->last;
 
@@ -164,7 +164,7 @@ static struct queued *copy_event(const struct agent_event *ev)
 }
 
 /* Appends an item. Call with the lock held. */
-static void append(struct eventq *q, struct queued *item)
+static void append_item(struct eventq *q, struct queued *item)
 {
 	static const uint64_t one = 1;
 
@@ -184,10 +184,10 @@ void eventq_push(struct eventq *q, const struct agent_event *ev)
 	pthread_mutex_lock(&q->lock);
 	while (!q->closed && q->first && q->bytes + weight_of(ev) > MAX_QUEUED)
 		pthread_cond_wait(&q->room, &q->lock);
-	if (!q->closed && !join(q, ev)) {
+	if (!q->closed && !join_delta(q, ev)) {
 		item = copy_event(ev);
 		q->bytes += weight_of(&item->event);
-		append(q, item);
+		append_item(q, item);
 	}
 	pthread_mutex_unlock(&q->lock);
 }
@@ -199,7 +199,7 @@ void eventq_notify(struct eventq *q, int notice, void *arg)
 	item->notice = notice;
 	item->arg = arg;
 	pthread_mutex_lock(&q->lock);
-	append(q, item);
+	append_item(q, item);
 	pthread_mutex_unlock(&q->lock);
 }
 

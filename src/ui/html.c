@@ -21,7 +21,7 @@
 #include "model/message.h"
 #include "ui/summary.h"
 
-static void flush(struct html *h)
+static void flush_output(struct html *h)
 {
 	if (!h->failed && h->out.len)
 		h->failed = h->write(h->arg, buf_str(&h->out), &h->err) < 0;
@@ -31,7 +31,7 @@ static void flush(struct html *h)
 static void flush_full(struct html *h)
 {
 	if (h->write && h->out.len >= HTML_PIECE)
-		flush(h);
+		flush_output(h);
 }
 
 /* Appends dcode's own markup without escaping. */
@@ -70,7 +70,7 @@ static size_t plain_bytes(struct str s)
 }
 
 /* Returns the character reference of a special character, or NULL. */
-static const char *reference(unsigned char c)
+static const char *find_reference(unsigned char c)
 {
 	switch (c) {
 	case '&':
@@ -106,7 +106,7 @@ static void add_invisible(struct buf *out, utf8proc_int32_t c)
  * length in bytes. */
 static size_t add_character(struct buf *out, struct str s)
 {
-	const char *escaped = reference((unsigned char)s.ptr[0]);
+	const char *escaped = find_reference((unsigned char)s.ptr[0]);
 	utf8proc_int32_t c;
 	utf8proc_ssize_t n;
 
@@ -184,7 +184,7 @@ static void html_address(struct html *h, struct str address)
 
 int html_end(struct html *h, struct error *err)
 {
-	flush(h);
+	flush_output(h);
 	buf_release(&h->out);
 	if (!h->failed)
 		return 0;
@@ -360,8 +360,8 @@ static void enter_link(struct html_blocks *m, const MD_ATTRIBUTE *href)
 }
 
 /* Ends a link. shown: an image, whose address is never a link. */
-static void leave_link(struct html_blocks *m, const MD_ATTRIBUTE *href,
-		       bool shown)
+static void end_link(struct html_blocks *m, const MD_ATTRIBUTE *href,
+		     bool shown)
 {
 	struct buf address = BUF_INIT(ADDRESS_MAX);
 
@@ -396,7 +396,7 @@ static unsigned heading_level(const MD_BLOCK_H_DETAIL *heading)
 
 /* Adjusts the nesting depth. Nonzero stops the parser because a limit is
  * exceeded. */
-static int go_on(struct html_blocks *m, int deeper)
+static int change_depth(struct html_blocks *m, int deeper)
 {
 	m->depth += deeper;
 	return m->depth > DEPTH_MAX || m->page.out.over || m->text.over;
@@ -431,7 +431,7 @@ static int enter_block(MD_BLOCKTYPE type, void *detail, void *arg)
 	if (type == MD_BLOCK_LI && item->is_task)
 		html_markup(&m->page,
 			    item->task_mark == ' ' ? "&#x2610; " : "&#x2611; ");
-	return go_on(m, 1);
+	return change_depth(m, 1);
 }
 
 /* md4c callback: writes a block's closing tag. Nonzero stops the parser. */
@@ -448,7 +448,7 @@ static int leave_block(MD_BLOCKTYPE type, void *detail, void *arg)
 		 type != MD_BLOCK_HR && type != MD_BLOCK_CODE)
 		html_markupf(&m->page, "</%s>\n", blocks[type]);
 	m->in_diff = false;
-	return go_on(m, type == MD_BLOCK_DOC ? 0 : -1);
+	return change_depth(m, type == MD_BLOCK_DOC ? 0 : -1);
 }
 
 static int enter_span(MD_SPANTYPE type, void *detail, void *arg)
@@ -462,7 +462,7 @@ static int enter_span(MD_SPANTYPE type, void *detail, void *arg)
 		html_markup(&m->page, "<span class=\"url\">image:</span> ");
 	else
 		html_markupf(&m->page, "<%s>", spans[type]);
-	return go_on(m, 1);
+	return change_depth(m, 1);
 }
 
 static int leave_span(MD_SPANTYPE type, void *detail, void *arg)
@@ -471,12 +471,12 @@ static int leave_span(MD_SPANTYPE type, void *detail, void *arg)
 
 	flush_text(m);
 	if (type == MD_SPAN_A)
-		leave_link(m, &((MD_SPAN_A_DETAIL *)detail)->href, false);
+		end_link(m, &((MD_SPAN_A_DETAIL *)detail)->href, false);
 	else if (type == MD_SPAN_IMG)
-		leave_link(m, &((MD_SPAN_IMG_DETAIL *)detail)->src, true);
+		end_link(m, &((MD_SPAN_IMG_DETAIL *)detail)->src, true);
 	else
 		html_markupf(&m->page, "</%s>", spans[type]);
-	return go_on(m, -1);
+	return change_depth(m, -1);
 }
 
 static int on_text(MD_TEXTTYPE type, const MD_CHAR *text, MD_SIZE size,
@@ -490,7 +490,7 @@ static int on_text(MD_TEXTTYPE type, const MD_CHAR *text, MD_SIZE size,
 	} else {
 		md4c_add_text(&m->text, type, (struct str){ text, size });
 	}
-	return go_on(m, 0);
+	return change_depth(m, 0);
 }
 
 static const MD_PARSER parser = {
@@ -502,7 +502,8 @@ static const MD_PARSER parser = {
 	.text = on_text,
 };
 
-static bool parse(const struct html *h, struct str text, struct html_blocks *m)
+static bool parse_markdown(const struct html *h, struct str text,
+			   struct html_blocks *m)
 {
 	if (!h->markdown || text.len > INPUT_MAX)
 		return false;
@@ -518,7 +519,7 @@ void html_markdown(struct html *h, struct str text)
 	};
 	struct buf masked = mask_copy(h, text);
 
-	if (!masked.len || parse(h, buf_str(&masked), &m)) {
+	if (!masked.len || parse_markdown(h, buf_str(&masked), &m)) {
 		html_markup(h, m.page.out.ptr ? m.page.out.ptr : "");
 	} else {
 		html_markup(h, "<div class=\"plain\">");

@@ -55,7 +55,7 @@ static void begin_row(struct pen *p, const char *prefix)
 	p->column = strlen(prefix);
 }
 
-static void put(struct pen *p, struct str bytes, size_t width)
+static void write_bytes(struct pen *p, struct str bytes, size_t width)
 {
 	if (p->column + width > p->limit)
 		begin_row(p, wrapped);
@@ -63,10 +63,10 @@ static void put(struct pen *p, struct str bytes, size_t width)
 	p->column += width;
 }
 
-static void put_ascii(struct pen *p, const char *text)
+static void write_ascii(struct pen *p, const char *text)
 {
 	for (; *text; text++)
-		put(p, (struct str){ text, 1 }, 1);
+		write_bytes(p, (struct str){ text, 1 }, 1);
 	p->on_letter = false;
 }
 
@@ -76,7 +76,7 @@ static bool is_blank(char c)
 }
 
 /* Writes the number of blanks instead of the blanks: "[3000 spaces]". */
-static void put_counts(struct pen *p, size_t spaces, size_t tabs)
+static void write_counts(struct pen *p, size_t spaces, size_t tabs)
 {
 	struct buf text = BUF_INIT(100);
 
@@ -88,13 +88,13 @@ static void put_counts(struct pen *p, size_t spaces, size_t tabs)
 	if (tabs)
 		buf_addf(&text, "%zu tab%s", tabs, tabs > 1 ? "s" : "");
 	buf_addc(&text, ']');
-	put_ascii(p, text.ptr);
+	write_ascii(p, text.ptr);
 	buf_release(&text);
 }
 
 /* Writes a run of blanks. A long run is shortened, because it would push the
  * text after it off the screen. */
-static size_t put_blanks(struct pen *p, struct str text)
+static size_t write_blanks(struct pen *p, struct str text)
 {
 	size_t shown = p->line_begins ? p->limit / 2 : BLANKS_SHOWN;
 	size_t column = p->column;
@@ -106,11 +106,11 @@ static size_t put_blanks(struct pen *p, struct str text)
 		column += text.ptr[n] == ' ' ? 1 : TAB - column % TAB;
 	}
 	if (column - p->column > shown) {
-		put_counts(p, spaces, n - spaces);
+		write_counts(p, spaces, n - spaces);
 		return n;
 	}
 	for (size_t i = column - p->column; i; i--)
-		put(p, STR(" "), 1);
+		write_bytes(p, STR(" "), 1);
 	p->on_letter = false;
 	return n;
 }
@@ -135,7 +135,7 @@ static size_t blank_lines(struct str text, size_t *n)
 
 /* Writes a line break. Many blank lines after it are replaced by their number.
  */
-static size_t put_line_end(struct pen *p, struct str text)
+static size_t write_line_end(struct pen *p, struct str text)
 {
 	char number[48];
 	size_t n;
@@ -147,26 +147,26 @@ static size_t put_line_end(struct pen *p, struct str text)
 	if (n <= BLANK_LINES_SHOWN)
 		return 1;
 	snprintf(number, sizeof(number), "[%zu blank lines]", n);
-	put_ascii(p, number);
+	write_ascii(p, number);
 	begin_row(p, next_line);
 	return 1 + len;
 }
 
-static void spell_byte(struct pen *p, unsigned char byte)
+static void write_byte_escape(struct pen *p, unsigned char byte)
 {
 	char text[16];
 
 	snprintf(text, sizeof(text), "\\x%02x", byte);
-	put_ascii(p, text);
+	write_ascii(p, text);
 	p->line_begins = false;
 }
 
-static void spell_char(struct pen *p, unsigned code)
+static void write_char_escape(struct pen *p, unsigned code)
 {
 	char text[16];
 
 	snprintf(text, sizeof(text), "\\u{%x}", code);
-	put_ascii(p, text);
+	write_ascii(p, text);
 	p->line_begins = false;
 }
 
@@ -218,7 +218,7 @@ static bool mark_fits(const struct pen *p, utf8proc_int32_t c)
 }
 
 /* Writes one character and returns its length in bytes. */
-static size_t put_char(struct pen *p, struct str text)
+static size_t write_char(struct pen *p, struct str text)
 {
 	utf8proc_int32_t c;
 	utf8proc_ssize_t len =
@@ -227,17 +227,17 @@ static size_t put_char(struct pen *p, struct str text)
 	struct str bytes = { text.ptr, len > 0 ? (size_t)len : 1 };
 
 	if (len <= 0) {
-		spell_byte(p, (unsigned char)text.ptr[0]);
+		write_byte_escape(p, (unsigned char)text.ptr[0]);
 	} else if (c < 0x20 || c == 0x7F) {
-		spell_byte(p, (unsigned char)c);
+		write_byte_escape(p, (unsigned char)c);
 	} else if (is_invisible(c) || (is_mark(c) && !mark_fits(p, c)) ||
 		   (!is_mark(c) && utf8proc_charwidth(c) <= 0)) {
-		spell_char(p, (unsigned)c);
+		write_char_escape(p, (unsigned)c);
 	} else if (is_mark(c)) {
 		p->marks++;
 		buf_addstr(&p->rows->text, bytes);
 	} else {
-		put(p, bytes, (size_t)utf8proc_charwidth(c));
+		write_bytes(p, bytes, (size_t)utf8proc_charwidth(c));
 		p->on_letter = is_letter(c);
 		p->marks = 0;
 		p->line_begins = false;
@@ -246,8 +246,8 @@ static size_t put_char(struct pen *p, struct str text)
 }
 
 /* Splits an item's text into rows of the given width. */
-static void lay_out(struct question_rows *r, const struct question_item *item,
-		    size_t columns, size_t max)
+static void wrap_item(struct question_rows *r, const struct question_item *item,
+		      size_t columns, size_t max)
 {
 	struct pen p = { .rows = r, .line_begins = true };
 	struct str text = item->text;
@@ -257,17 +257,17 @@ static void lay_out(struct question_rows *r, const struct question_item *item,
 	p.limit = columns - 1; /* a terminal may wrap a full row by itself */
 	*r = (struct question_rows){ .text = BUF_INIT(max) };
 	begin_row(&p, "  ");
-	put_ascii(&p, item->label);
-	put_ascii(&p, ": ");
+	write_ascii(&p, item->label);
+	write_ascii(&p, ": ");
 	while (text.len && !r->text.over) {
 		size_t n;
 
 		if (is_blank(text.ptr[0]))
-			n = put_blanks(&p, text);
+			n = write_blanks(&p, text);
 		else if (text.ptr[0] == '\n')
-			n = put_line_end(&p, text);
+			n = write_line_end(&p, text);
 		else
-			n = put_char(&p, text);
+			n = write_char(&p, text);
 		text = str_skip(text, n);
 	}
 }
@@ -334,7 +334,7 @@ size_t question_render(const struct question_item *items, size_t n,
 	size_t share = SIZE_MAX;
 
 	for (size_t i = 0; i < n; i++)
-		lay_out(&r[i], &items[i], screen.columns, out->max);
+		wrap_item(&r[i], &items[i], screen.columns, out->max);
 	if (screen.rows)
 		share = fair_share(r, n, screen.rows);
 	for (size_t i = 0; i < n; i++) {

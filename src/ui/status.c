@@ -115,7 +115,7 @@ static void add_tokens(struct status_line *l, const struct status *s)
 }
 
 /* Collects the parts of the line from left to right, with their weights. */
-static void collect(struct status_line *l, const struct status *s)
+static void collect_parts(struct status_line *l, const struct status *s)
 {
 	char text[PART_BYTES];
 
@@ -181,7 +181,7 @@ void status_render(const struct status *s, const struct theme *theme,
 	const char *dot = theme_glyph(theme, GLYPH_DOT);
 	struct status_line l = { .n = 0 };
 
-	collect(&l, s);
+	collect_parts(&l, s);
 	while (l.n && cells_of(&l, dot) > columns)
 		if (!shorten_least(&l)) {
 			if (l.n == 1)

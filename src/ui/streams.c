@@ -143,7 +143,7 @@ static void flush_json(struct events *e)
 	buf_clear(&e->out);
 }
 
-static void begin(struct events *e, const char *type)
+static void start_event(struct events *e, const char *type)
 {
 	e->out.max = MAX_LINES;
 	buf_adds(&e->out, "{\"type\":\"");
@@ -151,7 +151,7 @@ static void begin(struct events *e, const char *type)
 	buf_addc(&e->out, '"');
 }
 
-static void member(struct events *e, const char *key, struct str value)
+static void add_member(struct events *e, const char *key, struct str value)
 {
 	buf_addc(&e->out, ',');
 	json_member(&e->out, key, value);
@@ -160,21 +160,21 @@ static void member(struct events *e, const char *key, struct str value)
 static void member_or_null(struct events *e, const char *key, const char *value)
 {
 	if (value)
-		member(e, key, str_of(value));
+		add_member(e, key, str_of(value));
 	else
 		buf_addf(&e->out, ",\"%s\":null", key);
 }
 
-static void end(struct events *e)
+static void end_event(struct events *e)
 {
 	buf_adds(&e->out, "}\n");
 }
 
-static void delta(struct events *e, const char *type, struct str text)
+static void write_delta(struct events *e, const char *type, struct str text)
 {
-	begin(e, type);
-	member(e, "delta", text);
-	end(e);
+	start_event(e, type);
+	add_member(e, "delta", text);
+	end_event(e);
 	if (e->out.len > JSON_WRITE_AT)
 		flush_json(e);
 }
@@ -188,7 +188,7 @@ void events_start(struct events *e, const char *thread, const char *model,
 		return;
 	e->started = true;
 	e->out = BUF_INIT(MAX_LINES);
-	begin(e, "start");
+	start_event(e, "start");
 	buf_addf(&e->out, ",\"schema_version\":%d", EVENTS_SCHEMA);
 	member_or_null(e, "thread_id", thread);
 	member_or_null(e, "model", model);
@@ -196,7 +196,7 @@ void events_start(struct events *e, const char *thread, const char *model,
 	json_member(&e->out, "provider", str_of(provider ? provider : "none"));
 	member_or_null(e, "id", id);
 	buf_addc(&e->out, '}');
-	end(e);
+	end_event(e);
 	buf_addstr(&e->out, buf_str(&held));
 	buf_release(&held);
 	flush_json(e);
@@ -222,12 +222,12 @@ static void add_args(struct buf *out, const struct part *call)
 
 static void tool_call_line(struct events *e, const struct part *call)
 {
-	begin(e, "tool_call");
-	member(e, "id", str_of(call->id));
-	member(e, "name", str_of(call->name));
+	start_event(e, "tool_call");
+	add_member(e, "id", str_of(call->id));
+	add_member(e, "name", str_of(call->name));
 	buf_adds(&e->out, ",\"args\":");
 	add_args(&e->out, call);
-	end(e);
+	end_event(e);
 	flush_json(e);
 }
 
@@ -238,16 +238,16 @@ static void todos_line(struct events *e, const struct part *call)
 
 	if (!todos_read(&t, call))
 		return;
-	begin(e, "todos");
+	start_event(e, "todos");
 	buf_adds(&e->out, ",\"todos\":[");
 	for (size_t i = 0; i < t.n; i++) {
 		buf_adds(&e->out, i ? ",{" : "{");
 		json_member(&e->out, "content", str_of(t.list[i].content));
-		member(e, "status", str_of(todos_status(t.list[i].status)));
+		add_member(e, "status", str_of(todos_status(t.list[i].status)));
 		buf_addc(&e->out, '}');
 	}
 	buf_addc(&e->out, ']');
-	end(e);
+	end_event(e);
 	flush_json(e);
 	todos_release(&t);
 }
@@ -256,13 +256,13 @@ static void tool_line(struct events *e, const struct agent_event *ev)
 {
 	bool result = ev->kind == EVENT_TOOL_RESULT;
 
-	begin(e, result ? "tool_result" : "tool_output");
-	member(e, "id", str_of(ev->call->id));
-	member(e, result ? "content" : "delta", ev->text);
+	start_event(e, result ? "tool_result" : "tool_output");
+	add_member(e, "id", str_of(ev->call->id));
+	add_member(e, result ? "content" : "delta", ev->text);
 	if (result)
 		buf_adds(&e->out, ev->failed ? ",\"is_error\":true"
 					     : ",\"is_error\":false");
-	end(e);
+	end_event(e);
 	flush_json(e);
 	if (result && !ev->failed)
 		todos_line(e, ev->call);
@@ -270,10 +270,10 @@ static void tool_line(struct events *e, const struct agent_event *ev)
 
 static void usage_line(struct events *e, const struct usage *usage)
 {
-	begin(e, "usage");
+	start_event(e, "usage");
 	buf_adds(&e->out, ",\"usage\":");
 	usage_to_json(usage, &e->out);
-	end(e);
+	end_event(e);
 	flush_json(e);
 }
 
@@ -281,7 +281,7 @@ static void compaction_line(struct events *e, const struct agent_event *ev)
 {
 	const struct compact_step *s = &ev->compact;
 
-	begin(e, "compaction");
+	start_event(e, "compaction");
 	buf_addf(&e->out, ",\"over\":%s,\"messages\":%zu,\"tokens\":%lld",
 		 s->over ? "true" : "false", s->messages, (long long)s->before);
 	if (s->over) {
@@ -290,7 +290,7 @@ static void compaction_line(struct events *e, const struct agent_event *ev)
 		buf_adds(&e->out, ",\"usage\":");
 		usage_to_json(ev->usage, &e->out);
 	}
-	end(e);
+	end_event(e);
 	flush_json(e);
 }
 
@@ -313,19 +313,19 @@ static void subagent_line(struct events *e, const struct agent_event *ev)
 {
 	const struct subagent_step *s = ev->subagent;
 
-	begin(e, "subagent");
-	member(e, "id", str_of(ev->call->id));
-	member(e, "subagent_type", str_of(s->type));
+	start_event(e, "subagent");
+	add_member(e, "id", str_of(ev->call->id));
+	add_member(e, "subagent_type", str_of(s->type));
 	buf_addf(&e->out, ",\"number\":%u", s->number);
-	member(e, "state",
-	       s->over    ? STR("ended")
-	       : s->event ? STR("working")
-			  : STR("started"));
+	add_member(e, "state",
+		   s->over    ? STR("ended")
+		   : s->event ? STR("working")
+			      : STR("started"));
 	if (s->over)
-		member(e, "status", str_of(s->end));
+		add_member(e, "status", str_of(s->end));
 	if (s->event)
 		add_step(e, s->event);
-	end(e);
+	end_event(e);
 	flush_json(e);
 }
 
@@ -335,10 +335,10 @@ void events_event(void *arg, const struct agent_event *ev)
 
 	switch (ev->kind) {
 	case EVENT_TEXT:
-		delta(e, "text", ev->text);
+		write_delta(e, "text", ev->text);
 		break;
 	case EVENT_THINKING:
-		delta(e, "thinking", ev->text);
+		write_delta(e, "thinking", ev->text);
 		break;
 	case EVENT_RESTART:
 		events_error(e, "retrying", ev->text, (struct str){ 0 });
@@ -349,17 +349,17 @@ void events_event(void *arg, const struct agent_event *ev)
 	case EVENT_TERMINAL:
 		break;
 	case EVENT_JOB:
-		begin(e, "job");
-		member(e, "text", ev->text);
-		end(e);
+		start_event(e, "job");
+		add_member(e, "text", ev->text);
+		end_event(e);
 		break;
 	case EVENT_SUBAGENT:
 		subagent_line(e, ev);
 		break;
 	case EVENT_FILE:
-		begin(e, "file");
-		member(e, "text", ev->text);
-		end(e);
+		start_event(e, "file");
+		add_member(e, "text", ev->text);
+		end_event(e);
 		break;
 	case EVENT_COMPACT:
 		compaction_line(e, ev);
@@ -383,11 +383,11 @@ void events_event(void *arg, const struct agent_event *ev)
 void events_error(struct events *e, const char *code, struct str message,
 		  struct str hint)
 {
-	begin(e, "error");
-	member(e, "code", str_of(code));
-	member(e, "message", message);
-	member(e, "hint", hint);
-	end(e);
+	start_event(e, "error");
+	add_member(e, "code", str_of(code));
+	add_member(e, "message", message);
+	add_member(e, "hint", hint);
+	end_event(e);
 	flush_json(e);
 }
 
@@ -409,14 +409,14 @@ void events_members(struct events *e, struct str json)
 int events_result(struct events *e, const char *status, struct str text,
 		  int64_t turns, const struct usage *usage, int exit_status)
 {
-	begin(e, "result");
-	member(e, "status", str_of(status));
-	member(e, "text", text);
+	start_event(e, "result");
+	add_member(e, "status", str_of(status));
+	add_member(e, "text", text);
 	buf_addf(&e->out, ",\"turns\":%lld,\"usage\":", (long long)turns);
 	usage_to_json(usage, &e->out);
 	buf_addf(&e->out, ",\"exit_status\":%d", exit_status);
 	buf_addstr(&e->out, buf_str(&e->members));
-	end(e);
+	end_event(e);
 	flush_json(e);
 	return e->failed ? -1 : 0;
 }
@@ -440,7 +440,7 @@ void plain_break(struct plain *p)
 }
 
 /* Returns the part of out that may be written now. */
-static struct str due(const struct plain *p)
+static struct str get_due_output(const struct plain *p)
 {
 	struct str text = buf_str(&p->out);
 
@@ -452,9 +452,9 @@ static struct str due(const struct plain *p)
 }
 
 /* Writes the output that is due: first stdout, then stderr. */
-static void flush(struct plain *p)
+static void flush_output(struct plain *p)
 {
-	struct str text = due(p);
+	struct str text = get_due_output(p);
 
 	p->out.max = p->log.max = MAX_HELD;
 	if (text.len) {
@@ -492,20 +492,20 @@ static void end_line(struct plain *p)
 }
 
 /* Prints a line of dcode's own on stderr. */
-static void note(struct plain *p, const char *prefix, struct str text)
+static void print_note(struct plain *p, const char *prefix, struct str text)
 {
 	struct buf line = BUF_INIT(1 << 16);
 
 	if (p->quiet)
 		return;
-	flush(p);
+	flush_output(p);
 	plain_break(p);
 	sanitize_line(text, &line);
 	buf_adds(&p->log, prefix);
 	buf_addstr(&p->log, buf_str(&line));
 	buf_addc(&p->log, '\n');
 	buf_release(&line);
-	flush(p);
+	flush_output(p);
 }
 
 /* Prints a line after a glyph. In ASCII mode, a glyph at the end of text is
@@ -520,7 +520,7 @@ static void note_sign(struct plain *p, const char *indent, enum glyph sign,
 		summary_to_ascii(text);
 	snprintf(prefix, sizeof(prefix), "%s%s ", indent,
 		 theme_glyph(&t, sign));
-	note(p, prefix, buf_str(text));
+	print_note(p, prefix, buf_str(text));
 }
 
 /* Printed text cannot be taken back. Says so and prints the new answer from its
@@ -529,9 +529,10 @@ static void print_again(struct plain *p)
 {
 	end_line(p);
 	p->replaying = false;
-	note(p, "",
-	     STR("The connection broke; the answer starts over. Ignore the "
-		 "text above."));
+	print_note(
+		p, "",
+		STR("The connection broke; the answer starts over. Ignore the "
+		    "text above."));
 	p->shown.len = p->match;
 	p->text_clean = (struct sanitizer){ 0 };
 	sanitize_feed(&p->text_clean, buf_str(&p->shown), &p->out);
@@ -541,7 +542,7 @@ static void print_again(struct plain *p)
  * A retry repeats the answer from its start. While the new text equals the old
  * one, nothing is printed. If it differs, it is printed in full on a new line.
  */
-static struct str replay(struct plain *p, struct str delta)
+static struct str skip_replayed(struct plain *p, struct str delta)
 {
 	size_t same = 0;
 	size_t left = p->shown.len - p->match;
@@ -561,8 +562,8 @@ static struct str replay(struct plain *p, struct str delta)
 	return delta;
 }
 
-/* Adds a delta of the answer. During a retry, replay() decides what of it is
- * printed. */
+/* Adds a delta of the answer. During a retry, skip_replayed() decides what of
+ * it is printed. */
 static void on_text(struct plain *p, struct str delta)
 {
 	p->out.max = p->shown.max = MAX_HELD;
@@ -571,21 +572,22 @@ static void on_text(struct plain *p, struct str delta)
 		p->kept = 0;
 	}
 	if (p->replaying)
-		delta = replay(p, delta);
+		delta = skip_replayed(p, delta);
 	buf_addstr(&p->shown, delta);
 	sanitize_feed(&p->text_clean, delta, &p->out);
 	if (p->out.len > WRITE_AT)
-		flush(p);
+		flush_output(p);
 }
 
 /* Prepares for an answer that starts over after a broken connection. */
 static void on_restart(struct plain *p, struct str why)
 {
-	note(p, "Retrying: ", why);
+	print_note(p, "Retrying: ", why);
 	if (p->shown.len && !p->no_stream)
-		note(p, "",
-		     STR("The connection broke; the answer may start over. If "
-			 "it does, ignore the text above."));
+		print_note(p, "",
+			   STR("The connection broke; the answer may start "
+			       "over. If "
+			       "it does, ignore the text above."));
 	p->match = 0;
 	p->replaying = !p->no_stream && p->shown.len > 0;
 	if (p->no_stream && p->out.len >= p->kept) {
@@ -606,7 +608,7 @@ static void end_answer(struct plain *p)
 	if (p->shown.len)
 		end_line(p);
 	buf_clear(&p->shown);
-	flush(p);
+	flush_output(p);
 	p->kept = p->out.len;
 }
 
@@ -628,7 +630,7 @@ static void on_output(struct plain *p, struct str delta)
 	sanitize_feed(&p->output_clean, delta, &p->log);
 	if (p->log.len)
 		p->log_mid_line = p->log.ptr[p->log.len - 1] != '\n';
-	flush(p);
+	flush_output(p);
 }
 
 /* Prints each step of the todo list below the line of its call. */
@@ -644,7 +646,7 @@ static void print_todos(struct plain *p, const struct part *call)
 	rest = buf_str(&text);
 	while (str_split(&rest, '\n', &line))
 		if (line.len)
-			note(p, "    ", line);
+			print_note(p, "    ", line);
 	buf_release(&text);
 	todos_release(&t);
 }
@@ -688,15 +690,15 @@ void plain_event(void *arg, const struct agent_event *ev)
 		on_result(p, ev);
 		break;
 	case EVENT_FLUSH:
-		flush(p);
+		flush_output(p);
 		break;
 	case EVENT_WARNING:
-		note(p, "Warning: ", ev->text);
+		print_note(p, "Warning: ", ev->text);
 		break;
 	case EVENT_FILE:
 	case EVENT_COMPACT:
 	case EVENT_JOB:
-		note(p, "", ev->text);
+		print_note(p, "", ev->text);
 		break;
 	case EVENT_TERMINAL:
 		if (isatty(STDERR_FILENO))
@@ -705,7 +707,7 @@ void plain_event(void *arg, const struct agent_event *ev)
 		break;
 	case EVENT_SUBAGENT:
 		if (ev->text.len)
-			note(p, "  ", str_trim(ev->text));
+			print_note(p, "  ", str_trim(ev->text));
 		break;
 	case EVENT_THINKING:
 		break;
@@ -717,11 +719,11 @@ int plain_end(struct plain *p)
 	if (p->replaying) {
 		end_line(p);
 		p->replaying = false;
-		note(p, "", STR("Ignore the text above."));
+		print_note(p, "", STR("Ignore the text above."));
 	}
 	end_answer(p);
 	p->no_stream = false;
-	flush(p);
+	flush_output(p);
 	plain_break(p);
 	return p->failed ? -1 : 0;
 }

@@ -443,7 +443,7 @@ static void add_text(const struct transcript *t, const char *sign,
 
 /* Returns the shown part of a user's message. A paste may be larger than any
  * screen. */
-static struct str shorten(struct str text)
+static struct str shorten_message(struct str text)
 {
 	size_t lines = 0;
 	size_t end = 0;
@@ -462,7 +462,7 @@ static struct str shorten(struct str text)
 void transcript_user(struct transcript *t, struct str text)
 {
 	struct str said = str_trim(text);
-	struct str shown = shorten(said);
+	struct str shown = shorten_message(said);
 	struct style style = { ATTR_BOLD, STYLE_USER };
 	struct buf sign = BUF_INIT(32);
 
@@ -670,7 +670,7 @@ static bool is_newest(const struct transcript *t, const struct part *call)
 	       !strcmp(call->id, t->newest_call.id);
 }
 
-static void keep_output(struct transcript *t, struct str text)
+static void store_output(struct transcript *t, struct str text)
 {
 	size_t room = TRANSCRIPT_FULL - t->newest_output.len;
 
@@ -689,7 +689,7 @@ static void on_output(struct transcript *t, const struct agent_event *ev)
 		view_output(v, ev->text, ev->end);
 	if (!is_newest(t, ev->call))
 		return;
-	keep_output(t, ev->text);
+	store_output(t, ev->text);
 	buf_clear(&t->newest_rest);
 	buf_addstr(&t->newest_rest, ev->end);
 }
@@ -708,7 +708,7 @@ static void on_result(struct transcript *t, const struct agent_event *ev,
 	/* Live output is complete; the result may have been cut for the model.
 	 */
 	if (is_newest(t, ev->call) && !t->newest_output.len)
-		keep_output(t, ev->text);
+		store_output(t, ev->text);
 	if (is_newest(t, ev->call) && ev->change)
 		tool_change_set(&t->newest_change, buf_str(&ev->change->before),
 				buf_str(&ev->change->after));

@@ -149,8 +149,8 @@ static int find_addresses(const struct page_visit *f, struct resolved *found,
 }
 
 /* Sends the request to one checked address of the host. */
-static int request(struct page_visit *f, const struct sockaddr *a,
-		   struct error *err)
+static int send_request(struct page_visit *f, const struct sockaddr *a,
+			struct error *err)
 {
 	static const char *const headers[] = {
 		"User-Agent: Mozilla/5.0 (compatible; dcode/" DCODE_VERSION ")",
@@ -189,7 +189,7 @@ static bool is_redirect(int status)
 
 /* Fetches the current address. 0 with an answer in f->res, possibly a
  * redirect. */
-static int ask(struct page_visit *f, struct error *err)
+static int fetch_address(struct page_visit *f, struct error *err)
 {
 	struct resolved found;
 	int rc = -1;
@@ -197,7 +197,8 @@ static int ask(struct page_visit *f, struct error *err)
 	if (find_addresses(f, &found, err) < 0)
 		return -1;
 	for (size_t i = 0; i < found.n; i++) {
-		rc = request(f, (const struct sockaddr *)&found.list[i], err);
+		rc = send_request(f, (const struct sockaddr *)&found.list[i],
+				  err);
 		if (rc == 0 || f->cut || is_redirect(f->res.status))
 			return 0;
 		if (f->res.began ||
@@ -208,7 +209,7 @@ static int ask(struct page_visit *f, struct error *err)
 }
 
 /* Replaces the current address by the target of the redirect. */
-static int follow(struct page_visit *f, struct error *err)
+static int follow_redirect(struct page_visit *f, struct error *err)
 {
 	struct buf next = BUF_INIT(URL_BYTES);
 	int rc = 0;
@@ -244,10 +245,10 @@ static int check_status(const struct page_visit *f, struct error *err)
 }
 
 /* Fetches the page and follows redirects. */
-static int go(struct page_visit *f, struct error *err)
+static int fetch_with_redirects(struct page_visit *f, struct error *err)
 {
 	for (int n = 0;; n++) {
-		if (ask(f, err) < 0)
+		if (fetch_address(f, err) < 0)
 			return -1;
 		if (!is_redirect(f->res.status))
 			return check_status(f, err);
@@ -256,7 +257,7 @@ static int go(struct page_visit *f, struct error *err)
 					 "more than %d redirects, the last one "
 					 "from %.300s",
 					 FETCH_REDIRECTS, f->url.text);
-		if (follow(f, err) < 0)
+		if (follow_redirect(f, err) < 0)
 			return -1;
 	}
 }
@@ -297,7 +298,7 @@ int fetch_page(const struct web *w, const char *url, int64_t ms,
 
 	if (rc == 0) {
 		memcpy(f.first, f.url.host, sizeof(f.first));
-		rc = go(&f, err);
+		rc = fetch_with_redirects(&f, err);
 	}
 	if (rc == 0)
 		rc = write_page(&f, out, err);

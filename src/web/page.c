@@ -50,7 +50,7 @@ static struct xml_api loaded;
 
 static struct error why; /* why loading failed, if code is set */
 
-static void load(void)
+static void load_library(void)
 {
 	if (library_load(&library, symbols, sizeof(symbols) / sizeof(*symbols),
 			 &loaded, &why) == 0)
@@ -63,7 +63,7 @@ static const struct xml_api *xml_api_get(struct error *err)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-	pthread_once(&once, load);
+	pthread_once(&once, load_library);
 	if (!why.code)
 		return &loaded;
 	*err = why;
@@ -183,7 +183,7 @@ static const char *find_charset(struct str *text, const char *type)
 }
 
 /* Converts text with iconv; an invalid byte becomes U+FFFD. */
-static void convert(iconv_t cd, struct str text, struct buf *out)
+static void convert_text(iconv_t cd, struct str text, struct buf *out)
 {
 	char *from = (char *)text.ptr;
 	size_t left = text.len;
@@ -221,7 +221,7 @@ static void charset_decode(struct str text, const char *type, struct buf *out)
 		cd = iconv_open("UTF-8", "UTF-8");
 	if (cd == (iconv_t)-1)
 		return; /* out of memory */
-	convert(cd, text, out);
+	convert_text(cd, text, out);
 	iconv_close(cd);
 }
 
@@ -304,7 +304,7 @@ static const struct {
 static const char *const headings[] = { "# ",    "## ",    "### ",
 					"#### ", "##### ", "###### " };
 
-static struct str attribute(const xmlNode *node, const char *name)
+static struct str find_attribute(const xmlNode *node, const char *name)
 {
 	for (const xmlAttr *a = node->properties; a; a = a->next)
 		if (!strcasecmp((const char *)a->name, name))
@@ -318,7 +318,7 @@ static struct str attribute(const xmlNode *node, const char *name)
 /* True for elements that a reader does not see: hidden, or display:none. */
 static bool is_hidden(const xmlNode *node)
 {
-	struct str style = attribute(node, "style");
+	struct str style = find_attribute(node, "style");
 	bool none = false;
 
 	for (size_t i = 0; i + 7 < style.len && !none; i++)
@@ -331,7 +331,7 @@ static bool is_hidden(const xmlNode *node)
 			none = rest.len >= 4 &&
 			       !strncasecmp(rest.ptr, "none", 4);
 		}
-	return none || attribute(node, "hidden").ptr;
+	return none || find_attribute(node, "hidden").ptr;
 }
 
 static enum kind kind_of(const xmlNode *node)
@@ -344,7 +344,7 @@ static enum kind kind_of(const xmlNode *node)
 	return KIND_INLINE;
 }
 
-static void want_breaks(struct writer *w, int n)
+static void request_breaks(struct writer *w, int n)
 {
 	if (w->breaks < n)
 		w->breaks = n;
@@ -380,21 +380,21 @@ static void begin_text(struct writer *w)
 	w->mark = NULL;
 }
 
-static void put(struct writer *w, const char *text)
+static void write_literal(struct writer *w, const char *text)
 {
 	begin_text(w);
 	buf_adds(w->out, text);
 }
 
 /* Writes text of a <pre> element, line by line. */
-static void put_verbatim(struct writer *w, struct str text)
+static void write_verbatim(struct writer *w, struct str text)
 {
 	struct str line;
 	bool first = true;
 
 	while (str_split(&text, '\n', &line)) {
 		if (!first)
-			want_breaks(w, w->breaks + 1);
+			request_breaks(w, w->breaks + 1);
 		first = false;
 		if (line.len) {
 			begin_text(w);
@@ -409,10 +409,10 @@ static bool is_space(char c)
 }
 
 /* Writes text and collapses white space, except in a <pre> element. */
-static void put_text(struct writer *w, struct str text)
+static void write_text(struct writer *w, struct str text)
 {
 	if (w->pre) {
-		put_verbatim(w, text);
+		write_verbatim(w, text);
 		return;
 	}
 	for (size_t i = 0; i < text.len;) {
@@ -431,13 +431,13 @@ static void put_text(struct writer *w, struct str text)
 	}
 }
 
-static void put_item(struct writer *w)
+static void write_item(struct writer *w)
 {
 	int *number = w->lists && w->lists <= LISTS_MAX
 			      ? &w->number[w->lists - 1]
 			      : NULL;
 
-	want_breaks(w, 1);
+	request_breaks(w, 1);
 	begin_text(w);
 	if (number && *number)
 		buf_addf(w->out, "%d. ", (*number)++);
@@ -449,38 +449,38 @@ static void enter_list(struct writer *w, const xmlNode *node)
 {
 	bool numbered = !strcasecmp((const char *)node->name, "ol");
 
-	want_breaks(w, w->lists ? 1 : 2);
+	request_breaks(w, w->lists ? 1 : 2);
 	if (w->lists < LISTS_MAX)
 		w->number[w->lists] = numbered ? 1 : 0;
 	w->lists++;
 }
 
-static void put_image(struct writer *w, const xmlNode *node)
+static void write_image(struct writer *w, const xmlNode *node)
 {
-	struct str alt = str_trim(attribute(node, "alt"));
+	struct str alt = str_trim(find_attribute(node, "alt"));
 
 	if (!alt.len)
 		return;
-	put(w, "[image: ");
-	put_text(w, alt);
+	write_literal(w, "[image: ");
+	write_text(w, alt);
 	buf_adds(w->out, "]");
 }
 
 /* True for links that fetch_url could follow. */
 static bool has_address(const xmlNode *node)
 {
-	struct str href = str_trim(attribute(node, "href"));
+	struct str href = str_trim(find_attribute(node, "href"));
 
 	return href.len && href.ptr[0] != '#' &&
 	       (href.len < 11 || strncasecmp(href.ptr, "javascript:", 11)) &&
 	       (href.len < 5 || strncasecmp(href.ptr, "data:", 5));
 }
 
-static void put_address(struct writer *w, const xmlNode *node)
+static void write_address(struct writer *w, const xmlNode *node)
 {
 	struct buf address = BUF_INIT(URL_BYTES);
 
-	if (web_url_join(w->url, attribute(node, "href"), &address))
+	if (web_url_join(w->url, find_attribute(node, "href"), &address))
 		buf_addf(w->out, "](%s)", address.ptr);
 	else
 		buf_adds(w->out, "]");
@@ -493,57 +493,57 @@ static void enter_block(struct writer *w, const xmlNode *node, enum kind kind)
 	if (kind == KIND_LIST) {
 		enter_list(w, node);
 	} else if (kind == KIND_ITEM) {
-		put_item(w);
+		write_item(w);
 	} else if (kind == KIND_LINE) {
-		want_breaks(w, 1);
+		request_breaks(w, 1);
 	} else if (kind == KIND_HEADING) {
-		want_breaks(w, 2);
+		request_breaks(w, 2);
 		w->mark = headings[node->name[1] - '1'];
 	} else if (kind == KIND_PRE) {
-		want_breaks(w, 2);
-		put(w, "```");
-		want_breaks(w, 1);
+		request_breaks(w, 2);
+		write_literal(w, "```");
+		request_breaks(w, 1);
 		w->pre++;
 	} else {
-		want_breaks(w, 2);
+		request_breaks(w, 2);
 		w->quotes += kind == KIND_QUOTE;
 	}
 }
 
 /* Starts an element: writes what precedes its content. */
-static void enter(struct writer *w, const xmlNode *node, enum kind kind)
+static void start_element(struct writer *w, const xmlNode *node, enum kind kind)
 {
 	switch (kind) {
 	case KIND_INLINE:
 		break;
 	case KIND_BREAK:
-		want_breaks(w, w->breaks + 1);
+		request_breaks(w, w->breaks + 1);
 		break;
 	case KIND_RULE:
-		want_breaks(w, 2);
-		put(w, "---");
-		want_breaks(w, 2);
+		request_breaks(w, 2);
+		write_literal(w, "---");
+		request_breaks(w, 2);
 		break;
 	case KIND_LINK:
 		if (has_address(node))
-			put(w, "[");
+			write_literal(w, "[");
 		break;
 	case KIND_IMAGE:
-		put_image(w, node);
+		write_image(w, node);
 		break;
 	case KIND_CODE:
 		if (!w->pre)
-			put(w, "`");
+			write_literal(w, "`");
 		break;
 	case KIND_STRONG:
-		put(w, "**");
+		write_literal(w, "**");
 		break;
 	case KIND_EMPHASIS:
-		put(w, "*");
+		write_literal(w, "*");
 		break;
 	case KIND_CELL:
 		if (w->in_line && !w->breaks)
-			put(w, " | ");
+			write_literal(w, " | ");
 		break;
 	default:
 		enter_block(w, node, kind);
@@ -561,12 +561,12 @@ static void close_mark(struct writer *w, const char *mark)
 }
 
 /* Ends an element: writes what follows its content. */
-static void leave(struct writer *w, const xmlNode *node, enum kind kind)
+static void end_element(struct writer *w, const xmlNode *node, enum kind kind)
 {
 	switch (kind) {
 	case KIND_LINK:
 		if (has_address(node))
-			put_address(w, node);
+			write_address(w, node);
 		break;
 	case KIND_CODE:
 		if (!w->pre)
@@ -580,24 +580,24 @@ static void leave(struct writer *w, const xmlNode *node, enum kind kind)
 		break;
 	case KIND_LIST:
 		w->lists--;
-		want_breaks(w, w->lists ? 1 : 2);
+		request_breaks(w, w->lists ? 1 : 2);
 		break;
 	case KIND_PRE:
 		w->pre--;
 		w->breaks = 0;
-		want_breaks(w, 1);
-		put(w, "```");
-		want_breaks(w, 2);
+		request_breaks(w, 1);
+		write_literal(w, "```");
+		request_breaks(w, 2);
 		break;
 	case KIND_LINE:
 	case KIND_ITEM:
-		want_breaks(w, 1);
+		request_breaks(w, 1);
 		break;
 	case KIND_QUOTE:
 	case KIND_BLOCK:
 	case KIND_HEADING:
 		w->mark = NULL;
-		want_breaks(w, 2);
+		request_breaks(w, 2);
 		w->quotes -= kind == KIND_QUOTE;
 		break;
 	default:
@@ -613,13 +613,13 @@ static const xmlNode *next_node(struct writer *w, const xmlNode *node,
 	while (node != root && !node->next) {
 		node = node->parent;
 		if (node->type == XML_ELEMENT_NODE)
-			leave(w, node, kind_of(node));
+			end_element(w, node, kind_of(node));
 	}
 	return node == root ? NULL : node->next;
 }
 
 /* Converts the tree below root, without recursion: pages may nest deeply. */
-static void walk(struct writer *w, const xmlNode *root)
+static void convert_tree(struct writer *w, const xmlNode *root)
 {
 	const xmlNode *node = root;
 
@@ -628,23 +628,23 @@ static void walk(struct writer *w, const xmlNode *root)
 
 		if (node->type == XML_TEXT_NODE ||
 		    node->type == XML_CDATA_SECTION_NODE)
-			put_text(w, str_of((const char *)node->content));
+			write_text(w, str_of((const char *)node->content));
 		else if (node->type == XML_ELEMENT_NODE)
 			kind = kind_of(node);
 		if (kind != KIND_SKIP)
-			enter(w, node, kind);
+			start_element(w, node, kind);
 		if (kind != KIND_SKIP && node->children) {
 			node = node->children;
 			continue;
 		}
 		if (kind != KIND_SKIP)
-			leave(w, node, kind);
+			end_element(w, node, kind);
 		node = next_node(w, node, root);
 	}
 }
 
 /* Writes the title of the head, which is not part of the visible page. */
-static void put_title(struct writer *w, const xmlNode *root)
+static void write_title(struct writer *w, const xmlNode *root)
 {
 	for (const xmlNode *n = root->children; n; n = n->next) {
 		if (n->type != XML_ELEMENT_NODE ||
@@ -656,8 +656,9 @@ static void put_title(struct writer *w, const xmlNode *root)
 				continue;
 			buf_adds(w->out, "Title: ");
 			w->begun = w->in_line = true;
-			put_text(w, str_of((const char *)t->children->content));
-			want_breaks(w, 2);
+			write_text(w,
+				   str_of((const char *)t->children->content));
+			request_breaks(w, 2);
 			return;
 		}
 	}
@@ -689,8 +690,8 @@ static int html_read(const struct web_url *url, struct str text,
 					      "UTF-8", options);
 	root = doc ? api->root(doc) : NULL;
 	if (root) {
-		put_title(&w, root);
-		walk(&w, root);
+		write_title(&w, root);
+		convert_tree(&w, root);
 		if (w.begun)
 			buf_addc(out, '\n');
 	}
@@ -703,7 +704,7 @@ static int html_read(const struct web_url *url, struct str text,
 
 enum { SNIFF_BYTES = 1024 };
 
-static struct str essence(const char *type)
+static struct str cut_parameters(const char *type)
 {
 	struct str s = str_of(type);
 
@@ -728,7 +729,7 @@ bool page_is_text(const char *type)
 		"application/x-sh",       "application/sql",
 		"application/graphql",    "application/x-javascript",
 	};
-	struct str s = essence(type);
+	struct str s = cut_parameters(type);
 
 	if (!s.len || (s.len > 5 && strncasecmp(s.ptr, "text/", 5) == 0) ||
 	    ends_nocase(s, "+json") || ends_nocase(s, "+xml") ||
@@ -742,7 +743,7 @@ bool page_is_text(const char *type)
 
 bool page_is_html(const char *type, struct str body)
 {
-	struct str s = essence(type);
+	struct str s = cut_parameters(type);
 
 	if (s.len)
 		return str_is_nocase(s, "text/html") ||

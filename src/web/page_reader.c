@@ -37,7 +37,7 @@ static void write_input(const struct web_url *url, const char *type,
 }
 
 /* Turns the process's output and exit status into the result. */
-static int take_answer(const struct proc_run *run, const struct web_url *url,
+static int read_answer(const struct proc_run *run, const struct web_url *url,
 		       struct buf *out, struct error *err)
 {
 	struct str said = str_trim(buf_str(&run->err));
@@ -95,7 +95,7 @@ int page_reader_read(const struct web_url *url, const char *type,
 	run.input = buf_str(&input);
 	rc = proc_run_all(all, 1, stop, err);
 	if (rc == 0)
-		rc = take_answer(&run, url, out, err);
+		rc = read_answer(&run, url, out, err);
 	buf_release(&run.out);
 	buf_release(&run.err);
 out:

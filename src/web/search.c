@@ -64,9 +64,9 @@ static int write_results(const cJSON *tree, struct buf *out, struct error *err)
 }
 
 /* Sends the query with the key; an error status becomes an error. */
-static int post(const struct tavily *t, const char *url, struct str body,
-		struct http_response *res, const struct stop *stop,
-		struct error *err)
+static int post_query(const struct tavily *t, const char *url, struct str body,
+		      struct http_response *res, const struct stop *stop,
+		      struct error *err)
 {
 	static const char agent[] = "User-Agent: dcode/" DCODE_VERSION;
 	char *token = xasprintf("Authorization: Bearer %s", t->key);
@@ -124,7 +124,7 @@ int search_tavily(const struct tavily *t, const struct web_query *q,
 	write_body(q, &body);
 	rc = buf_check(&body, "the query", err);
 	if (rc == 0)
-		rc = post(t, url, buf_str(&body), &res, stop, err);
+		rc = post_query(t, url, buf_str(&body), &res, stop, err);
 	if (rc == 0) {
 		tree = json_parse_repaired(buf_str(&res.body));
 		rc = write_results(tree, out, err);

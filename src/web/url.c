@@ -16,7 +16,7 @@
 #include "base/str.h"
 
 /* Classifies an IPv4 address by IANA's registry. */
-static enum address_reach reach4(uint32_t a)
+static enum address_reach classify_ipv4(uint32_t a)
 {
 	static const struct {
 		uint32_t net;
@@ -47,7 +47,7 @@ static enum address_reach reach4(uint32_t a)
 	return ADDRESS_PUBLIC;
 }
 
-static uint32_t word(const unsigned char *p)
+static uint32_t read_word(const unsigned char *p)
 {
 	return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 |
 	       (uint32_t)p[2] << 8 | p[3];
@@ -55,7 +55,7 @@ static uint32_t word(const unsigned char *p)
 
 /* Classifies an IPv6 address. One that embeds an IPv4 address counts as
  * that. */
-static enum address_reach reach6(const unsigned char *a)
+static enum address_reach classify_ipv6(const unsigned char *a)
 {
 	static const unsigned char mapped[12] = { [10] = 0xFF, [11] = 0xFF };
 	static const unsigned char nat64[12] = { 0, 0x64, 0xFF, 0x9B };
@@ -64,9 +64,9 @@ static enum address_reach reach6(const unsigned char *a)
 					       0xC2, [14] = 0x02, [15] = 0x54 };
 
 	if (!memcmp(a, mapped, 12) || !memcmp(a, nat64, 12))
-		return reach4(word(a + 12));
+		return classify_ipv4(read_word(a + 12));
 	if (a[0] == 0x20 && a[1] == 0x02)
-		return reach4(word(a + 2));
+		return classify_ipv4(read_word(a + 2));
 	if (!memcmp(a, loopback, 16))
 		return ADDRESS_PRIVATE;
 	if ((a[0] & 0xFE) == 0xFC) /* unique local */
@@ -76,7 +76,7 @@ static enum address_reach reach6(const unsigned char *a)
 	/* 2001::/23 (Teredo among them), 2001:db8::/32, 3fff::/20 */
 	if (a[0] == 0x20 && a[1] == 0x01 && (a[2] & 0xFE) == 0)
 		return ADDRESS_NEVER;
-	if (word(a) == 0x20010DB8)
+	if (read_word(a) == 0x20010DB8)
 		return ADDRESS_NEVER;
 	if (a[0] == 0x3F && a[1] == 0xFF && (a[2] & 0xF0) == 0)
 		return ADDRESS_NEVER;
@@ -90,12 +90,12 @@ enum address_reach address_reach(const struct sockaddr *a)
 
 	if (a->sa_family == AF_INET) {
 		memcpy(&in4, a, sizeof(in4));
-		return reach4(ntohl(in4.sin_addr.s_addr));
+		return classify_ipv4(ntohl(in4.sin_addr.s_addr));
 	}
 	if (a->sa_family != AF_INET6)
 		return ADDRESS_NEVER;
 	memcpy(&in6, a, sizeof(in6));
-	return reach6(in6.sin6_addr.s6_addr);
+	return classify_ipv6(in6.sin6_addr.s6_addr);
 }
 
 bool address_parse(struct str text, struct sockaddr_storage *a)
@@ -193,7 +193,7 @@ static int check_host(struct web_url *url, bool brackets, struct error *err)
 	return 0;
 }
 
-static char lower(unsigned char c)
+static char to_lower(unsigned char c)
 {
 	return (char)(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
 }
@@ -228,7 +228,7 @@ static int parse_host(struct web_url *url, struct str host, struct error *err)
 			return error_set(err, ERR_USAGE,
 					 "the URL's host has an empty part "
 					 "between its dots");
-		url->host[i] = lower(c);
+		url->host[i] = to_lower(c);
 	}
 	url->host[host.len] = '\0';
 	return check_host(url, brackets, err);
@@ -255,7 +255,7 @@ static int add_path(struct buf *out, struct str path, struct error *err)
 }
 
 /* Writes the normalized address to url->text. */
-static int build(struct web_url *url, struct str path, struct error *err)
+static int build_text(struct web_url *url, struct str path, struct error *err)
 {
 	struct buf out = BUF_INIT(URL_BYTES - 1);
 	bool six = strchr(url->host, ':') != NULL;
@@ -306,7 +306,7 @@ int web_url_parse(struct web_url *url, struct str text, struct error *err)
 	host.len = end < host.len ? end : host.len;
 	if (parse_host(url, host, err) < 0)
 		return -1;
-	return build(url, rest, err);
+	return build_text(url, rest, err);
 }
 
 static bool has_scheme(struct str s)

@@ -94,7 +94,7 @@ void mask_free(struct mask *m)
 }
 
 /* Copies a value into locked memory, which is freed with the mask. */
-static const char *keep_copy(struct mask *m, struct str value)
+static const char *store_copy(struct mask *m, struct str value)
 {
 	struct block *b = m->blocks;
 	char *at;
@@ -145,7 +145,7 @@ static void add_form(struct mask *m, const char *name, struct str value)
 			break;
 	}
 	m->items[m->n] = (struct hidden){
-		.bytes = keep_copy(m, value),
+		.bytes = store_copy(m, value),
 		.len = value.len,
 		.shown = xasprintf("[masked:%s]", name),
 		.next = *link,

@@ -51,7 +51,7 @@ static int64_t default_max_tokens(const char *model)
 	return MAX_TOKENS;
 }
 
-static void put_max_tokens(const struct wire_head *in, struct buf *out)
+static void write_max_tokens(const struct wire_head *in, struct buf *out)
 {
 	int64_t max = default_max_tokens(in->choice->model);
 	int64_t budget =
@@ -65,7 +65,7 @@ static void put_max_tokens(const struct wire_head *in, struct buf *out)
 	buf_addf(out, "\"max_tokens\":%lld,", (long long)max);
 }
 
-static void put_tools(const struct wire_head *in, struct buf *out)
+static void write_tools(const struct wire_head *in, struct buf *out)
 {
 	for (size_t i = 0; i < in->brief->n_tools; i++) {
 		buf_adds(out, i ? ",{" : "{");
@@ -88,7 +88,7 @@ static void write_head(const struct wire_head *in, struct buf *out)
 	else
 		json_member(out, "model", str_of(in->choice->model));
 	buf_addc(out, ',');
-	put_max_tokens(in, out);
+	write_max_tokens(in, out);
 	wire_params(in->params, out);
 	buf_adds(out, "\"stream\":true,");
 	if (in->brief->system && in->brief->system[0]) {
@@ -98,7 +98,7 @@ static void write_head(const struct wire_head *in, struct buf *out)
 	}
 	if (in->brief->n_tools) {
 		buf_adds(out, "\"tools\":[");
-		put_tools(in, out);
+		write_tools(in, out);
 		buf_adds(out, "],");
 	}
 	buf_adds(out, "\"messages\":[");

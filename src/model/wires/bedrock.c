@@ -21,7 +21,7 @@
 
 #define CACHE_POINT ",{\"cachePoint\":{\"type\":\"default\"}}"
 
-static void put_url(const struct model_choice *c, struct buf *out)
+static void write_url(const struct model_choice *c, struct buf *out)
 {
 	buf_adds(out, "/model/");
 	wire_escape(out, c->model, "");
@@ -93,7 +93,7 @@ static void fit_params(const struct model_choice *c, cJSON *params)
 			    places[i].to);
 }
 
-static void put_tools(const struct wire_head *in, struct buf *out)
+static void write_tools(const struct wire_head *in, struct buf *out)
 {
 	for (size_t i = 0; i < in->brief->n_tools; i++) {
 		buf_adds(out, i ? "," : "");
@@ -122,7 +122,7 @@ static void write_head(const struct wire_head *in, struct buf *out)
 	}
 	if (in->brief->n_tools) {
 		buf_adds(out, "\"toolConfig\":{\"tools\":[");
-		put_tools(in, out);
+		write_tools(in, out);
 		buf_adds(out, "]},");
 	}
 	buf_adds(out, "\"messages\":[");
@@ -343,7 +343,7 @@ static void write_replay(const struct draft_part *p, struct buf *out)
 
 const struct wire wire_bedrock = {
 	.name = "bedrock",
-	.url = put_url,
+	.url = write_url,
 	.aws = true,
 	.idle_ms = 300000, /* models may think without sending anything */
 	.betas = "anthropic-beta: ",

@@ -130,7 +130,7 @@ static char **program_env(const void *arg)
 
 /* True for a region such as "us-west-2". Strict, because it becomes part of a
  * host name. */
-static bool region_ok(const char *region)
+static bool is_region(const char *region)
 {
 	size_t len = strlen(region);
 
@@ -156,7 +156,7 @@ static int find_region(struct bedrock_account *a, const struct settings *set,
 				  "Set AWS_REGION (for example us-east-1), or "
 				  "region in [models.providers.bedrock].");
 	}
-	if (!region_ok(region))
+	if (!is_region(region))
 		return error_set(err, ERR_CONFIG, "not an AWS region: '%.60s'",
 				 region);
 	a->region = xstrdup(region);

@@ -20,7 +20,7 @@
 /* Accepted in place of a signature, for calls made by another model. */
 #define UNSIGNED "skip_thought_signature_validator"
 
-static void put_url(const struct model_choice *c, struct buf *out)
+static void write_url(const struct model_choice *c, struct buf *out)
 {
 	if (c->vertex) {
 		vertex_account_path(c->vertex, "google", c->model, out);
@@ -35,7 +35,7 @@ enum { NEWEST = 9 };
 
 /* Returns 2 for "gemini-2.5-pro", NEWEST for "gemini-flash-latest", 0 for a
  * model that is not a Gemini. */
-static int generation(const char *model)
+static int parse_generation(const char *model)
 {
 	struct str name = str_of(model);
 	struct str gemini = STR("gemini-");
@@ -54,7 +54,7 @@ static int generation(const char *model)
  * 2026-11-22). */
 static void init_history(const struct model_choice *c, struct history *h)
 {
-	h->sign_calls = generation(c->model) >= 3;
+	h->sign_calls = parse_generation(c->model) >= 3;
 	/* For older models, files are sent in a content after the results
 	 * (FunctionResponse.parts of the SDK; badlogic/pi-mono,
 	 * google-shared.ts; read 2026-11-23). */
@@ -65,7 +65,7 @@ static void init_history(const struct model_choice *c, struct history *h)
 	h->no_ids = c->vertex != NULL;
 }
 
-static bool never_thinks(const char *model)
+static bool has_no_thinking(const char *model)
 {
 	static const char *const names[] = { "gemini-1", "gemini-2.0", "gemma",
 					     NULL };
@@ -100,7 +100,7 @@ static const struct {
 
 /* Converts a level to upper case: settings say "low", ThinkingLevel has LOW
  * (npm @google/genai 2.32.0, read 2026-11-23). */
-static void capitalize(cJSON *level)
+static void capitalize_level(cJSON *level)
 {
 	if (!cJSON_IsString(level))
 		return;
@@ -115,7 +115,7 @@ static void show_thoughts(const struct model_choice *c, cJSON *params)
 		cJSON_GetObjectItemCaseSensitive(params, "generationConfig");
 	cJSON *thinking;
 
-	if (never_thinks(c->model)) {
+	if (has_no_thinking(c->model)) {
 		if (!config)
 			cJSON_AddNullToObject(params, "generationConfig");
 		return;
@@ -125,7 +125,8 @@ static void show_thoughts(const struct model_choice *c, cJSON *params)
 	thinking = cJSON_GetObjectItemCaseSensitive(config, "thinkingConfig");
 	if (!thinking)
 		thinking = cJSON_AddObjectToObject(config, "thinkingConfig");
-	capitalize(cJSON_GetObjectItemCaseSensitive(thinking, "thinkingLevel"));
+	capitalize_level(
+		cJSON_GetObjectItemCaseSensitive(thinking, "thinkingLevel"));
 	if (cJSON_IsObject(thinking) &&
 	    !json_get(thinking, "includeThoughts") &&
 	    json_int(thinking, "thinkingBudget", -1) != 0)
@@ -144,7 +145,7 @@ static void fit_params(const struct model_choice *c, cJSON *params)
 	show_thoughts(c, params);
 }
 
-static void put_tools(const struct wire_head *in, struct buf *out)
+static void write_tools(const struct wire_head *in, struct buf *out)
 {
 	for (size_t i = 0; i < in->brief->n_tools; i++) {
 		buf_adds(out, i ? ",{" : "{");
@@ -167,14 +168,14 @@ static void write_head(const struct wire_head *in, struct buf *out)
 	}
 	if (in->brief->n_tools) {
 		buf_adds(out, "\"tools\":[{\"functionDeclarations\":[");
-		put_tools(in, out);
+		write_tools(in, out);
 		buf_adds(out, "]}],");
 	}
 	buf_adds(out, "\"contents\":[");
 }
 
 /* Adds the signature that came with a part. */
-static void put_signature(struct buf *out, const struct part *p)
+static void write_signature(struct buf *out, const struct part *p)
 {
 	size_t len = p->replay ? strlen(p->replay) : 0;
 
@@ -185,7 +186,7 @@ static void put_signature(struct buf *out, const struct part *p)
 }
 
 /* Adds the id. If ids are refused, results are matched to calls by order. */
-static void put_id(const struct history *h, struct buf *out, const char *id)
+static void write_id(const struct history *h, struct buf *out, const char *id)
 {
 	if (h->no_ids)
 		return;
@@ -194,24 +195,24 @@ static void put_id(const struct history *h, struct buf *out, const char *id)
 	buf_addc(out, ',');
 }
 
-static void put_call(struct history *h, const struct part *p, bool sign)
+static void write_call(struct history *h, const struct part *p, bool sign)
 {
 	struct buf *out = &h->bytes;
 
 	buf_adds(out, "{\"functionCall\":{");
-	put_id(h, out, p->id);
+	write_id(h, out, p->id);
 	buf_adds(out, "\"name\":");
 	wire_name(out, p->name);
 	buf_adds(out, ",\"args\":");
 	wire_args(out, p);
 	buf_addc(out, '}');
-	put_signature(out, p);
+	write_signature(out, p);
 	if (sign)
 		buf_adds(out, ",\"thoughtSignature\":\"" UNSIGNED "\"");
 	buf_addc(out, '}');
 }
 
-static void put_media(struct buf *out, const struct part *p)
+static void write_media(struct buf *out, const struct part *p)
 {
 	buf_addf(out,
 		 "{\"inlineData\":{\"mimeType\":\"%s\",\"data\":", p->type);
@@ -220,12 +221,12 @@ static void put_media(struct buf *out, const struct part *p)
 }
 
 /* Adds a result. The n files after p are part of it. */
-static void put_result(struct history *h, const struct part *p, size_t n)
+static void write_result(struct history *h, const struct part *p, size_t n)
 {
 	struct buf *out = &h->bytes;
 
 	buf_adds(out, "{\"functionResponse\":{");
-	put_id(h, out, p->id);
+	write_id(h, out, p->id);
 	buf_adds(out, "\"name\":");
 	wire_name(out, p->name);
 	buf_adds(out, ",\"response\":{");
@@ -233,29 +234,29 @@ static void put_result(struct history *h, const struct part *p, size_t n)
 	buf_adds(out, n ? "},\"parts\":[" : "}}}");
 	for (size_t i = 1; i <= n; i++) {
 		buf_adds(out, i > 1 ? "," : "");
-		put_media(out, p + i);
+		write_media(out, p + i);
 	}
 	buf_adds(out, n ? "]}}" : "");
 }
 
-static void put_text(struct buf *out, const struct part *p)
+static void write_text(struct buf *out, const struct part *p)
 {
 	buf_addc(out, '{');
 	json_member(out, "text", str_of(p->text));
 	if (p->kind == PART_THINKING)
 		buf_adds(out, ",\"thought\":true");
-	put_signature(out, p);
+	write_signature(out, p);
 	buf_addc(out, '}');
 }
 
-static void put_part(struct history *h, const struct part *p, bool sign)
+static void write_part(struct history *h, const struct part *p, bool sign)
 {
 	if (p->kind == PART_TOOL_CALL)
-		put_call(h, p, sign);
+		write_call(h, p, sign);
 	else if (p->kind == PART_MEDIA)
-		put_media(&h->bytes, p);
+		write_media(&h->bytes, p);
 	else
-		put_text(&h->bytes, p);
+		write_text(&h->bytes, p);
 }
 
 static bool is_sendable(const struct part *p)
@@ -286,7 +287,7 @@ static void follow_results(struct history *h, const struct message *m)
 	for (size_t i = 0; i < m->n; i++)
 		if (m->parts[i].kind == PART_MEDIA) {
 			open_part(h, ROLE_USER);
-			put_media(&h->bytes, &m->parts[i]);
+			write_media(&h->bytes, &m->parts[i]);
 		}
 }
 
@@ -304,11 +305,11 @@ static void push_message(struct history *h, const struct message *m)
 			continue;
 		open_part(h, m->role);
 		if (p->kind == PART_TOOL_RESULT)
-			put_result(h, p,
-				   h->result_media ? message_count_media(m, i)
-						   : 0);
+			write_result(h, p,
+				     h->result_media ? message_count_media(m, i)
+						     : 0);
 		else
-			put_part(h, p, sign);
+			write_part(h, p, sign);
 		/* only the first of parallel calls needs a signature */
 		sign = sign && p->kind != PART_TOOL_CALL;
 		sent++;
@@ -343,8 +344,8 @@ static struct draft_part *open_text(struct draft *d, enum part_kind kind)
 	return p && p->kind == kind && p->key == KEY_OPEN ? p : NULL;
 }
 
-static int keep_signature(struct draft_part *p, const cJSON *part,
-			  struct error *err)
+static int store_signature(struct draft_part *p, const cJSON *part,
+			   struct error *err)
 {
 	const char *sign = json_string(part, "thoughtSignature", NULL);
 
@@ -370,7 +371,7 @@ static int parse_text(struct draft *d, const cJSON *part, struct error *err)
 		p = draft_part(d, kind, KEY_OPEN, err);
 	if (!p || draft_add(d, p, str_of(text), err) < 0)
 		return -1;
-	return keep_signature(p, part, err);
+	return store_signature(p, part, err);
 }
 
 /* Adds a call; Gemini sends each in one piece. */
@@ -390,7 +391,7 @@ static int parse_call(struct draft *d, const cJSON *part, struct error *err)
 		json_print(&text, args);
 	rc = draft_add(d, p, buf_str(&text), err);
 	buf_release(&text);
-	return rc < 0 ? -1 : keep_signature(p, part, err);
+	return rc < 0 ? -1 : store_signature(p, part, err);
 }
 
 static int parse_parts(struct draft *d, const cJSON *parts, struct error *err)
@@ -525,7 +526,7 @@ static void write_replay(const struct draft_part *p, struct buf *out)
 
 const struct wire wire_gemini = {
 	.name = "gemini",
-	.url = put_url,
+	.url = write_url,
 	.base_path = "/v1beta",
 	/* GIF is not supported: PNG, JPEG, WebP, HEIC, HEIF (ai.google.dev,
 	 * "Image understanding", read 2026-11-23) */

@@ -18,7 +18,7 @@
 #include "model/media.h"
 #include "model/wire.h"
 
-static void put_tools(const struct wire_head *in, struct buf *out)
+static void write_tools(const struct wire_head *in, struct buf *out)
 {
 	for (size_t i = 0; i < in->brief->n_tools; i++) {
 		buf_adds(out, i ? "," : "");
@@ -30,7 +30,7 @@ static void put_tools(const struct wire_head *in, struct buf *out)
 
 /* Writes the parameters. OpenAI's own models refuse the old name of the
  * limit. */
-static void put_params(const struct wire_head *in, struct buf *out)
+static void write_params(const struct wire_head *in, struct buf *out)
 {
 	bool openai = str_starts(str_of(in->choice->base_url),
 				 "https://api.openai.com/");
@@ -55,11 +55,11 @@ static void write_head(const struct wire_head *in, struct buf *out)
 	buf_addc(out, '{');
 	json_member(out, "model", str_of(in->choice->model));
 	buf_addc(out, ',');
-	put_params(in, out);
+	write_params(in, out);
 	buf_adds(out, "\"stream\":true,");
 	if (in->brief->n_tools) {
 		buf_adds(out, "\"tools\":[");
-		put_tools(in, out);
+		write_tools(in, out);
 		buf_adds(out, "],");
 	}
 	/* always present, so that every later message begins with a comma */
@@ -70,13 +70,14 @@ static void write_head(const struct wire_head *in, struct buf *out)
 
 /* Writes an id unchanged: Kimi's models need their own form, with dots and
  * colons (MoonshotAI/Kimi-K2 docs/tool_call_guidance.md, read 2026-11-20). */
-static void put_id(struct buf *out, const char *id)
+static void write_id(struct buf *out, const char *id)
 {
 	json_quote(out, str_of(id && id[0] ? id : "call"));
 }
 
 /* Adds a comma and the members of a replay object if it starts with begins. */
-static void put_replay(struct buf *out, const char *replay, const char *begins)
+static void append_replay(struct buf *out, const char *replay,
+			  const char *begins)
 {
 	size_t len = replay ? strlen(replay) : 0;
 
@@ -86,24 +87,24 @@ static void put_replay(struct buf *out, const char *replay, const char *begins)
 	buf_add(out, replay + 1, len - 2);
 }
 
-static void put_call(struct buf *out, const struct part *p)
+static void write_call(struct buf *out, const struct part *p)
 {
 	struct buf args = BUF_INIT(SIZE_MAX / 2);
 
 	wire_args(&args, p);
 	buf_adds(out, "{\"id\":");
-	put_id(out, p->id);
+	write_id(out, p->id);
 	buf_adds(out, ",\"type\":\"function\",\"function\":{\"name\":");
 	wire_name(out, p->name);
 	buf_addc(out, ',');
 	json_member(out, "arguments", buf_str(&args));
 	buf_addc(out, '}');
-	put_replay(out, p->replay, "{\"extra_content\":");
+	append_replay(out, p->replay, "{\"extra_content\":");
 	buf_addc(out, '}');
 	buf_release(&args);
 }
 
-static size_t put_calls(struct buf *out, const struct message *m)
+static size_t write_calls(struct buf *out, const struct message *m)
 {
 	size_t n = 0;
 
@@ -111,7 +112,7 @@ static size_t put_calls(struct buf *out, const struct message *m)
 		if (m->parts[i].kind != PART_TOOL_CALL)
 			continue;
 		buf_adds(out, n++ ? "," : ",\"tool_calls\":[");
-		put_call(out, &m->parts[i]);
+		write_call(out, &m->parts[i]);
 	}
 	if (n)
 		buf_addc(out, ']');
@@ -123,7 +124,7 @@ static size_t put_calls(struct buf *out, const struct message *m)
  * (api-docs.deepseek.com/guides/thinking_mode.md, openclaw issue 73417,
  * kimi-cli issue 2141; read 2026-11-20). Kimi and OpenRouter need those that
  * led to calls and ignore others. */
-static void put_thoughts(struct history *h, const struct message *m)
+static void write_thoughts(struct history *h, const struct message *m)
 {
 	static const char begins[] = "{\"reasoning_content\":";
 	bool there = false;
@@ -134,7 +135,7 @@ static void put_thoughts(struct history *h, const struct message *m)
 		if (m->parts[i].kind != PART_THINKING || !replay)
 			continue;
 		there |= str_starts(str_of(replay), begins);
-		put_replay(&h->bytes, replay, "{\"reasoning_");
+		append_replay(&h->bytes, replay, "{\"reasoning_");
 	}
 	h->thoughts |= there;
 	if (h->thoughts && !there)
@@ -151,7 +152,7 @@ static void bridge_results(struct history *h, const char *words)
 		return;
 	buf_adds(&h->bytes, ",{\"role\":\"assistant\",");
 	json_member(&h->bytes, "content", str_of(words));
-	put_thoughts(h, NULL);
+	write_thoughts(h, NULL);
 	buf_addc(&h->bytes, '}');
 }
 
@@ -165,7 +166,7 @@ static bool has_media(const struct message *m)
 
 /* See chat_completion_content_part_image_param.py and _param.py (File) of the
  * SDK. */
-static void put_media(struct buf *out, const struct part *p)
+static void write_media(struct buf *out, const struct part *p)
 {
 	if (media_is_pdf(p->type)) {
 		buf_adds(out, "{\"type\":\"file\",\"file\":{");
@@ -181,7 +182,7 @@ static void put_media(struct buf *out, const struct part *p)
 
 /* Adds a message with several parts, or extends the user's last one. For
  * results, adds only the files: tool messages allow only text. */
-static void put_parts(struct history *h, const struct message *m)
+static void write_parts(struct history *h, const struct message *m)
 {
 	struct buf *out = &h->bytes;
 	size_t n = 0;
@@ -201,7 +202,7 @@ static void put_parts(struct history *h, const struct message *m)
 			continue;
 		buf_adds(out, n++ ? "," : "");
 		if (p->kind == PART_MEDIA) {
-			put_media(out, p);
+			write_media(out, p);
 			continue;
 		}
 		buf_adds(out, "{\"type\":\"text\",");
@@ -212,7 +213,7 @@ static void put_parts(struct history *h, const struct message *m)
 }
 
 /* Adds a user message, or extends the last one. */
-static void put_user(struct history *h, const struct message *m)
+static void write_user(struct history *h, const struct message *m)
 {
 	struct buf *out = &h->bytes;
 	char *text = message_text(m);
@@ -236,12 +237,12 @@ static void put_user(struct history *h, const struct message *m)
 }
 
 /* Adds an answer with its calls and thoughts. */
-static void put_assistant(struct history *h, const struct message *m)
+static void write_assistant(struct history *h, const struct message *m)
 {
 	struct buf *out = &h->bytes;
 	char *text = message_text(m);
 	struct buf calls = BUF_INIT(SIZE_MAX / 2);
-	size_t n = put_calls(&calls, m);
+	size_t n = write_calls(&calls, m);
 
 	buf_adds(out, ",{\"role\":\"assistant\",\"content\":");
 	/* Mistral refuses a message with neither text nor calls (OpenHands
@@ -251,13 +252,13 @@ static void put_assistant(struct history *h, const struct message *m)
 	else
 		json_quote(out, str_of(text[0] ? text : "(empty)"));
 	buf_addstr(out, buf_str(&calls));
-	put_thoughts(h, m);
+	write_thoughts(h, m);
 	buf_addc(out, '}');
 	buf_release(&calls);
 	free(text);
 }
 
-static void put_results(struct buf *out, const struct message *m)
+static void write_results(struct buf *out, const struct message *m)
 {
 	for (size_t i = 0; i < m->n; i++) {
 		const struct part *p = &m->parts[i];
@@ -265,7 +266,7 @@ static void put_results(struct buf *out, const struct message *m)
 		if (p->kind != PART_TOOL_RESULT)
 			continue;
 		buf_adds(out, ",{\"role\":\"tool\",\"tool_call_id\":");
-		put_id(out, p->id);
+		write_id(out, p->id);
 		buf_addc(out, ',');
 		json_member(out, "content", str_of(p->text));
 		buf_addc(out, '}');
@@ -277,18 +278,18 @@ static void push_message(struct history *h, const struct message *m)
 	bool media = has_media(m);
 
 	if (m->role == ROLE_ASSISTANT)
-		put_assistant(h, m);
+		write_assistant(h, m);
 	else if (m->role == ROLE_TOOL)
-		put_results(&h->bytes, m);
+		write_results(&h->bytes, m);
 	else if (media ||
 		 (h->last == ROLE_USER && str_ends(buf_str(&h->bytes), "]}")))
-		put_parts(h, m);
+		write_parts(h, m);
 	else
-		put_user(h, m);
+		write_user(h, m);
 	h->last = m->role;
 	if (!media || m->role != ROLE_TOOL)
 		return;
-	put_parts(h, m);
+	write_parts(h, m);
 	h->last = ROLE_USER;
 }
 
@@ -715,7 +716,7 @@ static bool is_complete(const struct draft *d)
 	return d->finish != 0;
 }
 
-/* Writes what is sent back with a part, see put_replay(). */
+/* Writes what is sent back with a part, see append_replay(). */
 static void write_replay(const struct draft_part *p, struct buf *out)
 {
 	if (!p->extra.len)

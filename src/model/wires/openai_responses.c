@@ -19,7 +19,7 @@
 #include "model/params.h"
 #include "model/wire.h"
 
-static void put_tools(const struct wire_head *in, struct buf *out)
+static void write_tools(const struct wire_head *in, struct buf *out)
 {
 	for (size_t i = 0; i < in->brief->n_tools; i++) {
 		buf_adds(out, i ? "," : "");
@@ -59,7 +59,7 @@ static void fit_params(const struct model_choice *c, cJSON *params)
 			cJSON_AddNullToObject(params, reasoning[i]);
 }
 
-static void put_own_params(const struct wire_head *in, struct buf *out)
+static void write_own_params(const struct wire_head *in, struct buf *out)
 {
 	if (!json_get(in->params, "store"))
 		buf_adds(out, "\"store\":false,");
@@ -73,7 +73,7 @@ static void write_head(const struct wire_head *in, struct buf *out)
 	json_member(out, "model", str_of(in->choice->model));
 	buf_addc(out, ',');
 	wire_params(in->params, out);
-	put_own_params(in, out);
+	write_own_params(in, out);
 	buf_adds(out, "\"stream\":true,");
 	if (in->brief->system && in->brief->system[0]) {
 		json_member(out, "instructions", str_of(in->brief->system));
@@ -81,13 +81,14 @@ static void write_head(const struct wire_head *in, struct buf *out)
 	}
 	if (in->brief->n_tools) {
 		buf_adds(out, "\"tools\":[");
-		put_tools(in, out);
+		write_tools(in, out);
 		buf_adds(out, "],");
 	}
 	buf_adds(out, "\"input\":[");
 }
 
-static void put_message(struct buf *out, const char *role, const struct part *p)
+static void write_message(struct buf *out, const char *role,
+			  const struct part *p)
 {
 	static const char phase[] = "{\"phase\":";
 	size_t len = p->replay ? strlen(p->replay) : 0;
@@ -101,7 +102,7 @@ static void put_message(struct buf *out, const char *role, const struct part *p)
 	buf_addc(out, '}');
 }
 
-static void put_call(struct buf *out, const struct part *p)
+static void write_call(struct buf *out, const struct part *p)
 {
 	struct buf args = BUF_INIT(SIZE_MAX / 2);
 
@@ -117,7 +118,7 @@ static void put_call(struct buf *out, const struct part *p)
 }
 
 /* See ResponseInputImage and ResponseInputFile of the SDK. */
-static void put_media(struct buf *out, const struct part *p)
+static void write_media(struct buf *out, const struct part *p)
 {
 	if (media_is_pdf(p->type)) {
 		buf_adds(out, "{\"type\":\"input_file\",");
@@ -132,7 +133,7 @@ static void put_media(struct buf *out, const struct part *p)
 }
 
 /* Adds a result. The n files after p are part of it. */
-static void put_result(struct buf *out, const struct part *p, size_t n)
+static void write_result(struct buf *out, const struct part *p, size_t n)
 {
 	buf_adds(out, "{\"type\":\"function_call_output\",\"call_id\":");
 	wire_short_id(out, p->id);
@@ -147,14 +148,14 @@ static void put_result(struct buf *out, const struct part *p, size_t n)
 	buf_addc(out, '}');
 	for (size_t i = 1; i <= n; i++) {
 		buf_addc(out, ',');
-		put_media(out, p + i);
+		write_media(out, p + i);
 	}
 	buf_adds(out, "]}");
 }
 
 static bool is_sendable(const struct part *p, enum role role)
 {
-	if (p->kind == PART_MEDIA) /* put_result() sends files of results */
+	if (p->kind == PART_MEDIA) /* write_result() sends files of results */
 		return role == ROLE_USER;
 	if (p->kind == PART_THINKING)
 		return p->replay &&
@@ -164,31 +165,31 @@ static bool is_sendable(const struct part *p, enum role role)
 }
 
 /* Writes a part of a message as an item. */
-static void put_item(struct buf *out, const struct message *m, size_t i)
+static void write_item(struct buf *out, const struct message *m, size_t i)
 {
 	const struct part *p = &m->parts[i];
 
 	buf_adds(out, out->len ? "," : "");
 	switch (p->kind) {
 	case PART_TEXT:
-		put_message(out,
-			    m->role == ROLE_ASSISTANT ? "assistant" : "user",
-			    p);
+		write_message(out,
+			      m->role == ROLE_ASSISTANT ? "assistant" : "user",
+			      p);
 		break;
 	case PART_MEDIA:
 		buf_adds(out, "{\"type\":\"message\",\"role\":\"user\","
 			      "\"content\":[");
-		put_media(out, p);
+		write_media(out, p);
 		buf_adds(out, "]}");
 		break;
 	case PART_THINKING:
 		buf_adds(out, p->replay);
 		break;
 	case PART_TOOL_CALL:
-		put_call(out, p);
+		write_call(out, p);
 		break;
 	case PART_TOOL_RESULT:
-		put_result(out, p, message_count_media(m, i));
+		write_result(out, p, message_count_media(m, i));
 		break;
 	}
 }
@@ -205,7 +206,7 @@ static void push_message(struct history *h, const struct message *m)
 		n--;
 	for (size_t i = 0; i < n; i++)
 		if (is_sendable(&m->parts[i], m->role))
-			put_item(&h->bytes, m, i);
+			write_item(&h->bytes, m, i);
 	h->last = m->role;
 }
 
@@ -322,7 +323,7 @@ static int parse_message(struct draft *d, const cJSON *item, int64_t key,
 	return parse_texts(d, p, json_get(item, "content"), err);
 }
 
-static void put_member(const cJSON *item, const char *key, struct buf *out)
+static void write_member(const cJSON *item, const char *key, struct buf *out)
 {
 	const cJSON *value = json_get(item, key);
 
@@ -339,7 +340,7 @@ static void put_member(const cJSON *item, const char *key, struct buf *out)
  * neighboring items (OpenHands/software-agent-sdk pull request 1754, read
  * 2026-11-22). vLLM does not encrypt and needs an id. "status" is refused in
  * requests. */
-static void keep_reasoning(struct draft_part *p, const cJSON *item)
+static void store_reasoning(struct draft_part *p, const cJSON *item)
 {
 	const cJSON *content = json_get(item, "content");
 	bool encrypted = json_string(item, "encrypted_content", NULL) != NULL;
@@ -349,13 +350,13 @@ static void keep_reasoning(struct draft_part *p, const cJSON *item)
 		return;
 	buf_adds(&p->extra, "{\"type\":\"reasoning\"");
 	if (!encrypted)
-		put_member(item, "id", &p->extra);
+		write_member(item, "id", &p->extra);
 	if (!cJSON_IsArray(json_get(item, "summary")))
 		buf_adds(&p->extra, ",\"summary\":[]");
 	else
-		put_member(item, "summary", &p->extra);
-	put_member(item, "content", &p->extra);
-	put_member(item, "encrypted_content", &p->extra);
+		write_member(item, "summary", &p->extra);
+	write_member(item, "content", &p->extra);
+	write_member(item, "encrypted_content", &p->extra);
 	buf_addc(&p->extra, '}');
 	if (!p->extra.over && !args_strict(buf_str(&p->extra)))
 		buf_clear(&p->extra); /* vendors would refuse it */
@@ -368,7 +369,7 @@ static int parse_reasoning(struct draft *d, const cJSON *item, int64_t key,
 
 	if (!p)
 		return -1;
-	keep_reasoning(p, item);
+	store_reasoning(p, item);
 	if (buf_check(&p->extra, "the model's reasoning", err) < 0)
 		return -1;
 	if (parse_texts(d, p, json_get(item, "summary"), err) < 0)

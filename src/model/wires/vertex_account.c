@@ -213,7 +213,7 @@ static int parse_token(struct vertex_account *a, struct str printed,
 }
 
 /* Runs gcloud and stores the token that it prints. */
-static int ask_gcloud(struct vertex_account *a, const struct stop *stop,
+static int run_gcloud(struct vertex_account *a, const struct stop *stop,
 		      struct error *err)
 {
 	static const char *const argv[] = { "gcloud", "auth",
@@ -249,7 +249,7 @@ char *vertex_account_header(struct vertex_account *a, const struct stop *stop,
 
 	pthread_mutex_lock(&a->lock);
 	if (!a->token || clock_ms() >= a->good_until)
-		rc = ask_gcloud(a, stop, err);
+		rc = run_gcloud(a, stop, err);
 	if (rc == 0)
 		header = xasprintf("Authorization: Bearer %s", a->token);
 	pthread_mutex_unlock(&a->lock);

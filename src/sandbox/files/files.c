@@ -181,9 +181,9 @@ static int read_special(const struct helper *h, struct files_change *change,
 
 /* Like files_write(). -1 with "changed" if the file is not in the state
  * mark. */
-static int put_content(struct sandbox *sb, const char *path,
-		       struct files_change *change, const struct stop *stop,
-		       struct error *err)
+static int write_content(struct sandbox *sb, const char *path,
+			 struct files_change *change, const struct stop *stop,
+			 struct error *err)
 {
 	struct files_before *before = change->before;
 	char numbers[4][24];
@@ -293,7 +293,7 @@ static int overwrite_special(struct sandbox *sb, struct files_writing *w,
 
 	change.content = buf_str(&bytes);
 	if (rc == 0)
-		rc = put_content(sb, w->path, &change, stop, err);
+		rc = write_content(sb, w->path, &change, stop, err);
 	buf_release(&bytes);
 	return rc;
 }
@@ -314,7 +314,7 @@ int files_overwrite(struct sandbox *sb, struct files_writing *writing,
 		buf_clear(&held);
 		if (writing->content.len)
 			change.special = &held;
-		rc = put_content(sb, writing->path, &change, stop, &again);
+		rc = write_content(sb, writing->path, &change, stop, &again);
 		if (rc == 0 && change.is_special)
 			rc = overwrite_special(sb, writing, &change, stop,
 					       &again);
@@ -334,7 +334,7 @@ int files_write(struct sandbox *sb, const char *path, bool exact,
 				       .mark = "",
 				       .exact = exact };
 
-	return put_content(sb, path, &change, stop, err);
+	return write_content(sb, path, &change, stop, err);
 }
 
 enum {
@@ -355,9 +355,9 @@ struct read_window {
 };
 
 /* Requests one line more than wanted, to know whether one follows. */
-static int ask_window(struct sandbox *sb, const char *path,
-		      const struct read_window *w, struct helper *h,
-		      const struct stop *stop, struct error *err)
+static int request_window(struct sandbox *sb, const char *path,
+			  const struct read_window *w, struct helper *h,
+			  const struct stop *stop, struct error *err)
 {
 	bool fast = sb->client->provider->flags & SANDBOX_STDIN;
 	int64_t whole = fast ? FILES_COUNT_BYTES : WHOLE_TEXT;
@@ -468,7 +468,7 @@ int files_read(struct sandbox *sb, const struct files_window *window,
 	int rc;
 
 	*page = (struct files_page){ 0 };
-	rc = ask_window(sb, window->path, &w, &h, stop, err);
+	rc = request_window(sb, window->path, &w, &h, stop, err);
 	if (!rc)
 		rc = read_page(&w, &h, page, err);
 	buf_release(&h.out);
@@ -597,7 +597,7 @@ static int edit_by_mark(struct sandbox *sb, const char *path, struct edit *e,
 	change.content = buf_str(&e->middle);
 	change.mark = mark;
 	change.exact = e->helper.exact;
-	return put_content(sb, path, &change, stop, err);
+	return write_content(sb, path, &change, stop, err);
 }
 
 int files_load(struct sandbox *sb, const char *path, bool exact,
@@ -708,7 +708,7 @@ void files_target_release(struct files_target *target)
 /* Parses a path such as "/a//b/./c" from the body; owned. NULL if it is not a
  * valid path. A part that does not exist yet may come from a link and contain
  * "..": then the target is unknown. */
-static char *take_path(struct str *body)
+static char *parse_path(struct str *body)
 {
 	struct buf path = BUF_INIT(1 << 16);
 	struct str part;
@@ -753,8 +753,8 @@ static int parse_target(const struct helper *h, struct files_target *target,
 	numbers = words.ptr ? words.ptr : "";
 	target->names = helper_number(&numbers);
 	target->git = helper_number(&numbers) != 0;
-	target->real = take_path(&body);
-	target->workdir = take_path(&body);
+	target->real = parse_path(&body);
+	target->workdir = parse_path(&body);
 	buf_addstr(&target->below, body);
 	if (!target->kind || target->names < 1 || !target->workdir)
 		return error_set(err, ERR_PROTOCOL,

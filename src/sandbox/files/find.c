@@ -133,7 +133,7 @@ struct lines {
 
 /* Consumes the head at the front of the answer, which arrives in pieces.
  * Returns the remaining bytes. */
-static struct str take_head(struct answer_head *head, struct str bytes)
+static struct str consume_head(struct answer_head *head, struct str bytes)
 {
 	while (!head->whole && bytes.len) {
 		head->whole = bytes.ptr[0] == '\n';
@@ -178,7 +178,7 @@ static int on_names(void *arg, struct str bytes, struct error *err)
 {
 	struct find_search *s = arg;
 
-	bytes = take_head(&s->head, bytes);
+	bytes = consume_head(&s->head, bytes);
 	s->bytes += bytes.len;
 	if (s->bytes > GLOB_BYTES)
 		s->full = true;
@@ -368,7 +368,7 @@ static int on_lines(void *arg, struct str bytes, struct error *err)
 {
 	struct lines *l = arg;
 
-	bytes = take_head(&l->head, bytes);
+	bytes = consume_head(&l->head, bytes);
 	for (size_t i = 0; i < bytes.len; i++)
 		l->seen += bytes.ptr[i] == '\n';
 	buf_addstr(&l->out, bytes);

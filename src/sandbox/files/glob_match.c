@@ -42,7 +42,7 @@ static int expand_group(struct glob *g, struct str s, size_t open, size_t close,
 
 /* Returns the index of the "}" that closes the "{" at from, or s.len. *commas:
  * number of commas at this level. */
-static size_t closing(struct str s, size_t from, int *commas)
+static size_t find_closing(struct str s, size_t from, int *commas)
 {
 	int depth = 0;
 
@@ -58,7 +58,7 @@ static size_t closing(struct str s, size_t from, int *commas)
 	return s.len;
 }
 
-static int add(struct glob *g, struct str text, struct error *err)
+static int add_alternative(struct glob *g, struct str text, struct error *err)
 {
 	if (g->n >= ALTERNATIVES || text.len > PATTERN_MAX)
 		return error_set(err, ERR_USAGE, "pattern_too_broad");
@@ -72,7 +72,7 @@ static int add(struct glob *g, struct str text, struct error *err)
 
 /* Takes the next character. A byte that is not UTF-8 becomes a value outside of
  * Unicode. */
-static uint32_t take(struct str *s)
+static uint32_t read_char(struct str *s)
 {
 	unsigned char lead = (unsigned char)s->ptr[0];
 	size_t len = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc0 ? 2 : 1;
@@ -102,12 +102,12 @@ static bool class_match(struct str s, uint32_t c, struct str *rest, bool *hit)
 	if (negated)
 		s = str_skip(s, 1);
 	for (; s.len && (first || s.ptr[0] != ']'); first = false) {
-		uint32_t low = take(&s);
+		uint32_t low = read_char(&s);
 		uint32_t high = low;
 
 		if (s.len > 1 && s.ptr[0] == '-' && s.ptr[1] != ']') {
 			s = str_skip(s, 1);
-			high = take(&s);
+			high = read_char(&s);
 		}
 		if (c >= low && c <= high)
 			*hit = true;
@@ -120,7 +120,7 @@ static bool class_match(struct str s, uint32_t c, struct str *rest, bool *hit)
 }
 
 /* Matches one character of name with the front of pattern and skips both. */
-static bool one(struct str *pattern, struct str *name)
+static bool match_char(struct str *pattern, struct str *name)
 {
 	struct str p = *pattern;
 	struct str n = *name;
@@ -130,8 +130,8 @@ static bool one(struct str *pattern, struct str *name)
 
 	if (!p.len || !n.len)
 		return false;
-	want = take(&p);
-	c = take(&n);
+	want = read_char(&p);
+	c = read_char(&n);
 	if (want != '[' || !class_match(p, c, &p, &hit))
 		hit = want == '?' || want == c;
 	*pattern = p;
@@ -139,8 +139,8 @@ static bool one(struct str *pattern, struct str *name)
 	return hit;
 }
 
-static int expand(struct glob *g, struct str s, size_t from, int depth,
-		  struct error *err)
+static int expand_braces(struct glob *g, struct str s, size_t from, int depth,
+			 struct error *err)
 {
 	for (size_t i = from; i < s.len; i++) {
 		int commas;
@@ -148,14 +148,14 @@ static int expand(struct glob *g, struct str s, size_t from, int depth,
 
 		if (s.ptr[i] != '{')
 			continue;
-		close = closing(s, i, &commas);
+		close = find_closing(s, i, &commas);
 		if (close == s.len || !commas)
 			continue; /* braces without a comma are literal */
 		if (depth >= NESTING)
 			return error_set(err, ERR_USAGE, "pattern_too_broad");
 		return expand_group(g, s, i, close, depth, err);
 	}
-	return add(g, s, err);
+	return add_alternative(g, s, err);
 }
 
 /* Replaces s[open..close] by each of its alternatives and expands the rest. */
@@ -178,7 +178,7 @@ static int expand_group(struct glob *g, struct str s, size_t open, size_t close,
 		buf_add(&one, s.ptr, open);
 		buf_add(&one, s.ptr + start, i - start);
 		buf_addstr(&one, str_skip(s, close + 1));
-		rc = expand(g, buf_str(&one), open, depth + 1, err);
+		rc = expand_braces(g, buf_str(&one), open, depth + 1, err);
 		buf_release(&one);
 		start = i + 1;
 	}
@@ -186,7 +186,8 @@ static int expand_group(struct glob *g, struct str s, size_t open, size_t close,
 }
 
 /* Splits an alternative at "/". */
-static int split(struct glob *g, struct alternative *a, struct error *err)
+static int split_alternative(struct glob *g, struct alternative *a,
+			     struct error *err)
 {
 	struct str rest = str_of(a->text);
 	struct str segment;
@@ -231,12 +232,12 @@ int glob_new(struct glob **out, struct str pattern, unsigned flags,
 	if (pattern.len > PATTERN_MAX)
 		rc = error_set(err, ERR_USAGE, "pattern_too_broad");
 	else
-		rc = expand(g, pattern, 0, 0, err);
+		rc = expand_braces(g, pattern, 0, 0, err);
 	/* Braces may also be part of a file name. */
 	if (!rc && g->n > 1 && g->n < ALTERNATIVES)
-		rc = add(g, pattern, err);
+		rc = add_alternative(g, pattern, err);
 	for (size_t i = 0; i < g->n && !rc; i++) {
-		rc = split(g, &g->alternatives[i], err);
+		rc = split_alternative(g, &g->alternatives[i], err);
 		if (g->alternatives[i].n > longest)
 			longest = g->alternatives[i].n;
 	}
@@ -271,32 +272,33 @@ static bool segment_match(struct str pattern, struct str name, bool hidden)
 			starred = true;
 			continue;
 		}
-		if (one(&pattern, &name))
+		if (match_char(&pattern, &name))
 			continue;
 		if (!starred || !from.len)
 			return false;
-		take(&from);
+		read_char(&from);
 		name = from;
 		pattern = star;
 	}
 	return true;
 }
 
-static bool crosses(struct str segment)
+static bool is_globstar(struct str segment)
 {
 	return str_is(segment, "**");
 }
 
 /* Advances the automaton by one name. now[i]: the segments before i may have
  * matched the names so far. False: no match is possible any more. */
-static bool step(struct glob *g, const struct alternative *a, struct str name)
+static bool advance_match(struct glob *g, const struct alternative *a,
+			  struct str name)
 {
 	bool alive = false;
 	bool *swap;
 
 	memset(g->next, 0, (a->n + 1) * sizeof(*g->next));
 	for (size_t i = 0; i < a->n; i++) {
-		bool deep = crosses(a->segments[i]);
+		bool deep = is_globstar(a->segments[i]);
 
 		/* "**" may match no directory at all. */
 		if (deep && g->now[i] && i + 1 < a->n)
@@ -332,7 +334,7 @@ static bool path_match(struct glob *g, const struct alternative *a,
 		/* More names follow, so a complete match so far is not a
 		 * match. */
 		g->now[a->n] = false;
-		if (!step(g, a, name))
+		if (!advance_match(g, a, name))
 			return false;
 	}
 	return g->now[a->n];

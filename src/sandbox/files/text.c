@@ -242,7 +242,7 @@ int encoding_decode(const struct encoding *e, struct str raw, struct buf *out,
 	return rc < 0 ? -1 : buf_check(out, "the file as UTF-8", err);
 }
 
-static uint32_t take_character(struct str *text)
+static uint32_t read_character(struct str *text)
 {
 	utf8proc_int32_t c = 0;
 	utf8proc_ssize_t n =
@@ -280,7 +280,7 @@ int encoding_encode(const struct encoding *e, struct str text, struct buf *out,
 		buf_addstr(out, text);
 	while (text.len && e->name != ENCODING_UTF8) {
 		struct str from = text;
-		uint32_t c = take_character(&text);
+		uint32_t c = read_character(&text);
 
 		if (e->name == ENCODING_LATIN1) {
 			int byte = latin1_byte(c);
@@ -313,7 +313,7 @@ size_t encoding_size(const struct encoding *e, struct str text)
 	if (e->name == ENCODING_LATIN1)
 		return str_chars(text);
 	while (text.len)
-		n += take_character(&text) >= 0x10000 ? 4 : 2;
+		n += read_character(&text) >= 0x10000 ? 4 : 2;
 	return n;
 }
 
@@ -341,7 +341,7 @@ static const char clipped_marker[] =
 
 /* Takes the next line of *rest, without its CR, LF or CR LF; false at the
  * end. */
-static bool take_line(struct str *rest, struct str *line)
+static bool read_line(struct str *rest, struct str *line)
 {
 	size_t len;
 	size_t skip = 1;
@@ -406,7 +406,7 @@ static int64_t clip_page(struct files_page *page)
 	return whole ? whole : 1;
 }
 
-static int past_end(int64_t offset, int64_t total, struct error *err)
+static int set_past_end(int64_t offset, int64_t total, struct error *err)
 {
 	return error_set(err, ERR_REMOTE,
 			 "Line offset %" PRId64 " exceeds file length (%" PRId64
@@ -438,11 +438,11 @@ static int cut_lines(const struct page_source *src, int64_t offset,
 	if (!at && !prefix_is_text(src->raw))
 		return error_set_case(err, ERR_REMOTE, CASE_NOT_TEXT,
 				      "not_a_text_file");
-	while (at < offset && take_line(&rest, &line))
+	while (at < offset && read_line(&rest, &line))
 		at++;
 	if (!rest.len)
-		return past_end(offset, src->at_end ? at : src->total, err);
-	while (fits && lines < limit && take_line(&rest, &line)) {
+		return set_past_end(offset, src->at_end ? at : src->total, err);
+	while (fits && lines < limit && read_line(&rest, &line)) {
 		fits = add_line(&page->text, line, lines == 0);
 		at++;
 		lines++;
@@ -452,7 +452,7 @@ static int cut_lines(const struct page_source *src, int64_t offset,
 	if (lines < 0 || !str_is_utf8(buf_str(&page->text)))
 		return error_set_case(err, ERR_REMOTE, CASE_NOT_TEXT,
 				      "not_a_text_file");
-	while (src->at_end && take_line(&rest, &line))
+	while (src->at_end && read_line(&rest, &line))
 		at++;
 	page->total_lines = src->at_end ? at : src->total;
 	number_lines(src, offset, lines, page);
@@ -535,12 +535,12 @@ static uint32_t plain_character(uint32_t c)
 {
 	for (size_t i = 0; alike[i]; i++) {
 		struct str rest = str_of(alike[i]);
-		uint32_t first = take_character(&rest);
+		uint32_t first = read_character(&rest);
 
 		if (c == first)
 			return first;
 		while (rest.len)
-			if (take_character(&rest) == c)
+			if (read_character(&rest) == c)
 				return first;
 	}
 	return c;
@@ -591,7 +591,7 @@ static void fold_line(struct str line, struct folded *f)
 	f->from = xcalloc(room, sizeof(*f->from));
 	while (rest.len) {
 		size_t at = line.len - rest.len;
-		uint32_t c = take_character(&rest);
+		uint32_t c = read_character(&rest);
 
 		if (is_space(c)) {
 			space = f->text.len > 0;
@@ -609,7 +609,7 @@ static void fold_line(struct str line, struct folded *f)
 	}
 }
 
-static void unfold(struct folded *f)
+static void release_folded(struct folded *f)
 {
 	buf_release(&f->text);
 	free(f->from);
@@ -680,7 +680,7 @@ static bool matches_here(struct wanted *w, struct str rest, struct str *have,
 		else if (at == 0 && w->raw[i].len && f.text.len &&
 			 !is_space((unsigned char)w->raw[i].ptr[0]) && i == 0)
 			line = str_skip(line, f.from[0]);
-		unfold(&f);
+		release_folded(&f);
 		if (at == SIZE_MAX)
 			return false;
 		if (!differs && !begins_with(line, w->raw[i])) {
@@ -697,10 +697,10 @@ static bool matches_here(struct wanted *w, struct str rest, struct str *have,
 static void describe_text(struct str s, struct buf *out)
 {
 	struct str from = s;
-	uint32_t c = s.len ? take_character(&s) : '\n';
+	uint32_t c = s.len ? read_character(&s) : '\n';
 	size_t n = 1;
 
-	for (struct str rest = s; rest.len && take_character(&rest) == c;
+	for (struct str rest = s; rest.len && read_character(&rest) == c;
 	     s = rest)
 		n++;
 	if (c == '\n' || c == '\r')
@@ -720,7 +720,7 @@ static void describe_text(struct str s, struct buf *out)
 
 static bool starts_with_space(struct str s)
 {
-	return s.len && is_space(take_character(&s));
+	return s.len && is_space(read_character(&s));
 }
 
 /* Describes the first difference between the file's line and the text's. */
@@ -734,9 +734,9 @@ static void explain_difference(struct str have, struct str want,
 	while (have.len && want.len) {
 		struct str a = have;
 		struct str b = want;
-		uint32_t c = take_character(&a);
+		uint32_t c = read_character(&a);
 
-		if (c != take_character(&b))
+		if (c != read_character(&b))
 			break;
 		have = a;
 		want = b;
@@ -808,7 +808,7 @@ bool near_miss(struct str file, struct str text, struct buf *out)
 	if (any && !text.len)
 		found = find_place(w, file, out);
 	for (size_t i = 0; i < w->n; i++)
-		unfold(&w->lines[i]);
+		release_folded(&w->lines[i]);
 	free(w);
 	return found;
 }
@@ -955,8 +955,8 @@ static int suggest_form(struct str file, struct str old, struct error *err)
 		"with a newline).");
 }
 
-static int not_found(struct str file, const struct buf olds[FORMS],
-		     struct buf *near, struct error *err)
+static int set_not_found(struct str file, const struct buf olds[FORMS],
+			 struct buf *near, struct error *err)
 {
 	struct buf text = BUF_INIT(2 * near->max);
 
@@ -992,7 +992,7 @@ static int apply_form(struct str file, const struct buf olds[FORMS],
 					: (int64_t)str_chars(file) + 1;
 	}
 	if (!change->count)
-		return not_found(file, olds, &change->near, err);
+		return set_not_found(file, olds, &change->near, err);
 	if (change->count > 1 && !all)
 		return error_set_case(err, ERR_REMOTE,
 				      CASE_MULTIPLE_OCCURRENCES,

@@ -151,7 +151,7 @@ enum { SLICE = 64 << 10 }; /* bytes filtered at a time */
 
 /* Stores the new output and drops the oldest, at a character boundary. Caller
  * holds the lock. */
-static void keep_output(struct background_job *job)
+static void store_output(struct background_job *job)
 {
 	struct str text = buf_str(&job->text);
 	struct job_state *s = &job->state;
@@ -189,7 +189,7 @@ static int on_output(void *arg, enum exec_stream stream, struct str chunk,
 		pthread_mutex_lock(&job->all->lock);
 		redact_screen_feed(&job->shown, job->order.mask, slice,
 				   &job->text);
-		keep_output(job);
+		store_output(job);
 		pthread_mutex_unlock(&job->all->lock);
 		chunk = str_skip(chunk, slice.len);
 	}
@@ -213,7 +213,7 @@ static void *run_attached(void *arg)
 
 	pthread_mutex_lock(&job->all->lock);
 	redact_screen_end(&job->shown, job->order.mask, &job->text);
-	keep_output(job);
+	store_output(job);
 	job->state.result = res;
 	if (rc < 0)
 		job->state.error = err;
@@ -251,7 +251,7 @@ static void attached_read(struct background_job *job,
 	struct str text;
 
 	redact_screen_give(&job->shown, job->order.mask, &job->text);
-	keep_output(job);
+	store_output(job);
 	text = buf_str(&job->kept);
 
 	s->from = what->from < 0 ? s->read : what->from;
@@ -475,7 +475,7 @@ static struct background_job *job_new(struct sandbox *sb, const char *name,
 	return NULL;
 }
 
-static void job_discard(struct background_job *job)
+static void discard_job(struct background_job *job)
 {
 	if (!job)
 		return;
@@ -559,12 +559,12 @@ static int enter_list(struct jobs *j, struct background_job *job,
 		pthread_mutex_unlock(&j->lock);
 	}
 	pthread_mutex_unlock(&j->logging);
-	job_discard(old);
+	discard_job(old);
 	return rc;
 }
 
 /* Removes a job that could not be started. */
-static void leave_list(struct jobs *j, struct background_job *job)
+static void remove_job(struct jobs *j, struct background_job *job)
 {
 	size_t i = 0;
 
@@ -613,7 +613,7 @@ int jobs_start(struct sandbox *sb, const struct job_order *order,
 		rc = attached_start(job, err);
 	}
 	if (rc < 0)
-		leave_list(sb->jobs, job);
+		remove_job(sb->jobs, job);
 	else
 		job_log(job);
 	return rc;
@@ -629,7 +629,7 @@ static void drop_oldest(struct jobs *j)
 		at++;
 	if (at == j->n)
 		at = 0;
-	job_discard(j->list[at]);
+	discard_job(j->list[at]);
 	j->n--;
 	memmove(&j->list[at], &j->list[at + 1],
 		(j->n - at) * sizeof(struct background_job *));
@@ -710,8 +710,8 @@ static int await_end(const struct background_job *job, int64_t ms,
 }
 
 /* Finds a job and keeps it in the list until release_job(). */
-static struct background_job *hold_job(struct jobs *j, unsigned number,
-				       struct error *err)
+static struct background_job *acquire_job(struct jobs *j, unsigned number,
+					  struct error *err)
 {
 	struct background_job *job;
 
@@ -744,7 +744,7 @@ int jobs_read(struct jobs *j, const struct job_read *what,
 	      const struct stop *stop, struct buf *out, struct job_state *state,
 	      struct error *err)
 {
-	struct background_job *job = hold_job(j, what->number, err);
+	struct background_job *job = acquire_job(j, what->number, err);
 	int rc;
 
 	if (!job)
@@ -766,7 +766,7 @@ int jobs_kill(struct jobs *j, const struct job_kill *what,
 	      const struct stop *stop, struct job_state *state,
 	      struct error *err)
 {
-	struct background_job *job = hold_job(j, what->number, err);
+	struct background_job *job = acquire_job(j, what->number, err);
 	struct stop within = stop_within(stop, what->wait_ms);
 	struct error over = { 0 };
 	bool running;
@@ -818,7 +818,7 @@ void jobs_refresh(struct jobs *j, int64_t ms)
 	buf_release(&ask.reading.out);
 }
 
-/* Tells the running attached jobs to end, without waiting: job_discard() waits
+/* Tells the running attached jobs to end, without waiting: discard_job() waits
  * for their threads. Returns how many were running. */
 static size_t end_attached(struct jobs *j)
 {
@@ -851,7 +851,7 @@ size_t jobs_end(struct jobs **at)
 	job_log_all(j);
 	job_log_all(j);
 	for (size_t i = 0; i < j->n; i++)
-		job_discard(j->list[i]);
+		discard_job(j->list[i]);
 	pthread_mutex_destroy(&j->lock);
 	pthread_mutex_destroy(&j->logging);
 	free(j);

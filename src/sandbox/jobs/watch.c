@@ -7,7 +7,7 @@
  * one request: often after a job has started or while somebody waits, less
  * often later. Only this thread sends requests about persistent jobs, so after
  * a broken connection it can repeat one without overlapping answers. Begin
- * reading at run().
+ * reading at run_watch().
  */
 #include "sandbox/jobs/watch.h"
 
@@ -88,7 +88,8 @@ static void set_end(struct job_state *s, const struct kept_status *k)
 }
 
 /* Applies a reported status to a job. Caller holds the lock. */
-static void apply(struct background_job *job, const struct kept_status *k)
+static void apply_status(struct background_job *job,
+			 const struct kept_status *k)
 {
 	struct job_state *s = &job->state;
 
@@ -118,7 +119,7 @@ static void on_status(void *arg, const struct kept_status *k)
 		struct background_job *job = w->jobs->list[i];
 
 		if (job->state.running && !strcmp(job->name, k->job))
-			apply(job, k);
+			apply_status(job, k);
 	}
 	pthread_mutex_unlock(&w->jobs->lock);
 }
@@ -164,7 +165,8 @@ static int list_running(struct job_watch *w, const struct stop *stop, char *ids,
 }
 
 /* Polls all running jobs with one request. */
-static int look(struct job_watch *w, const struct stop *stop, struct error *err)
+static int poll_jobs(struct job_watch *w, const struct stop *stop,
+		     struct error *err)
 {
 	char ids[IDS_MAX];
 
@@ -173,8 +175,8 @@ static int look(struct job_watch *w, const struct stop *stop, struct error *err)
 	return *ids ? kept_list(w->sb, ids, on_status, w, stop, err) : 0;
 }
 
-static int start(struct job_watch *w, struct background_job *job,
-		 const struct stop *stop, struct error *err)
+static int start_job(struct job_watch *w, struct background_job *job,
+		     const struct stop *stop, struct error *err)
 {
 	const struct exec_request req = { .command = job->order.command,
 					  .env = job->order.env,
@@ -207,7 +209,7 @@ static int kill_one(struct job_watch *w, struct background_job *job,
 }
 
 /* True for a start whose caller was interrupted before it was sent. The job
- * becomes JOB_UNSURE: finish() makes sure that it never starts. */
+ * becomes JOB_UNSURE: finish_request() makes sure that it never starts. */
 static bool is_given_up(struct job_watch *w, struct waiting_ask *a)
 {
 	bool given_up;
@@ -221,7 +223,7 @@ static bool is_given_up(struct job_watch *w, struct waiting_ask *a)
 }
 
 /* Executes a queued request. Returns the result for its caller. */
-static int serve(struct job_watch *w, struct waiting_ask *a)
+static int serve_request(struct job_watch *w, struct waiting_ask *a)
 {
 	struct stop stop = stop_on(&w->cancel);
 	int rc = -1;
@@ -230,7 +232,7 @@ static int serve(struct job_watch *w, struct waiting_ask *a)
 		return -1;
 	switch (a->ask.what) {
 	case WATCH_START:
-		return start(w, a->ask.job, &stop, &a->err);
+		return start_job(w, a->ask.job, &stop, &a->err);
 	case WATCH_KILL:
 		return kill_one(w, a->ask.job, &stop, &a->err);
 	case WATCH_READ:
@@ -239,16 +241,16 @@ static int serve(struct job_watch *w, struct waiting_ask *a)
 			       &a->err);
 		pthread_mutex_lock(&w->jobs->lock);
 		if (rc == 0)
-			apply(a->ask.job, &a->ask.reading.status);
+			apply_status(a->ask.job, &a->ask.reading.status);
 		pthread_mutex_unlock(&w->jobs->lock);
 		return rc;
 	case WATCH_ALL:
-		return look(w, &stop, &a->err);
+		return poll_jobs(w, &stop, &a->err);
 	}
 	return rc;
 }
 
-static void ask_free(struct waiting_ask *a)
+static void free_ask(struct waiting_ask *a)
 {
 	buf_release(&a->ask.reading.out);
 	cancel_release(&a->done);
@@ -257,7 +259,7 @@ static void ask_free(struct waiting_ask *a)
 
 /* Completes a request. If its caller was interrupted while a job started, the
  * job is killed, because nobody knows about it. */
-static void finish(struct job_watch *w, struct waiting_ask *a)
+static void finish_request(struct job_watch *w, struct waiting_ask *a)
 {
 	struct stop stop = stop_on(&w->cancel);
 	struct error ignored = { 0 };
@@ -277,7 +279,7 @@ static void finish(struct job_watch *w, struct waiting_ask *a)
 		a->ask.job->waiting--;
 		pthread_mutex_unlock(&w->jobs->lock);
 	}
-	ask_free(a);
+	free_ask(a);
 }
 
 /* Returns how many ms until the next poll; -1: only when a request arrives. */
@@ -330,7 +332,7 @@ static struct waiting_ask *next_ask(struct job_watch *w, bool *looks)
 	return NULL;
 }
 
-static void *run(void *arg)
+static void *run_watch(void *arg)
 {
 	struct job_watch *w = arg;
 	struct stop stop = stop_on(&w->cancel);
@@ -340,11 +342,11 @@ static void *run(void *arg)
 
 	while ((a = next_ask(w, &looks)) || looks) {
 		if (a) {
-			a->rc = serve(w, a);
-			finish(w, a);
+			a->rc = serve_request(w, a);
+			finish_request(w, a);
 			continue;
 		}
-		w->failed = look(w, &stop, &err) < 0;
+		w->failed = poll_jobs(w, &stop, &err) < 0;
 		w->next = clock_ms() + (w->failed ? FAILED_MS : USUAL_MS);
 	}
 	cancel_trigger(&w->over);
@@ -357,7 +359,7 @@ static void watch_free(struct job_watch *w)
 		struct waiting_ask *a = w->first;
 
 		w->first = a->next;
-		ask_free(a);
+		free_ask(a);
 	}
 	cancel_release(&w->wake);
 	cancel_release(&w->cancel);
@@ -366,7 +368,7 @@ static void watch_free(struct job_watch *w)
 }
 
 /* Starts the thread if it is not running. Caller holds the lock. */
-static int begin(struct jobs *j, struct sandbox *sb, struct error *err)
+static int start_watch(struct jobs *j, struct sandbox *sb, struct error *err)
 {
 	struct job_watch *w;
 
@@ -381,7 +383,7 @@ static int begin(struct jobs *j, struct sandbox *sb, struct error *err)
 	if (cancel_init(&w->wake, err) < 0 ||
 	    cancel_init(&w->cancel, err) < 0 ||
 	    cancel_init(&w->over, err) < 0 ||
-	    thread_start(&w->thread, run, w, err) < 0) {
+	    thread_start(&w->thread, run_watch, w, err) < 0) {
 		watch_free(w);
 		return -1;
 	}
@@ -390,14 +392,14 @@ static int begin(struct jobs *j, struct sandbox *sb, struct error *err)
 }
 
 /* Appends a request to the queue and wakes the thread. */
-static int enqueue(struct jobs *j, struct sandbox *sb, struct waiting_ask *a,
-		   struct error *err)
+static int enqueue_request(struct jobs *j, struct sandbox *sb,
+			   struct waiting_ask *a, struct error *err)
 {
 	struct waiting_ask **at;
 	int rc;
 
 	pthread_mutex_lock(&j->lock);
-	rc = begin(j, sb, err);
+	rc = start_watch(j, sb, err);
 	if (rc == 0) {
 		for (at = &j->watch->first; *at;)
 			at = &(*at)->next;
@@ -419,8 +421,9 @@ int watch_do(struct jobs *j, struct sandbox *sb, struct watch_ask *ask,
 
 	*a = (struct waiting_ask){ .ask = *ask, .done = { { -1, -1 } } };
 	a->ask.reading.out = BUF_INIT(OUT_MAX);
-	if (cancel_init(&a->done, err) < 0 || enqueue(j, sb, a, err) < 0) {
-		ask_free(a);
+	if (cancel_init(&a->done, err) < 0 ||
+	    enqueue_request(j, sb, a, err) < 0) {
+		free_ask(a);
 		return -1;
 	}
 	(void)cancel_await(&a->done, stop, err);
@@ -440,7 +443,7 @@ int watch_do(struct jobs *j, struct sandbox *sb, struct watch_ask *ask,
 	ask->reading.out = a->ask.reading.out;
 	a->ask.reading.out = (struct buf){ 0 };
 	ask->reading.status = a->ask.reading.status;
-	ask_free(a);
+	free_ask(a);
 	return rc;
 }
 

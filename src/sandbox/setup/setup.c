@@ -171,8 +171,8 @@ int setup_read(const char *path, struct buf *script, struct error *err)
 }
 
 /* Records that name was used and reports it once. True the first time. */
-static bool remember(struct expansion *x, struct str name, const char *key,
-		     const struct setup_value *value)
+static bool record_use(struct expansion *x, struct str name, const char *key,
+		       const struct setup_value *value)
 {
 	for (size_t i = 0; i < x->n_used; i++)
 		if (str_eq(x->used[i], name))
@@ -203,7 +203,7 @@ static void pass_as_data(struct expansion *x, struct str name, const char *key,
 	char *line;
 
 	buf_addf(&x->out->text, "${%s}", key);
-	if (!remember(x, name, key, value))
+	if (!record_use(x, name, key, value))
 		return;
 	buf_addf(&x->out->exports, "export %s=", key);
 	quote_word(&x->out->exports, str_of(value->text));
@@ -243,8 +243,8 @@ static void note_own(struct expansion *x, struct str before, const char *key)
 
 /* Inserts the value of name; false if the text must stay unchanged. plain:
  * written as $NAME. before: the script up to the $. */
-static bool put(struct expansion *x, struct str name, bool plain,
-		struct str before)
+static bool insert_value(struct expansion *x, struct str name, bool plain,
+			 struct str before)
 {
 	struct setup_value value = { 0 };
 	char *key;
@@ -260,7 +260,7 @@ static bool put(struct expansion *x, struct str name, bool plain,
 	}
 	if (value.text && may_be_text(&value)) {
 		buf_adds(&x->out->text, value.text);
-		(void)remember(x, name, key, &value);
+		(void)record_use(x, name, key, &value);
 	} else if (value.text) {
 		pass_as_data(x, name, key, &value);
 	}
@@ -269,7 +269,7 @@ static bool put(struct expansion *x, struct str name, bool plain,
 }
 
 /* Handles one $ at script[at]. Returns the number of bytes handled. */
-static size_t dollar(struct expansion *x, struct str script, size_t at)
+static size_t expand_dollar(struct expansion *x, struct str script, size_t at)
 {
 	struct str rest = str_skip(script, at + 1);
 	struct str before = { script.ptr, at };
@@ -286,13 +286,13 @@ static size_t dollar(struct expansion *x, struct str script, size_t at)
 			len++;
 		else
 			name.len = 0;
-		if (!put(x, name, false, before)) {
+		if (!insert_value(x, name, false, before)) {
 			/* ${X:-${Y}}: the inner part is handled later */
 			len = 2;
 			buf_add(&x->out->text, script.ptr + at, len);
 		}
 		return len;
-	} else if (put(x, name, true, before)) {
+	} else if (insert_value(x, name, true, before)) {
 		return len;
 	}
 	buf_add(&x->out->text, script.ptr + at, len);
@@ -345,7 +345,7 @@ int setup_expand(struct str script, const struct setup_values *values,
 		buf_add(&out->text, script.ptr + at, plain);
 		at += plain;
 		if (at < script.len)
-			at += dollar(&x, script, at);
+			at += expand_dollar(&x, script, at);
 	}
 	rc = buf_check(&out->text, "setup script with its values", err);
 	if (rc == 0)
@@ -413,8 +413,8 @@ static void pass_on(struct receiver *r, enum exec_stream stream)
 	buf_clear(&r->text);
 }
 
-static int forward(void *arg, enum exec_stream stream, struct str chunk,
-		   struct buf *reply, struct error *err)
+static int forward_output(void *arg, enum exec_stream stream, struct str chunk,
+			  struct buf *reply, struct error *err)
 {
 	struct receiver *r = arg;
 
@@ -426,8 +426,8 @@ static int forward(void *arg, enum exec_stream stream, struct str chunk,
 }
 
 /* Builds a command: assignments of name and src, quoted for sh, then text. */
-static void command(struct buf *out, const char *name, const char *src,
-		    struct str text)
+static void compose_command(struct buf *out, const char *name, const char *src,
+			    struct str text)
 {
 	buf_adds(out, "name=");
 	quote_word(out, str_of(name));
@@ -437,8 +437,8 @@ static void command(struct buf *out, const char *name, const char *src,
 	buf_addstr(out, text);
 }
 
-static int collect(void *arg, enum exec_stream stream, struct str chunk,
-		   struct buf *reply, struct error *err)
+static int collect_output(void *arg, enum exec_stream stream, struct str chunk,
+			  struct buf *reply, struct error *err)
 {
 	(void)reply;
 	(void)err;
@@ -471,8 +471,8 @@ static int parse_entry(struct entry *e, struct str answer, struct error *err)
 
 /* Sends a piece, if text is not empty, and fetches a pad for the next piece of
  * want bytes into e->pad. */
-static int step(struct entry *e, struct str text, size_t want,
-		const struct stop *stop, struct error *err)
+static int send_piece(struct entry *e, struct str text, size_t want,
+		      const struct stop *stop, struct error *err)
 {
 	struct buf line = BUF_INIT(COMMAND_MAX + ANSWER_MAX);
 	struct buf answer = BUF_INIT(ANSWER_MAX);
@@ -480,7 +480,7 @@ static int step(struct entry *e, struct str text, size_t want,
 	struct exec_request req = {
 		.plain = true,
 		.timeout_ms = STEP_MS,
-		.output = collect,
+		.output = collect_output,
 		.arg = &answer,
 	};
 	int rc;
@@ -506,8 +506,8 @@ static int step(struct entry *e, struct str text, size_t want,
 
 /* Appends the bytes in base64, each symbol added modulo 64 to that of the pad,
  * in lines as long as the pad's. */
-static int encipher(struct str bytes, struct str pad, struct buf *out,
-		    struct error *err)
+static int encipher_bytes(struct str bytes, struct str pad, struct buf *out,
+			  struct error *err)
 {
 	static const char symbols[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 				      "abcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -560,7 +560,8 @@ static int send_enciphered(struct entry *e, struct str script,
 			   const struct stop *stop, struct error *err)
 {
 	size_t len = piece_size(e, script);
-	int rc = e->pad.len ? 0 : step(e, (struct str){ 0 }, len, stop, err);
+	int rc = e->pad.len ? 0
+			    : send_piece(e, (struct str){ 0 }, len, stop, err);
 	int64_t sent = 0;
 
 	while (rc == 0 && script.len) {
@@ -570,9 +571,9 @@ static int send_enciphered(struct entry *e, struct str script,
 		script = str_skip(script, len);
 		sent += (int64_t)len;
 		len = piece_size(e, script);
-		rc = encipher(piece, buf_str(&e->pad), &text, err);
+		rc = encipher_bytes(piece, buf_str(&e->pad), &text, err);
 		if (rc == 0)
-			rc = step(e, buf_str(&text), len, stop, err);
+			rc = send_piece(e, buf_str(&text), len, stop, err);
 		if (rc == 0 && e->size != sent)
 			rc = error_set(err, ERR_REMOTE,
 				       "only a part of the setup script "
@@ -583,8 +584,9 @@ static int send_enciphered(struct entry *e, struct str script,
 }
 
 /* Uploads the script as a file. 1: the provider does not support that. */
-static int upload(struct sandbox *sb, const char *file, struct str script,
-		  const struct stop *stop, struct error *err)
+static int upload_script(struct sandbox *sb, const char *file,
+			 struct str script, const struct stop *stop,
+			 struct error *err)
 {
 	struct transfer t = { .path = file, .mode = 0600, .api_only = true };
 
@@ -602,17 +604,19 @@ static int upload(struct sandbox *sb, const char *file, struct str script,
 
 /* Sends the script into a new directory. *file: its path in the sandbox, owned;
  * set even if sending fails after the directory was made. */
-static int bring(struct entry *e, struct str script, char **file,
-		 const struct stop *stop, struct error *err)
+static int send_script(struct entry *e, struct str script, char **file,
+		       const struct stop *stop, struct error *err)
 {
 	bool takes_files = sandbox_can_upload(e->sb->client);
 	size_t want = takes_files ? 0 : piece_size(e, script);
-	int rc = step(e, (struct str){ 0 }, want, stop, err);
+	int rc = send_piece(e, (struct str){ 0 }, want, stop, err);
 
 	if (e->dir)
 		*file = xasprintf("%s/script", e->dir);
 	if (rc == 0)
-		rc = takes_files ? upload(e->sb, *file, script, stop, err) : 1;
+		rc = takes_files
+			     ? upload_script(e->sb, *file, script, stop, err)
+			     : 1;
 	return rc > 0 ? send_enciphered(e, script, stop, err) : rc;
 }
 
@@ -628,7 +632,7 @@ static void clean_up(struct sandbox *sb, const char *file)
 	struct exec_result res = { 0 };
 	struct error ignored = { 0 };
 
-	command(&text, "", file, str_of(remove_directory));
+	compose_command(&text, "", file, str_of(remove_directory));
 	req.command = buf_str(&text);
 	(void)sandbox_execute(sb, &req, &res, &limit, &ignored);
 	buf_release(&text);
@@ -636,7 +640,8 @@ static void clean_up(struct sandbox *sb, const char *file)
 
 /* Concatenates the runner's input: lines of exports, then the script. *lines:
  * number of lines of exports. */
-static void join(const struct setup_script *script, struct buf *out, int *lines)
+static void join_script(const struct setup_script *script, struct buf *out,
+			int *lines)
 {
 	struct str exports = buf_str(&script->exports);
 
@@ -659,7 +664,7 @@ int setup_run(struct sandbox *sb, const struct setup_script *script,
 		.plain = true,
 		.live = true,
 		.merged = true,
-		.output = forward,
+		.output = forward_output,
 		.arg = &to,
 	};
 	char *file = NULL;
@@ -668,15 +673,16 @@ int setup_run(struct sandbox *sb, const struct setup_script *script,
 
 	aside_init(&to.aside);
 	ids_random(e.name, NAME_LEN);
-	join(script, &whole, &lines);
+	join_script(script, &whole, &lines);
 	if (by_input)
 		req.input = buf_str(&whole);
 	else
-		rc = bring(&e, buf_str(&whole), &file, stop, err);
+		rc = send_script(&e, buf_str(&whole), &file, stop, err);
 	if (rc == 0) {
 		buf_addf(&text, "exports=%d report=%s\n", lines,
 			 to.aside.nonce);
-		command(&text, e.name, file ? file : "",
+		compose_command(
+			&text, e.name, file ? file : "",
 			(struct str){ environment, sizeof(environment) });
 		buf_addstr(&text, (struct str){ runner, sizeof(runner) });
 		req.command = buf_str(&text);

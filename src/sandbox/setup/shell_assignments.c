@@ -169,7 +169,7 @@ struct lexer {
 };
 
 /* Adds a name to the result, which may contain it already. */
-static void add(struct lexer *l, struct str name)
+static void add_name(struct lexer *l, struct str name)
 {
 	struct assigned *a = l->out;
 
@@ -182,17 +182,18 @@ static void add(struct lexer *l, struct str name)
 	a->names[a->n++] = name;
 }
 
-static char peek(const struct lexer *l, size_t ahead)
+static char peek_char(const struct lexer *l, size_t ahead)
 {
 	return ahead < l->s.len - l->at ? l->s.ptr[l->at + ahead] : '\0';
 }
 
-static struct context *top(struct lexer *l)
+static struct context *top_context(struct lexer *l)
 {
 	return &l->stack[l->top];
 }
 
-static void push(struct lexer *l, enum context_kind kind, char end, size_t skip)
+static void push_context(struct lexer *l, enum context_kind kind, char end,
+			 size_t skip)
 {
 	l->at += skip;
 	if (l->top + 1 == DEEPEST)
@@ -206,7 +207,7 @@ static void push(struct lexer *l, enum context_kind kind, char end, size_t skip)
 	l->skip_word = false;
 }
 
-static void pop(struct lexer *l, size_t skip)
+static void pop_context(struct lexer *l, size_t skip)
 {
 	l->at += skip;
 	if (l->top)
@@ -222,8 +223,8 @@ static void open_braces(struct lexer *l)
 	struct str rest = str_skip(l->s, l->at + 2 + name.len);
 
 	if (str_starts(rest, "=") || str_starts(rest, ":="))
-		add(l, name);
-	push(l, IN_BRACES, '}', 2);
+		add_name(l, name);
+	push_context(l, IN_BRACES, '}', 2);
 }
 
 /* Skips '...' from the opening quote. Without a closing quote only the quote
@@ -238,14 +239,14 @@ static void skip_single(struct lexer *l, bool escapes)
 }
 
 /* Handles $. True if it starts an expansion. */
-static bool dollar(struct lexer *l)
+static bool scan_dollar(struct lexer *l)
 {
-	char next = peek(l, 1);
+	char next = peek_char(l, 1);
 
-	if (next == '(' && peek(l, 2) == '(')
-		push(l, IN_SUM, ')', 3);
+	if (next == '(' && peek_char(l, 2) == '(')
+		push_context(l, IN_SUM, ')', 3);
 	else if (next == '(')
-		push(l, IN_COMMANDS, ')', 2);
+		push_context(l, IN_COMMANDS, ')', 2);
 	else if (next == '{')
 		open_braces(l);
 	else if (next == '$' || next == '#' || next == '?')
@@ -256,22 +257,23 @@ static bool dollar(struct lexer *l)
 }
 
 /* Handles expansions that are also performed in double quotes. */
-static bool expansion(struct lexer *l)
+static bool scan_expansion(struct lexer *l)
 {
-	char c = peek(l, 0);
+	char c = peek_char(l, 0);
 
 	if (c == '\\') {
 		l->at += l->s.len - l->at > 1 ? 2 : 1;
 		return true;
 	}
 	if (c == '`') {
-		if (top(l)->kind == IN_COMMANDS && top(l)->end == '`')
-			pop(l, 1);
+		if (top_context(l)->kind == IN_COMMANDS &&
+		    top_context(l)->end == '`')
+			pop_context(l, 1);
 		else
-			push(l, IN_COMMANDS, '`', 1);
+			push_context(l, IN_COMMANDS, '`', 1);
 		return true;
 	}
-	return c == '$' && dollar(l);
+	return c == '$' && scan_dollar(l);
 }
 
 /* True if an operator that assigns to an arithmetic NAME follows. */
@@ -292,9 +294,9 @@ static bool assigns_in_sum(struct str rest)
 static void sum_step(struct lexer *l)
 {
 	struct str name = name_prefix(str_skip(l->s, l->at));
-	char c = peek(l, 0);
+	char c = peek_char(l, 0);
 
-	if (expansion(l))
+	if (scan_expansion(l))
 		return;
 	if (name.len) {
 		bool before =
@@ -303,28 +305,28 @@ static void sum_step(struct lexer *l)
 
 		l->at += name.len;
 		if (before || assigns_in_sum(str_skip(l->s, l->at)))
-			add(l, name);
+			add_name(l, name);
 		return;
 	}
-	if (c == ')' && top(l)->depth == 0) {
-		pop(l, peek(l, 1) == ')' ? 2 : 1);
+	if (c == ')' && top_context(l)->depth == 0) {
+		pop_context(l, peek_char(l, 1) == ')' ? 2 : 1);
 		return;
 	}
-	top(l)->depth += (c == '(') - (c == ')');
+	top_context(l)->depth += (c == '(') - (c == ')');
 	l->at++;
 }
 
 static void quotes_step(struct lexer *l)
 {
-	if (expansion(l))
+	if (scan_expansion(l))
 		return;
-	if (peek(l, 0) == '"')
-		pop(l, 1);
+	if (peek_char(l, 0) == '"')
+		pop_context(l, 1);
 	else
 		l->at++;
 }
 
-static bool quoted(const struct lexer *l)
+static bool is_quoted(const struct lexer *l)
 {
 	for (int i = l->top; i >= 0; i--) {
 		if (l->stack[i].kind == IN_COMMANDS)
@@ -337,38 +339,38 @@ static bool quoted(const struct lexer *l)
 
 static void braces_step(struct lexer *l)
 {
-	char c = peek(l, 0);
+	char c = peek_char(l, 0);
 
-	if (expansion(l))
+	if (scan_expansion(l))
 		return;
 	if (c == '}')
-		pop(l, 1);
+		pop_context(l, 1);
 	else if (c == '"')
-		push(l, IN_QUOTES, '"', 1);
-	else if (c == '\'' && !quoted(l))
+		push_context(l, IN_QUOTES, '"', 1);
+	else if (c == '\'' && !is_quoted(l))
 		skip_single(l, false);
 	else
 		l->at++;
 }
 
-static bool blank(char c)
+static bool is_blank(char c)
 {
 	return c == ' ' || c == '\t' || c == '\r';
 }
 
 static bool ends_word(char c)
 {
-	return !c || blank(c) || strchr("\n;&|()<>", c);
+	return !c || is_blank(c) || strchr("\n;&|()<>", c);
 }
 
 /* Records a here-document, whose body starts on the next line. */
-static void heredoc(struct lexer *l)
+static void scan_heredoc(struct lexer *l)
 {
-	bool tabs = peek(l, 2) == '-';
+	bool tabs = peek_char(l, 2) == '-';
 	size_t start = l->at + (tabs ? 3 : 2);
 	size_t end;
 
-	while (start < l->s.len && blank(l->s.ptr[start]))
+	while (start < l->s.len && is_blank(l->s.ptr[start]))
 		start++;
 	end = start;
 	while (end < l->s.len && !ends_word(l->s.ptr[end]))
@@ -420,27 +422,27 @@ static void skip_heredocs(struct lexer *l)
 	l->n_heredocs = 0;
 }
 
-static void newline(struct lexer *l)
+static void scan_newline(struct lexer *l)
 {
 	l->at++;
 	l->in_word = false;
 	l->skip_word = false;
-	top(l)->expecting = COMMAND;
+	top_context(l)->expecting = COMMAND;
 	skip_heredocs(l);
 }
 
 /* Handles < and > with their operands. */
-static void redirection(struct lexer *l)
+static void scan_redirection(struct lexer *l)
 {
-	char c = peek(l, 0);
+	char c = peek_char(l, 0);
 
-	if (c == '<' && peek(l, 1) == '<' && peek(l, 2) != '<') {
-		heredoc(l);
-	} else if (peek(l, 1) == '(') {
-		push(l, IN_COMMANDS, ')', 2);
+	if (c == '<' && peek_char(l, 1) == '<' && peek_char(l, 2) != '<') {
+		scan_heredoc(l);
+	} else if (peek_char(l, 1) == '(') {
+		push_context(l, IN_COMMANDS, ')', 2);
 		return;
 	} else {
-		while (strchr("<>&|", peek(l, 0)) && peek(l, 0))
+		while (strchr("<>&|", peek_char(l, 0)) && peek_char(l, 0))
 			l->at++;
 		l->skip_word = true;
 	}
@@ -448,26 +450,27 @@ static void redirection(struct lexer *l)
 }
 
 /* Handles "(" and ")": arrays, sums, subshells and the patterns of case. */
-static void parenthesis(struct lexer *l)
+static void scan_parenthesis(struct lexer *l)
 {
-	struct context *c = top(l);
+	struct context *c = top_context(l);
 
-	if (peek(l, 0) == '(') {
+	if (peek_char(l, 0) == '(') {
 		bool array = l->in_word && l->s.ptr[l->at - 1] == '=';
-		bool sum = peek(l, 1) == '(' && c->expecting == COMMAND;
+		bool sum = peek_char(l, 1) == '(' && c->expecting == COMMAND;
 
 		if (array) {
-			push(l, IN_ARRAY, ')', 1);
+			push_context(l, IN_ARRAY, ')', 1);
 			return;
 		}
 		c->expecting = COMMAND; /* after the ')': f() { local x; } */
-		push(l, sum ? IN_SUM : IN_COMMANDS, ')', sum ? 2 : 1);
+		push_context(l, sum ? IN_SUM : IN_COMMANDS, ')', sum ? 2 : 1);
 		return;
 	}
 	if (c->end == ')' && c->cases == 0) {
-		pop(l, 1);
-		if (top(l)->kind == IN_COMMANDS)
-			l->in_word = l->at < l->s.len && !ends_word(peek(l, 0));
+		pop_context(l, 1);
+		if (top_context(l)->kind == IN_COMMANDS)
+			l->in_word =
+				l->at < l->s.len && !ends_word(peek_char(l, 0));
 		return;
 	}
 	l->at++;
@@ -491,9 +494,9 @@ static bool is_assignment(struct str text, struct str name)
 
 /* Handles a word up to its first quote or expansion: records an assignment and
  * determines what the next words mean. */
-static void word(struct lexer *l)
+static void scan_word(struct lexer *l)
 {
-	struct context *c = top(l);
+	struct context *c = top_context(l);
 	size_t end = l->at;
 	struct word w = { 0 };
 	struct word_effect e;
@@ -518,27 +521,27 @@ static void word(struct lexer *l)
 		c->cases = 0;
 	l->skip_word = e.skip_next;
 	if (e.assigns)
-		add(l, w.name);
+		add_name(l, w.name);
 }
 
 /* Handles quotes and expansions inside or at the start of a word. True if there
  * was one. */
-static bool quotation(struct lexer *l)
+static bool scan_quotation(struct lexer *l)
 {
-	char c = peek(l, 0);
+	char c = peek_char(l, 0);
 
 	if (!strchr("'\"\\$`", c) || !c)
 		return false;
-	if (!l->in_word && !(c == '`' && top(l)->end == '`'))
-		word(l); /* its value is unknown */
-	if (c == '$' && peek(l, 1) == '\'') {
+	if (!l->in_word && !(c == '`' && top_context(l)->end == '`'))
+		scan_word(l); /* its value is unknown */
+	if (c == '$' && peek_char(l, 1) == '\'') {
 		l->at++;
 		skip_single(l, true);
 	} else if (c == '\'') {
 		skip_single(l, false);
 	} else if (c == '"') {
-		push(l, IN_QUOTES, '"', 1);
-	} else if (!expansion(l)) {
+		push_context(l, IN_QUOTES, '"', 1);
+	} else if (!scan_expansion(l)) {
 		l->at++;
 	}
 	return true;
@@ -547,15 +550,15 @@ static bool quotation(struct lexer *l)
 /* Handles the next token in a list of commands. */
 static void commands_step(struct lexer *l)
 {
-	char c = peek(l, 0);
+	char c = peek_char(l, 0);
 
-	if (c == '\\' && peek(l, 1) == '\n') {
+	if (c == '\\' && peek_char(l, 1) == '\n') {
 		l->at += 2;
-	} else if (quotation(l)) {
+	} else if (scan_quotation(l)) {
 		return;
 	} else if (c == '\n') {
-		newline(l);
-	} else if (blank(c)) {
+		scan_newline(l);
+	} else if (is_blank(c)) {
 		l->at++;
 		l->in_word = false;
 	} else if (c == '#' && !l->in_word) {
@@ -563,29 +566,29 @@ static void commands_step(struct lexer *l)
 	} else if (strchr(";&|", c) && c) {
 		l->at++;
 		l->in_word = false;
-		top(l)->expecting = COMMAND;
+		top_context(l)->expecting = COMMAND;
 	} else if (c == '<' || c == '>') {
-		redirection(l);
+		scan_redirection(l);
 	} else if (c == '(' || c == ')') {
-		parenthesis(l);
+		scan_parenthesis(l);
 	} else if (l->in_word || !c) {
 		l->at++;
 	} else {
-		word(l);
+		scan_word(l);
 	}
 }
 
 /* Skips the words of an array: they assign nothing. */
 static void array_step(struct lexer *l)
 {
-	char c = peek(l, 0);
+	char c = peek_char(l, 0);
 
-	if (expansion(l))
+	if (scan_expansion(l))
 		return;
 	if (c == ')')
-		pop(l, 1);
+		pop_context(l, 1);
 	else if (c == '"')
-		push(l, IN_QUOTES, '"', 1);
+		push_context(l, IN_QUOTES, '"', 1);
 	else if (c == '\'')
 		skip_single(l, false);
 	else
@@ -614,7 +617,7 @@ void assigned_find(struct assigned *a, struct str script)
 	l.stack[0] =
 		(struct context){ .kind = IN_COMMANDS, .expecting = COMMAND };
 	while (l.at < l.s.len)
-		step[top(&l)->kind](&l);
+		step[top_context(&l)->kind](&l);
 	if (a->n)
 		qsort(a->names, a->n, sizeof(*a->names), by_bytes);
 }

@@ -3,8 +3,9 @@
 
 /*
  * The requests are those of supervise.c, but each is sent as a separate
- * sandbox_execute() command, and nobody follows the job. ask() repeats a
- * request for a minute; the functions of kept.h fill it in and read the answer.
+ * sandbox_execute() command, and nobody follows the job. request_answer()
+ * repeats a request for a minute; the functions of kept.h fill it in and read
+ * the answer.
  */
 #include "sandbox/supervise/kept.h"
 
@@ -55,9 +56,9 @@ static int on_output(void *arg, enum exec_stream stream, struct str chunk,
 }
 
 /* Sends a request once and parses its answer. */
-static int ask_once(struct sandbox *sb, struct job_request *ask,
-		    struct supervise_answer *a, const struct stop *stop,
-		    struct error *err)
+static int request_once(struct sandbox *sb, struct job_request *ask,
+			struct supervise_answer *a, const struct stop *stop,
+			struct error *err)
 {
 	size_t most = sb->client->provider->max_command;
 	struct stop within = stop_within(stop, REQUEST_MS + PAUSE_MAX_MS);
@@ -88,7 +89,7 @@ static int ask_once(struct sandbox *sb, struct job_request *ask,
 
 /* Makes the next answer smaller, in case a smaller one is not cut off. True if
  * it will be smaller. */
-static bool shrink(struct job_request *request)
+static bool shrink_answer(struct job_request *request)
 {
 	struct answer_piece *p = request->piece;
 
@@ -103,9 +104,9 @@ static bool shrink(struct job_request *request)
 }
 
 /* Repeats the request until an answer arrives or PATIENCE_MS are over. */
-static int ask(struct sandbox *sb, struct job_request *request,
-	       struct supervise_answer *a, const struct stop *stop,
-	       struct error *err)
+static int request_answer(struct sandbox *sb, struct job_request *request,
+			  struct supervise_answer *a, const struct stop *stop,
+			  struct error *err)
 {
 	struct stop limit = stop_within(stop, PATIENCE_MS);
 	int64_t pause = PAUSE_MS;
@@ -116,7 +117,7 @@ static int ask(struct sandbox *sb, struct job_request *request,
 		struct error over = { 0 };
 		bool cut;
 
-		if (ask_once(sb, request, a, &limit, &why) == 0)
+		if (request_once(sb, request, a, &limit, &why) == 0)
 			return 0;
 		cut = retry_is_transient(&why) || why.code == ERR_NETWORK ||
 		      why.code == ERR_TIMEOUT || why.code == ERR_UNREACHABLE ||
@@ -126,21 +127,21 @@ static int ask(struct sandbox *sb, struct job_request *request,
 			*err = why;
 			return -1;
 		}
-		if (!shrink(request))
+		if (!shrink_answer(request))
 			pause = pause * 2 < PAUSE_MAX_MS ? pause * 2
 							 : PAUSE_MAX_MS;
 	}
 }
 
 /* Sends a request of whose answer only the word matters. */
-static int ask_briefly(struct sandbox *sb, struct job_request *request,
-		       const struct stop *stop, struct error *err)
+static int request_word(struct sandbox *sb, struct job_request *request,
+			const struct stop *stop, struct error *err)
 {
 	struct supervise_answer a = { .body = BUF_INIT(BRIEF_MAX) };
 	int rc;
 
 	request->max = BRIEF_MAX - FRAMING;
-	rc = ask(sb, request, &a, stop, err);
+	rc = request_answer(sb, request, &a, stop, err);
 	if (rc == 0 && a.word == WORD_NOWHERE)
 		rc = error_set(err, ERR_REMOTE,
 			       "no directory in the sandbox is writable");
@@ -158,7 +159,7 @@ int kept_start(struct sandbox *sb, const char *job,
 				       .cwd = sb->workdir,
 				       .forget = forget };
 
-	return ask_briefly(sb, &request, stop, err);
+	return request_word(sb, &request, stop, err);
 }
 
 int kept_kill(struct sandbox *sb, const char *job, const struct stop *stop,
@@ -166,7 +167,7 @@ int kept_kill(struct sandbox *sb, const char *job, const struct stop *stop,
 {
 	struct job_request request = { .op = JOB_KILL, .job = job };
 
-	return ask_briefly(sb, &request, stop, err);
+	return request_word(sb, &request, stop, err);
 }
 
 int kept_claim(struct sandbox *sb, const char *job, const struct stop *stop,
@@ -174,7 +175,7 @@ int kept_claim(struct sandbox *sb, const char *job, const struct stop *stop,
 {
 	struct job_request request = { .op = JOB_CLAIM, .job = job };
 
-	return ask_briefly(sb, &request, stop, err);
+	return request_word(sb, &request, stop, err);
 }
 
 static enum kept_state state_of(enum job_word word)
@@ -225,7 +226,7 @@ static bool parse_line(struct str *rest, struct kept_status *s)
 	return true;
 }
 
-static int contradiction(struct error *err)
+static int set_contradiction(struct error *err)
 {
 	return error_set(err, ERR_PROTOCOL,
 			 "unexpected server response: contradictory");
@@ -241,7 +242,7 @@ int kept_list(struct sandbox *sb, const char *jobs,
 				       .jobs = jobs,
 				       .out_at = -1,
 				       .max = ANSWER_MAX - FRAMING };
-	int rc = ask(sb, &request, &a, stop, err);
+	int rc = request_answer(sb, &request, &a, stop, err);
 	struct str rest = buf_str(&a.body);
 	struct kept_status s;
 
@@ -249,7 +250,7 @@ int kept_list(struct sandbox *sb, const char *jobs,
 		if (parse_line(&rest, &s))
 			each(arg, &s);
 		else
-			rc = contradiction(err);
+			rc = set_contradiction(err);
 	}
 	buf_release(&a.body);
 	return rc;
@@ -263,13 +264,13 @@ static int read_piece(struct sandbox *sb, struct job_request *request,
 {
 	struct supervise_answer a = { .body = BUF_INIT(ANSWER_MAX) };
 	struct kept_status s = { 0 };
-	int rc = ask(sb, request, &a, stop, err);
+	int rc = request_answer(sb, request, &a, stop, err);
 	struct str rest = buf_str(&a.body);
 
 	if (rc == 0 && (!parse_line(&rest, &s) ||
 			strncmp(s.job, request->jobs, SUPERVISE_JOB) != 0 ||
 			s.from + (int64_t)rest.len > s.total))
-		rc = contradiction(err);
+		rc = set_contradiction(err);
 	*n = rest.len;
 	if (rc == 0 && r->out.len && s.from == request->out_at)
 		s.from = r->status.from;

@@ -310,7 +310,7 @@ static int on_status(void *arg, const char *status, struct error *err)
 			 "unexpected server response: contradictory");
 }
 
-static void unexpected(const struct frame *f, struct error *err)
+static void explain_answer(const struct frame *f, struct error *err)
 {
 	struct buf text = BUF_INIT(200);
 
@@ -336,7 +336,7 @@ int supervise_parse(struct str raw, const char *nonce,
 	frame_init(&f, nonce);
 	(void)frame_feed(&f, raw, &sink, &why);
 	if (!p.found && !why.code)
-		unexpected(&f, &why);
+		explain_answer(&f, &why);
 	frame_release(&f);
 	if (p.found)
 		return 0;

@@ -5,7 +5,7 @@
  * A command is a job: it is started, followed until it ends, and killed when
  * its caller stops. Each step is a request that may be repeated. If answers are
  * cut off or damaged, it is repeated and asks for a smaller answer
- * (recover_from()). request.c encodes the requests;
+ * (decide_retry()). request.c encodes the requests;
  * scripts/sandbox/supervise*.sh execute them. Begin reading at
  * supervise_execute(), then run_job().
  */
@@ -133,8 +133,8 @@ static bool is_where_asked(const struct job *j)
 }
 
 /* Sends one request about the job and parses its answer. */
-static int ask_once(struct job *j, enum supervise_op op,
-		    const struct stop *stop, struct error *err)
+static int request_once(struct job *j, enum supervise_op op,
+			const struct stop *stop, struct error *err)
 {
 	struct buf command = BUF_INIT(room_of(&j->s));
 	struct buf raw = BUF_INIT(most_answer(j) + FRAMING);
@@ -189,7 +189,7 @@ static int ask_once(struct job *j, enum supervise_op op,
 
 /* Decides whether to repeat a request that took ms. 0: repeat. -1: give up, err
  * says why. */
-static int recover_from(struct job *j, int64_t ms, const struct error *why,
+static int decide_retry(struct job *j, int64_t ms, const struct error *why,
 			const struct stop *stop, struct error *err)
 {
 	int64_t patience = or_default(j->s.patience_ms, PATIENCE_MS);
@@ -235,7 +235,7 @@ no:
 	return -1;
 }
 
-static void ask_for_more(struct job *j, int64_t ms)
+static void grow_request(struct job *j, int64_t ms)
 {
 	j->answered = clock_ms();
 	j->failures = 0;
@@ -251,22 +251,22 @@ static void ask_for_more(struct job *j, int64_t ms)
 		j->hold_ms = longest_hold(j);
 }
 
-/* Repeats the request until an answer arrives or recover_from() gives up. */
-static int ask_until_answered(struct job *j, const struct stop *stop,
-			      struct error *err)
+/* Repeats the request until an answer arrives or decide_retry() gives up. */
+static int request_until_answered(struct job *j, const struct stop *stop,
+				  struct error *err)
 {
 	for (;;) {
 		struct error why = { 0 };
 		int64_t start = clock_ms();
 		int64_t ms;
-		int rc = ask_once(j, j->op, stop, &why);
+		int rc = request_once(j, j->op, stop, &why);
 
 		ms = clock_ms() - start;
 		if (rc == 0) {
-			ask_for_more(j, ms);
+			grow_request(j, ms);
 			return 0;
 		}
-		if (recover_from(j, ms, &why, stop, err) < 0)
+		if (decide_retry(j, ms, &why, stop, err) < 0)
 			return -1;
 	}
 }
@@ -294,8 +294,8 @@ static int deliver_output(struct job *j, struct error *err)
 }
 
 /* Evaluates an answer. 1: continue; 0: the job has ended; -1: failed. */
-static int judge_answer(struct job *j, struct exec_result *res,
-			struct error *err)
+static int evaluate_answer(struct job *j, struct exec_result *res,
+			   struct error *err)
 {
 	static const char *const texts[] = {
 		[WORD_FULL] = "the sandbox's disk is full",
@@ -359,7 +359,7 @@ static void kill_job(struct kill *k)
 	while (!j->ended && stop_check(&stop, &ignored) == 0) {
 		struct error why = { 0 };
 
-		j->ended = ask_once(j, JOB_KILL, &stop, &why) == 0;
+		j->ended = request_once(j, JOB_KILL, &stop, &why) == 0;
 		if (!j->ended && why.code != ERR_NETWORK &&
 		    why.code != ERR_TIMEOUT && why.code != ERR_PROTOCOL)
 			break;
@@ -384,11 +384,11 @@ static int run_job(struct job *j, struct sandbox *sb, struct exec_result *res,
 	int rc;
 
 	do {
-		rc = ask_until_answered(j, &within, &why);
+		rc = request_until_answered(j, &within, &why);
 		if (rc == 0)
 			rc = deliver_output(j, &why);
 		if (rc == 0)
-			rc = judge_answer(j, res, &why);
+			rc = evaluate_answer(j, res, &why);
 	} while (rc > 0);
 	if (rc == 0 || !j->sent || j->ended || why.code == ERR_GONE ||
 	    why.code == ERR_UNREACHABLE) {
@@ -466,14 +466,14 @@ static int read_input(const struct exec_request *req, size_t room,
 	return n < 0 ? -1 : buf_check(all, "the command's input", err);
 }
 
-static int leave_jobs(const struct sandbox *sb, struct job *j,
+static int send_leave(const struct sandbox *sb, struct job *j,
 		      const struct stop *stop, struct error *err)
 {
 	int rc = 0;
 
 	j->op = JOB_LEAVE;
 	if (supervise_read_prefix(sb->read, j->id))
-		rc = ask_until_answered(j, stop, err);
+		rc = request_until_answered(j, stop, err);
 	return rc;
 }
 
@@ -495,7 +495,7 @@ int supervise_execute(struct sandbox *sb, const struct exec_request *req,
 				 "the command contains a NUL byte");
 	j = new_job(&own, s);
 	if (req->leaves) {
-		rc = leave_jobs(sb, j, stop, err);
+		rc = send_leave(sb, j, stop, err);
 		goto out;
 	}
 	if (req->source) {

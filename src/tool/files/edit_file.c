@@ -74,7 +74,7 @@ static void explain_failure(const char *path, const struct error *err,
 	buf_addf(out, "Error editing file '%s': %s", path, err->message);
 }
 
-static void keep_change(void *arg, struct str before, struct str after)
+static void store_change(void *arg, struct str before, struct str after)
 {
 	tool_change_set(arg, before, after);
 }
@@ -90,7 +90,7 @@ static int execute_edit_file(const struct tool_env *env, const cJSON *args,
 		.new = str_of(json_string(args, "new_string", "")),
 		.all = json_bool(args, "replace_all", false),
 		.exact = env->real_path,
-		.made = env->change ? keep_change : NULL,
+		.made = env->change ? store_change : NULL,
 		.arg = env->change,
 		.result = &result,
 	};

@@ -5,7 +5,7 @@
 #include "sandbox/files/files.h"
 #include "tool/result.h"
 
-static void render(const struct files_names *list, struct buf *out)
+static void render_names(const struct files_names *list, struct buf *out)
 {
 	if (list->n)
 		pylist_names(out, list->names, list->n);
@@ -31,7 +31,7 @@ static int execute_ls(const struct tool_env *env, const cJSON *args,
 	if (rc)
 		result_file_failed(out, "Path", path, err);
 	else
-		render(&list, out);
+		render_names(&list, out);
 	files_names_release(&list);
 	free(path);
 	return rc;

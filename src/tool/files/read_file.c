@@ -271,8 +271,8 @@ static int explain_failure(const char *path, const struct error *err,
 
 /* Attaches a file for the model. Fails if its bytes are not of a supported
  * type. */
-static int attach(const struct tool_env *env, struct files_page *page,
-		  const char *path, struct buf *out, struct error *err)
+static int attach_file(const struct tool_env *env, struct files_page *page,
+		       const char *path, struct buf *out, struct error *err)
 {
 	const struct part *p;
 
@@ -294,9 +294,9 @@ static int attach(const struct tool_env *env, struct files_page *page,
 			      "not_a_text_file");
 }
 
-static int render(const struct mask *mask, struct files_page *page,
-		  const struct read_text_request *req, struct buf *out,
-		  struct error *err)
+static int render_page(const struct mask *mask, struct files_page *page,
+		       const struct read_text_request *req, struct buf *out,
+		       struct error *err)
 {
 	if (!page->binary) {
 		result_mask_lines(mask, &page->text);
@@ -335,9 +335,9 @@ static int execute_read_file(const struct tool_env *env, const cJSON *args,
 	if (rc)
 		explain_failure(path, err, out);
 	else if (shown)
-		rc = attach(env, &page, path, out, err);
+		rc = attach_file(env, &page, path, out, err);
 	else
-		rc = render(env->mask, &page, &req, out, err);
+		rc = render_page(env->mask, &page, &req, out, err);
 	buf_release(&page.text);
 	free(path);
 	return rc;
