@@ -32,14 +32,16 @@ struct run_wrote {
 	bool more; /* more files than fit into files */
 };
 
-struct saved_work {     /* start with { 0 } */
-	bool looked;    /* there is a tree, and the sandbox was asked for
-			   changes */
-	size_t files;   /* number of files changed in the sandbox */
-	size_t refused; /* number of files refused because of their names */
-	size_t left;    /* number of files left in the sandbox */
-	char *patch;    /* owned; path of the saved patch, or NULL */
-	char *failed;   /* owned; why saving failed, or NULL */
+struct saved_work {   /* start with { 0 } */
+	bool looked;  /* there is a tree, and the sandbox was asked for
+			 changes */
+	size_t files; /* number of files changed in the sandbox */
+	/* number of files refused for an unsafe name, link or mode, or because
+	 * they are in a bare repository (fetch.n_refused) */
+	size_t refused;
+	size_t left;  /* number of files left in the sandbox */
+	char *patch;  /* owned; path of the saved patch, or NULL */
+	char *failed; /* owned; why saving failed, or NULL */
 };
 
 struct mcp;           /* declared in mcp/mcp.h */

@@ -16,7 +16,8 @@ struct archive_counts {
 
 /* One entry of a stream, borrowed for the call. */
 struct archive_item {
-	struct str path; /* raw; normalised for leaves_out() */
+	/* as in the archive; normalised when passed to leaves_out() */
+	struct str path;
 	/* with its type, like st_mode; without a type for a hard link */
 	unsigned mode;
 	int64_t size;         /* file: number of bytes passed to data() */

@@ -287,8 +287,9 @@ static int create_symlink(struct unpack *u, int dir, const char *name,
 	return rc;
 }
 
-/* Links only to a regular file below root that is reached without links: a
- * second name of a symbolic link elsewhere could lead out. */
+/* Links only to a regular file below root that is reached without links. A hard
+ * link to a symbolic link would put it into another directory, from where its
+ * target could lead out of the tree. */
 static int create_hard_link(struct unpack *u, int dir, const char *name,
 			    struct error *err)
 {
@@ -386,8 +387,8 @@ static bool is_left_out(struct unpack *u, mode_t type)
 	return u->log->leaves_out && u->log->leaves_out(u->log->arg, &item);
 }
 
-/* Unpacks the current entry if it is allowed; otherwise reports it as skipped,
- * except one that leaves_out() leaves out. */
+/* Unpacks the current entry if it is allowed. Otherwise reports it as skipped,
+ * unless leaves_out() is true for it. */
 static int unpack_entry(struct unpack *u, struct error *err)
 {
 	mode_t type = u->api.entry_mode(u->entry) & S_IFMT;
@@ -429,7 +430,8 @@ static int unpack_all(struct unpack *u, struct error *err)
 		if (unpack_entry(u, err) < 0)
 			return -1;
 	}
-	/* the writer of the padding must not get a broken pipe */
+	/* Read the padding too: the process that writes it would get a broken
+	 * pipe. */
 	while (!u->dry) {
 		const void *ignored;
 

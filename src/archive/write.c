@@ -42,7 +42,7 @@ struct archive_writer {
 	struct buf path; /* path of the current entry, relative to the top */
 	struct buf out;  /* bytes not yet pulled */
 	int file;        /* descriptor of the file being read, or -1 */
-	int64_t left;    /* bytes of it still to write */
+	int64_t left;    /* bytes of the file still to write */
 	bool filling;    /* the file became shorter: write zeros */
 	bool ended;
 	char chunk[CHUNK];
@@ -246,8 +246,8 @@ static int append_directory(struct archive_writer *w, int dir, const char *name,
 }
 
 /* Leaves a directory. append_directory() gave its owner all permissions, so
- * that it can be unpacked: if its mode is another, the header is written again.
- */
+ * that its contents can be unpacked. If its real permissions differ, the header
+ * is written again with them. */
 static int close_directory(struct archive_writer *w, struct error *err)
 {
 	struct archive_frame *f = &w->stack[--w->depth];

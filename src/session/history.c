@@ -19,15 +19,16 @@
 #include "model/wire.h"
 #include "session/thread.h"
 
-enum { NEW_ID = 9 }; /* characters: see call_id() of model/draft.c */
+/* characters of a new call id, as many as call_id() of model/draft.c makes */
+enum { NEW_ID = 9 };
 
 #define UNKNOWN_OUTCOME                                                        \
 	"The outcome of this call is unknown: dcode ended before its result "  \
 	"was stored. It may have run in part or in full."
 
 struct open_call {
-	const char *stored; /* its stored id; owned by ids */
-	const char *id;     /* its id in the repaired history */
+	const char *stored; /* id in the database; owned by repair.ids */
+	const char *id; /* id in the repaired history; owned by repair.ids */
 	const char *name;
 	bool answered;
 };
@@ -35,9 +36,11 @@ struct open_call {
 /* State of the repair while it walks through the messages. */
 struct repair {
 	struct conversation out;
-	char **ids; /* owned: all ids in use, stored ones too */
+	/* owned: every id of a call in use, before and after the repair */
+	char **ids;
 	size_t n_ids;
-	struct open_call *calls; /* owned: calls of the last answer */
+	/* owned: calls of the last answer, answered or not */
+	struct open_call *calls;
 	size_t n_calls;
 };
 
@@ -51,7 +54,8 @@ void history_release(struct conversation *c)
 
 void history_add(struct conversation *c, struct message *m)
 {
-	/* Grow at powers of two, so that no capacity has to be stored. */
+	/* The array is doubled when n is a power of two, so that no capacity
+	 * has to be stored. */
 	if (!(c->n & (c->n - 1)))
 		c->list = xrealloc(c->list, c->n ? c->n * 2 : 1,
 				   sizeof(*c->list));
@@ -81,8 +85,9 @@ static bool fits_role(enum role role, enum part_kind kind)
 	return kind != PART_TOOL_RESULT && kind != PART_MEDIA;
 }
 
-/* Drops an invalid replay and repairs arguments, or marks them as bad: both are
- * inserted into requests unchanged. */
+/* Drops the vendor's replay if it is not a JSON object. Repairs the arguments
+ * of a call, or marks them as bad. Requests contain both unchanged, so both
+ * must be valid JSON. */
 static void check_json(struct part *p)
 {
 	struct buf args = BUF_INIT(SIZE_MAX / 2);
@@ -145,8 +150,8 @@ static bool is_used(const struct repair *r, const char *id)
 	return false;
 }
 
-/* Records a call without a result. It gets a new id if its own is missing or
- * already used, because results refer to calls by id. */
+/* Records a call whose result has not been found yet. It gets a new id if its
+ * own is missing or already used, because results refer to calls by id. */
 static void open_call(struct repair *r, struct part *p)
 {
 	struct open_call *call;
@@ -248,8 +253,8 @@ static void forget_prompt(struct repair *r)
 	r->n_calls = 0;
 }
 
-/* Keeps only the text: no vendor accepts thinking without its signature or
- * incomplete calls. */
+/* Keeps only the text: no vendor accepts incomplete calls, or thinking without
+ * its signature. */
 bool history_trim_cut(struct message *m)
 {
 	struct buf text = BUF_INIT(SIZE_MAX / 2);

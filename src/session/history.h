@@ -17,18 +17,21 @@ struct conversation {
 	size_t n;
 	size_t damaged; /* stored messages that could not be parsed */
 	/* Filled by history_load(): */
-	size_t stored;  /* messages of the thread */
-	size_t after;   /* of these, how many a compaction has replaced */
-	size_t results; /* tool results in the whole thread */
+	size_t stored; /* number of stored messages of the thread */
+	/* how many of them, from the first on, a compaction has replaced */
+	size_t after;
+	size_t results; /* number of tool results in the whole thread */
 	/* Tokens of the last answer and everything before it, as counted by the
 	 * vendor; 0: unknown. */
 	int64_t tokens;
 };
-/* Loads and repairs the conversation with which a model continues thread no:
- * all messages, or the last compaction and the messages after it. */
+/* Loads and repairs the conversation with which a model continues the thread
+ * with row ID no: all messages, or the last compaction and the messages after
+ * it. */
 int history_load(struct conversation *c, struct store *s, int64_t no,
 		 struct error *err);
-/* Appends {"results":N,"messages":[...]}, the format of session_compact(). */
+/* Appends {"results":N,"messages":[...]}, the body that session_compact()
+ * stores. */
 void history_to_json(const struct conversation *c, struct buf *out);
 /* Appends a message and takes ownership of its contents; *m becomes empty. */
 void history_add(struct conversation *c, struct message *m);
@@ -45,11 +48,11 @@ void history_repair(struct conversation *c);
  * False: it has no text. */
 bool history_trim_cut(struct message *m);
 /*
- * Passes the conversation to a model of this origin, message by message. After
- * results of calls made by another vendor's model it inserts a short answer:
- * Anthropic rejects results without signed thinking before the calls, unless an
- * answer follows them (platform.claude.com/docs "Extended thinking", read
- * 2026-11-20).
+ * Passes the conversation, message by message, to a model of this origin
+ * (model_origin(): its wire and vendor). After results of calls made by another
+ * vendor's model it inserts a short answer: Anthropic rejects results without
+ * signed thinking before the calls, unless an answer follows them
+ * (platform.claude.com/docs "Extended thinking", read 2026-11-20).
  */
 void history_send(const struct conversation *c, const char *origin,
 		  void (*push)(void *arg, const struct message *m), void *arg);

@@ -13,7 +13,9 @@
 
 enum {
 	SHORT_NAME = 8, /* characters after "dcode-" */
-	WHOLE = 13,     /* SQL_LEDGER_FIND's column after LEDGER_COLUMNS */
+	/* index of the column "whole" of SQL_LEDGER_FIND, after
+	 * LEDGER_COLUMNS */
+	WHOLE = 13,
 };
 
 static int64_t unix_now(void)
@@ -239,12 +241,13 @@ int ledger_find(struct store *s, const char *name,
 	if (rc == SQLITE_ROW && !several) {
 		struct ledger_row row;
 
-		sqlite3_reset(st); /* bindings are kept */
+		sqlite3_reset(st); /* resetting keeps the bindings */
 		rc = sqlite3_step(st);
 		process_self(&self);
 		if (rc == SQLITE_ROW) {
 			read_row(st, &self, &row);
-			(void)each(arg, &row); /* there is only one row */
+			/* result ignored: there is only one row */
+			(void)each(arg, &row);
 		}
 	}
 	if (store_finish(s, st, rc, err) < 0)
@@ -305,7 +308,7 @@ static bool copy_row(void *arg, const struct ledger_row *row)
 {
 	struct ledger_row *copy = arg;
 
-	*copy = *row; /* except its strings */
+	*copy = *row; /* its strings end with this call: do not use them */
 	copy->id = row->id[0] ? "known" : "";
 	return false;
 }
@@ -319,8 +322,8 @@ static int set_in_use(const char *label, const struct ledger_row *row,
 	return error_hint(err, "Quit that dcode first.");
 }
 
-/* Applies a change that requires the row as it was read. ERR_BUSY if another
- * dcode has changed it since. */
+/* Runs a statement that changes the row only if it is still as this process
+ * read it. ERR_BUSY if another dcode has changed it meanwhile. */
 static int change_as_read(struct store *s, sqlite3_stmt *st, const char *label,
 			  struct error *err)
 {

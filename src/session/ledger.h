@@ -11,12 +11,13 @@
 struct store; /* session/session.h */
 
 enum ledger_state {
-	LEDGER_INTENT = 1, /* creation is about to be requested, or was */
-	LEDGER_LIVE,       /* id known */
-	LEDGER_REMOVING,   /* deletion was requested, not confirmed */
-	LEDGER_GONE,       /* the provider has confirmed its deletion */
-	LEDGER_STOPPING,   /* stopping was requested, not confirmed */
-	LEDGER_STOPPED,    /* stopped, its files are kept */
+	/* its creation was or is about to be requested; id unknown */
+	LEDGER_INTENT = 1,
+	LEDGER_LIVE,     /* created: its id is known */
+	LEDGER_REMOVING, /* its deletion was requested, not confirmed */
+	LEDGER_GONE,     /* the provider has confirmed its deletion */
+	LEDGER_STOPPING, /* its stop was requested, not confirmed */
+	LEDGER_STOPPED,  /* stopped, its files are kept */
 };
 /* Returns a static name: "creating", "live", "removing", "gone", "stopping",
  * "stopped". */
@@ -26,17 +27,18 @@ struct ledger_row {           /* strings borrowed for the callback */
 				 the short name */
 	const char *provider; /* "docker" */
 	const char *id;       /* "" until known */
-	/* engine or account, such as the value of DOCKER_HOST; "" if there is
-	 * only one */
+	/* engine or account to which it belongs, such as the value of
+	 * DOCKER_HOST; "" if the provider has only one */
 	const char *endpoint;
 	enum ledger_state state;
 	int64_t created, ends; /* Unix seconds */
-	int64_t pid;           /* of the dcode that owns it; 0: no owner */
+	int64_t pid; /* process id of the dcode that owns it; 0: no owner */
 	/* the owner is still running (pid, start time and boot id are
 	 * compared) */
 	bool owned_by_live;
-	bool kept; /* the user wants it to outlive its dcode */
-	/* kept, and its end is not reached: only the user deletes it */
+	bool kept; /* the user wants it to outlive the dcode that created it */
+	/* kept is set, its end is not reached and no deletion was requested:
+	 * only the user may delete it */
 	bool held;
 	const char *thread; /* thread that it belongs to, or "" */
 	const char *note;   /* why it was not deleted, or "" */
@@ -50,9 +52,10 @@ int ledger_created(struct store *s, const char *label, const char *id,
 		   struct error *err);
 int ledger_removing(struct store *s, const char *label, struct error *err);
 int ledger_gone(struct store *s, const char *label, struct error *err);
-/* Stores the directory in which the tools of a sandbox start, whoever created
- * it, if its setup script changed it. It is forgotten when the sandbox is gone.
- * *dir: owned; NULL: unknown. */
+/* Stores the directory in which the tools of a sandbox start, if its setup
+ * script changed it, also for a sandbox that dcode did not create. The entry is
+ * deleted when the sandbox is gone. ledger_start_dir() sets *dir: owned; NULL
+ * if none is stored. */
 int ledger_set_start_dir(struct store *s, const char *provider, const char *id,
 			 const char *dir, struct error *err);
 int ledger_start_dir(struct store *s, const char *provider, const char *id,
@@ -61,27 +64,28 @@ int ledger_note(struct store *s, const char *label, const char *note,
 		struct error *err);
 
 /*
- * For a sandbox that outlives its dcode until ends (greater than 0). First call
- * ledger_keep() with LEDGER_LIVE or LEDGER_STOPPING, while this process owns
- * it: from then on it is held. Afterwards call ledger_kept() with the result
- * LEDGER_LIVE, LEDGER_STOPPING or LEDGER_STOPPED: from then on it has no owner.
- * thread NULL: unchanged.
+ * Keeps a sandbox after its dcode has exited, until ends (Unix seconds, greater
+ * than 0). First call ledger_keep() with LEDGER_LIVE or LEDGER_STOPPING, while
+ * this process owns the sandbox: from then on it is held (ledger_row.held).
+ * Afterwards call ledger_kept() with the state that was reached, LEDGER_LIVE,
+ * LEDGER_STOPPING or LEDGER_STOPPED: from then on it has no owner. thread NULL:
+ * the row's thread stays unchanged.
  */
 int ledger_keep(struct store *s, const char *label, enum ledger_state state,
 		int64_t ends, const char *thread, struct error *err);
 int ledger_kept(struct store *s, const char *label, enum ledger_state state,
 		int64_t ends, struct error *err);
-/* Sets the price while the sandbox is kept running: trillionths of a US dollar
- * per second, -1: unknown. When it is taken over, stopped or removed, the time
- * since then, at most until its end, is added to the costs of its thread
- * (records.h). A stopped sandbox costs nothing. */
+/* Sets the price of a sandbox that is kept running: trillionths of a US dollar
+ * per second, -1: unknown. When the sandbox is taken over, stopped or removed,
+ * the time that it ran without an owner, at most until its end, is added to the
+ * costs of its thread (records.h). A stopped sandbox costs nothing. */
 int ledger_price(struct store *s, const char *label, int64_t usd_s,
 		 struct error *err);
 /*
- * Makes this process the owner of a sandbox without a running owner, with state
- * LEDGER_LIVE; *before is its previous state. ends: its end is set to this time
- * at least. ERR_BUSY: a running dcode owns it. ERR_GONE: it has been or is
- * being deleted, or its id is unknown.
+ * Makes this process the owner of a sandbox without a running owner and sets
+ * LEDGER_LIVE; *before is the previous state. ends: the sandbox's end is set to
+ * this time, unless it is later already. ERR_BUSY: a running dcode owns it.
+ * ERR_GONE: it has been or is being deleted, or its id is unknown.
  */
 int ledger_claim(struct store *s, const char *label, int64_t ends,
 		 enum ledger_state *before, struct error *err);
@@ -93,17 +97,17 @@ enum ledger_spared {                    /* which sandboxes a removal spares */
 /*
  * Sets LEDGER_REMOVING before anything is done to the sandbox: from then on
  * nobody can take it over. ERR_BUSY: it is spared, or another dcode has changed
- * its row since; the row stays unchanged.
+ * its row while this one was deciding; the row stays unchanged.
  */
 int ledger_claim_removal(struct store *s, const char *label,
 			 enum ledger_spared spared, struct error *err);
-/* Calls each, newest first; all: also for deleted ones. each returns false to
- * stop. */
+/* Calls each for every sandbox, newest first; all: deleted ones too. each
+ * returns false to stop. */
 int ledger_each(struct store *s, bool all,
 		bool (*each)(void *arg, const struct ledger_row *row),
 		void *arg, struct error *err);
-/* Finds by label, short name, id or an unambiguous prefix of an id (at least 4
- * characters). ERR_NOT_FOUND, or ERR_USAGE if several match. */
+/* Finds a sandbox by label, short name, id or an unambiguous prefix of an id
+ * (at least 4 characters). ERR_NOT_FOUND, or ERR_USAGE if several match. */
 int ledger_find(struct store *s, const char *name,
 		bool (*each)(void *arg, const struct ledger_row *row),
 		void *arg, struct error *err);
@@ -116,8 +120,8 @@ struct ledger_attached { /* strings borrowed for the callback */
 	const char *provider, *id, *endpoint;
 	int64_t user; /* pid of another running dcode that uses it, or 0 */
 };
-/* Finds by id, name or an unambiguous prefix of an id. ERR_NOT_FOUND, or
- * ERR_USAGE if several match. */
+/* Finds such a sandbox by id, by the name that the user typed, or by an
+ * unambiguous prefix of an id. ERR_NOT_FOUND, or ERR_USAGE if several match. */
 int ledger_find_attached(struct store *s, const char *name,
 			 void (*found)(void *arg,
 				       const struct ledger_attached *row),

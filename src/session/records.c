@@ -91,8 +91,9 @@ int spend_each(struct store *s, int64_t thread,
 }
 
 enum {
-	TOLD_S = 14 * 86400, /* rows whose end was told are kept this long, */
-	MOST_S = 90 * 86400, /* all others this long */
+	/* lifetime of a job's row if the model was told of its end */
+	TOLD_S = 14 * 86400,
+	MOST_S = 90 * 86400, /* lifetime of all other rows */
 };
 
 static int delete_expired(struct store *s, int64_t now, struct error *err)

@@ -27,15 +27,16 @@ struct job_row {              /* strings borrowed */
 	int64_t no;           /* row ID */
 	const char *thread;   /* ID of the thread */
 	const char *provider; /* "docker" */
-	const char *sandbox;  /* ID of the sandbox; "": it has no name there */
-	/* name in the sandbox; "": it ended with its dcode */
+	const char *sandbox;  /* ID of the sandbox; "": it has none */
+	/* name of the job in the sandbox; "": the job is not persistent and
+	 * ended with its dcode */
 	const char *job;
 	const char *command; /* masked, on one line */
 	unsigned number;     /* number shown to the model */
 	int64_t read;        /* bytes of output that the model has read */
 	bool started;        /* confirmed by the sandbox */
 	bool told;           /* the model has been told of its end */
-	/* job_log_each(): another running process uses the thread */
+	/* set by job_log_each(): another running process uses the thread */
 	bool in_use;
 };
 /* Adds a row; it survives SIGKILL, so call it before the job starts. Sets
@@ -45,8 +46,8 @@ int job_log_add(struct store *s, struct job_row *row, struct error *err);
 /* Updates read, started and told of row->no. */
 int job_log_update(struct store *s, const struct job_row *row,
 		   struct error *err);
-/* Calls each, by number, for the jobs of a sandbox and for those jobs of a
- * thread whose end was not told. */
+/* Calls each, ordered by number, for all jobs of of->sandbox, and for those
+ * jobs of of->thread of whose end the model has not been told. */
 int job_log_each(struct store *s, const struct job_row *of,
 		 void (*each)(void *arg, const struct job_row *row), void *arg,
 		 struct error *err);
@@ -61,17 +62,18 @@ struct thread_label { /* strings borrowed for the callback */
 	const char *branch; /* git branch in cwd, or "" */
 	const char *thread; /* ID of the thread */
 };
-/* Calls each for the labels of thread no (0: all threads), or only for this
- * label (NULL: all), most recent first. each returns false to stop. A thread
- * keeps its labels when it continues in another sandbox. */
+/* Calls each for the labels of the thread with row ID no (0: of all threads),
+ * most recent first. label: only this one; NULL: all. each returns false to
+ * stop. A thread keeps its labels when it continues in another sandbox. */
 int thread_label_each(struct store *s, int64_t no, const char *label,
 		      bool (*each)(void *arg, const struct thread_label *l),
 		      void *arg, struct error *err);
 
 struct store; /* session/session.h */
 
-/* Returns 1 if the user allowed this provider for this root, 0 if not, -1 with
- * err. *asked is false if the user was never asked. */
+/* Returns 1 if the user allowed sending files below root to this provider's
+ * sandboxes, 0 if not, -1 with err. *asked is false if the user was never
+ * asked. */
 int consent_get(struct store *s, const char *root, const char *provider,
 		bool *asked, struct error *err);
 int consent_set(struct store *s, const char *root, const char *provider,

@@ -100,12 +100,13 @@ struct session {
 	char *model, *cwd, *provider, *sandbox, *label, *agent;
 	char *title;
 	sqlite3_int64 no; /* 0: not stored yet */
-	/* thread whose messages are copied first; 0: none */
+	/* row ID of the thread whose messages are copied before the first
+	 * append; 0: none */
 	sqlite3_int64 copy_of;
 	bool outdated; /* the stored columns differ from these fields */
-	/* row of the answer that is streaming; 0: none */
+	/* row ID of the answer that is streaming; 0: none */
 	sqlite3_int64 draft;
-	sqlite3_int64 last; /* row of the last appended message */
+	sqlite3_int64 last; /* row ID of the last appended message */
 	struct buf body;
 };
 
@@ -199,7 +200,7 @@ int64_t session_row(const struct session *s, struct store **store)
 	return s->no;
 }
 
-/* Adds the thread's row, owned by this process. */
+/* Adds the thread's row, locked by this process. */
 static int add_thread(struct session *s, struct error *err)
 {
 	sqlite3_stmt *st = store_sql(s->store, SQL_THREAD_ADD, err);

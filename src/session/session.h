@@ -12,9 +12,11 @@ struct session;            /* one thread in the store */
 struct session_info {      /* copied; NULL is treated as "" */
 	const char *model; /* "anthropic:claude-opus-5" */
 	const char *cwd;
-	const char *provider; /* of the sandbox; "none" on this machine */
-	const char *sandbox;  /* its id */
-	/* in the ledger, if dcode created the sandbox for this thread */
+	/* name of the sandbox's provider; "none": tools run on this machine */
+	const char *provider;
+	const char *sandbox; /* the sandbox's id */
+	/* the sandbox's label in the ledger, if dcode created it for this
+	 * thread */
 	const char *label;
 	const char *agent; /* the agent whose memory and skills it uses */
 };
@@ -25,7 +27,7 @@ struct thread; /* session/thread.h */
 /*
  * Continues a stored thread, which this process locks until session_free().
  * ERR_BUSY when another running dcode uses it; *pid is that process. info
- * replaces the stored one with the next append.
+ * replaces the stored info at the next append.
  */
 int session_resume(struct session **out, struct store *s,
 		   const struct thread *t, const struct session_info *info,
@@ -38,8 +40,8 @@ struct session *session_copy(struct store *s, const struct thread *t,
 void session_set_store(struct session *s, struct store *store);
 /* Replaces the thread's info; stored with the next append. */
 void session_set_info(struct session *s, const struct session_info *info);
-/* Stores the sandbox of a thread that another connection writes to. Does
- * nothing if the thread is not stored yet. */
+/* Stores which sandbox a thread uses, if the thread's session uses another
+ * connection to the database. Does nothing if the thread is not stored yet. */
 int session_place_thread(struct store *s, const char *id,
 			 const struct session_info *info, struct error *err);
 /* Stores changed info now, if the thread is stored, so that it survives a
@@ -56,11 +58,12 @@ int session_append(struct session *s, const struct message *m,
  * replaces the draft. m->cut must be set. */
 int session_draft(struct session *s, const struct message *m,
 		  struct error *err);
-/* Deletes the draft: the answer is void. */
+/* Deletes the draft, because the answer is discarded. */
 int session_drop_draft(struct session *s, struct error *err);
 /* Deletes the message that session_append() has just stored. */
 int session_drop_last(struct session *s, struct error *err);
-/* The answer ends here: the draft stays as it is. */
+/* Ends the draft without a session_append(): what was stored last stays as the
+ * answer. */
 void session_keep_draft(struct session *s);
 /* A transaction: everything stored in between is stored, or nothing is. */
 int session_begin(struct session *s, struct error *err);

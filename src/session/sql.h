@@ -132,14 +132,14 @@ void store_bind(sqlite3_stmt *st, int at, const char *text);
 /* Returns the text of a column; "" for NULL. Borrowed until the next step. */
 const char *store_text(sqlite3_stmt *st, int column);
 
-/* session.c: returns the row of a stored thread, 0 if it is not stored. *store:
- * the database of the thread. */
+/* session.c: returns the row ID of a stored thread, 0 if it is not stored.
+ * *store: the database of the thread. */
 int64_t session_row(const struct session *s, struct store **store);
 /* thread.c: ERR_LIMIT if more bytes would exceed the capacity. Warns once above
  * 80 %. */
 int store_check_capacity(struct store *s, size_t more, struct error *err);
-/* thread.c: locks thread no for this process. ERR_BUSY if a running process has
- * locked it; *pid is that process. */
+/* thread.c: locks the thread with row ID no for this process. ERR_BUSY if a
+ * running process has locked it; *pid is that process. */
 int thread_lock(struct store *s, int64_t no, int64_t *pid, struct error *err);
 void thread_unlock(struct store *s, int64_t no);
 

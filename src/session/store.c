@@ -172,12 +172,13 @@ static const char *const migrations[] = {
 	 "END;"),
 
 	/* The costs of a thread at the prices of that time: one row per model
-	 * and sandbox (struct meter_line). A copied thread starts without. */
+	 * and sandbox (struct meter_line). A copied thread starts without
+	 * costs. */
 	("CREATE TABLE spend ("
 	 " thread INTEGER NOT NULL REFERENCES thread(no),"
 	 " name TEXT NOT NULL," /* "anthropic:claude-opus-5", "e2b" */
 	 " sandbox INTEGER NOT NULL,"
-	 " priced INTEGER NOT NULL," /* 0: a part has no price */
+	 " priced INTEGER NOT NULL," /* 0: the price of a part is unknown */
 	 " input INTEGER NOT NULL,"  /* tokens: struct usage */
 	 " output INTEGER NOT NULL,"
 	 " cache_read INTEGER NOT NULL,"
@@ -301,13 +302,13 @@ enum {
 	OPEN_ATTEMPTS = 3, /* a damaged file is replaced once or twice */
 };
 
-/* memory for sqlite's page cache: sessions mostly append */
+/* memory for sqlite's page cache: little, because sessions mostly append */
 #define CACHE_KIB "64"
 
-/* Returns the errno of a lock on a file next to the database, or 0. If locks do
- * not work (ENOLCK of a network file system), sqlite reports only that it is
- * busy. The database itself must not be used: closing it here would drop
- * sqlite's locks. */
+/* Locks a new file next to the database and returns the errno, or 0. If the
+ * file system does not support locks (ENOLCK of a network file system), sqlite
+ * reports only that the database is busy. The database file itself is not
+ * opened here: closing it would drop sqlite's locks (fcntl(2)). */
 static int probe_lock(const char *database)
 {
 	char *name = xasprintf("%s.lock-%d", database, (int)getpid());
@@ -437,7 +438,8 @@ static int enter_wal(struct store *s)
 	return rc;
 }
 
-/* If several programs do this at once, only one creates the tables. */
+/* Upgrades the database in a transaction: if several programs do this at once,
+ * only one creates the tables. */
 static int migrate_store(struct store *s, struct error *err)
 {
 	int version;
@@ -479,7 +481,7 @@ static int read_owner(struct store *s, struct error *err)
 	return 0;
 }
 
-/* *damaged: the file is not a database or cannot be read. */
+/* *damaged is set if the file is not a database or cannot be read. */
 static int try_open(struct store *s, const char *path, bool *damaged,
 		    struct error *err)
 {
@@ -538,7 +540,7 @@ static int move_aside(const char *path, void (*warn)(const char *line),
 		rc = error_errno(err, "reading %s", path);
 	else if (stat(path, &now) < 0 || now.st_ino != mine.st_ino ||
 		 now.st_dev != mine.st_dev)
-		goto out; /* another program has done it */
+		goto out; /* another program has already moved it */
 	for (size_t i = 0; rc == 0 && i < sizeof(parts) / sizeof(*parts); i++) {
 		char *from = xasprintf("%s%s", path, parts[i]);
 		char *to = xasprintf("%s%s", aside, parts[i]);
@@ -674,7 +676,8 @@ int store_run_durably(struct store *s, sqlite3_stmt *st, struct error *err)
 	}
 	rc = store_run(s, st, err);
 	(void)exec_sql(
-		s, "PRAGMA synchronous=NORMAL"); /* on failure only slower */
+		/* if this fails, it is only slower */
+		s, "PRAGMA synchronous=NORMAL");
 	return rc;
 }
 

@@ -110,18 +110,20 @@ void thread_unlock(struct store *s, int64_t no)
 	sqlite3_bind_int64(st, 1, no);
 	sqlite3_bind_int64(st, 2, self.pid);
 	sqlite3_bind_int64(st, 3, self.started);
-	/* if it fails: the lock ends with the process */
+	/* If this fails, the lock ends with the process. */
 	(void)store_run(s, st, &ignored);
 }
 
 enum {
 	TITLE_MOST = 72,  /* characters */
 	TITLE_READ = 512, /* bytes of a prompt used to make a title */
-	/* minimum length of an id's prefix; all ids begin with the time */
+	/* minimum length of a prefix of an id; not longer, because all ids
+	 * begin with the time */
 	PREFIX_LEAST = 4,
 	NEAR_AMONG = 500, /* newest threads compared with a mistyped id */
-	NEAR_MOST = 3,    /* maximum number of wrong letters in an id ... */
-	NEAR_EACH = 4,    /* ... and one per this many of its letters */
+	NEAR_MOST = 3, /* maximum number of wrong letters in a suggested id */
+	/* one wrong letter is allowed for this many typed ones */
+	NEAR_EACH = 4,
 };
 
 struct near {
@@ -260,8 +262,8 @@ static int fail_unknown(struct store *s, const char *name, struct error *err)
 	return error_hint(err, "`dcode threads list` shows all.");
 }
 
-/* Steps st once. 1 with *t filled, 0 without a row, -1. *several: there is
- * another row. */
+/* Reads the first row of st. Returns 1 with *t filled, 0 if there is no row, -1
+ * on failure. *several: there is another row. */
 static int read_one(struct store *s, sqlite3_stmt *st, struct thread *t,
 		    bool *several, struct error *err)
 {
@@ -484,7 +486,8 @@ static bool add_pruned(void *arg, struct thread *t)
 	p->seen++;
 	if (t->pid || (spare && t->updated >= p->what->before))
 		return true;
-	/* Grow at powers of two, so that no capacity has to be stored. */
+	/* The array is doubled when n is a power of two, so that no capacity
+	 * has to be stored. */
 	if (!(p->n & (p->n - 1)))
 		p->list = xrealloc(p->list, p->n ? p->n * 2 : 1,
 				   sizeof(*p->list));
@@ -493,7 +496,8 @@ static bool add_pruned(void *arg, struct thread *t)
 	return true;
 }
 
-/* 1 deleted; 0 another process uses or has deleted it; -1. */
+/* Returns 1 if the thread was deleted, 0 if another process uses it or has
+ * deleted it, -1 on failure. */
 static int delete_pruned(struct store *s, const struct thread *t,
 			 struct error *err)
 {
@@ -533,10 +537,12 @@ int thread_prune(struct store *s, const struct thread_prune *what,
 enum {
 	MIB = 1 << 20,
 	WARN_PERCENT = 80,
-	/* Other processes store messages too, and a row needs more space than
-	 * its text. */
+	/* Only this fraction of the free room is used before the size is read
+	 * again: other processes store messages too, and a row needs more space
+	 * than its text. */
 	SHARERS = 16,
-	/* of the capacity, after old threads were deleted */
+	/* maximum size in percent of the capacity after old threads were
+	 * deleted */
 	PRUNED_PERCENT = 90,
 };
 
@@ -590,8 +596,9 @@ static void count_pruned(void *arg, const struct thread *t)
 	++*(int64_t *)arg;
 }
 
-/* Deletes the oldest tenth of the threads again and again, until more bytes fit
- * or no thread can be deleted. */
+/* Deletes the oldest tenth of the threads repeatedly, until the additional
+ * bytes fit and the size is at most PRUNED_PERCENT of the capacity, or until no
+ * thread can be deleted. */
 static int make_room(struct store *s, int64_t more, int64_t *size,
 		     int64_t *deleted, struct error *err)
 {
@@ -716,8 +723,8 @@ int compaction_list(struct store *s, int64_t no, struct compaction_marks *out,
 		return -1;
 	sqlite3_bind_int64(st, 1, no);
 	while ((rc = sqlite3_step(st)) == SQLITE_ROW) {
-		/* Grow at powers of two, so that no capacity has to be
-		 * stored. */
+		/* The array is doubled when n is a power of two, so that no
+		 * capacity has to be stored. */
 		if (!(out->n & (out->n - 1)))
 			out->list = xrealloc(out->list, out->n ? out->n * 2 : 1,
 					     sizeof(*out->list));

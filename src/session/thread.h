@@ -47,8 +47,8 @@ struct thread_filter {
 	bool by_created;          /* sort by creation; else by last change */
 	int64_t limit;            /* 0: all */
 };
-/* Calls each, newest first. each returns false to stop. It may take *t over and
- * leave { 0 }. */
+/* Calls each for the matching threads, newest first. each returns false to
+ * stop. It may take over *t and leave { 0 } in it. */
 int thread_each(struct store *s, const struct thread_filter *f,
 		bool (*each)(void *arg, struct thread *t), void *arg,
 		struct error *err);
@@ -71,8 +71,8 @@ struct thread_message {
 	struct message message;
 	bool damaged; /* the row could not be parsed: message is empty */
 };
-/* Calls each in order. each returns false to stop. It may take m->message over
- * and leave { 0 }. */
+/* Calls each for the messages of a thread, in order. each returns false to
+ * stop. It may take over m->message and leave { 0 } in it. */
 int thread_each_message(struct store *s, int64_t no,
 			bool (*each)(void *arg, struct thread_message *m),
 			void *arg, struct error *err);
@@ -82,10 +82,10 @@ int thread_each_message_from(struct store *s, int64_t no, int64_t skip,
 			     bool (*each)(void *arg, struct thread_message *m),
 			     void *arg, struct error *err);
 
-/* Messages that leave the store for a file or a page. */
+/* Messages of a thread that leave the store for a file or a page. */
 struct thread_export {
 	int64_t no;
-	int64_t skip; /* the first messages */
+	int64_t skip; /* number of first messages to leave out */
 	const struct mask *mask;
 	bool (*each)(void *arg, struct thread_message *m);
 	void *arg;
@@ -126,7 +126,7 @@ struct compaction_marks {
 	size_t n;
 	size_t at; /* cursor of compaction_next() */
 };
-/* Lists the positions at which thread no was compacted. */
+/* Lists the positions at which the thread with row ID no was compacted. */
 int compaction_list(struct store *s, int64_t no, struct compaction_marks *out,
 		    struct error *err);
 /* Returns the next mark that is reached after this many messages, or NULL.
@@ -137,8 +137,9 @@ const struct compaction_mark *compaction_next(struct compaction_marks *m,
 void compaction_marks_json(const struct compaction_marks *m, struct buf *out);
 void compaction_marks_release(struct compaction_marks *m);
 
-/* Passes the last compaction of thread no to each: its body, and the number of
- * messages that it replaces. each is not called if there is none. */
+/* Passes the last compaction of the thread with row ID no to each: its body,
+ * and the number of messages that it replaces. each is not called if there is
+ * none. */
 int compaction_find(struct store *s, int64_t no,
 		    void (*each)(void *arg, struct str body, int64_t after),
 		    void *arg, struct error *err);

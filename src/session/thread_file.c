@@ -2,10 +2,11 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * The first functions write such a file. The reader parses it as it arrives and
- * does not trust it: sizes, depth and numbers are limited, and parts that only
- * one vendor can read are dropped. The import at the end stores the thread
- * under a new id, in one transaction that blocks other writers.
+ * The first functions write a thread as a file. The reader parses such a file
+ * as it arrives and does not trust it: sizes, depth and numbers are limited,
+ * and parts that only one vendor can read are dropped. The import at the end
+ * stores the thread under a new id, in one transaction that blocks other
+ * writers.
  */
 #include "session/thread_file.h"
 
@@ -110,7 +111,7 @@ struct thread_reader {
 	struct thread_reader_sink sink;
 	struct json_split *json;
 	int64_t bytes, messages, patch_bytes;
-	int64_t line; /* of the current value */
+	int64_t line; /* line of the file in which the current value begins */
 	bool format_seen, version_seen, patch_seen;
 	char *id, *title, *provider, *sandbox, *patch; /* owned, or NULL */
 	int64_t created;
@@ -244,7 +245,7 @@ static void copy_part(struct message *to, struct part *from)
 	bool call = from->kind == PART_TOOL_CALL;
 	bool result = from->kind == PART_TOOL_RESULT;
 
-	/* checked: it is decoded from its bytes */
+	/* It was checked when its bytes were decoded. */
 	if (from->kind == PART_MEDIA) {
 		message_move(to, from);
 		return;
@@ -451,7 +452,7 @@ int thread_import_begin(struct thread_import *in, struct store *s,
 {
 	*in = (struct thread_import){ .store = s, .now = clock_unix_ms() };
 	ids_uuid7(in->id);
-	/* Before the transaction, because making room uses its own. */
+	/* Call this before the transaction begins: making room uses its own. */
 	if (store_check_capacity(s, bytes, err) < 0 ||
 	    store_run_plain(s, SQL_BEGIN, err) < 0)
 		return -1;

@@ -14,15 +14,17 @@
  *   format    "dcode-thread"
  *   version   1
  *   thread    {"id","title","created"}; created in Unix ms
- *   sandbox   {"provider","id"} where the messages were made, if in any
- *   compactions  [{"after","created"}], where there are any: how many of the
- *             messages a model had a summary of from then on, and since when.
- *             For readers of the file: an import has all messages
- *   messages  as message_to_json() has them, each with "created"
- *   patch     {"name"}, and patch_base64 its bytes: strings to be decoded one
- *             by one
- * A reader ignores what it does not know. There are no settings in it, no
- * permissions, addresses or keys, and nothing that only a vendor can read.
+ *   sandbox   {"provider","id"} in which the messages were made; absent if
+ *             there was none
+ *   compactions  [{"after","created"}]; absent if there are none. From the time
+ *             "created" on, a model had a summary of the first "after" messages
+ *             instead of these. Only for readers of the file: an import has
+ *             all messages
+ *   messages  as message_to_json() writes them, each with "created"
+ *   patch     {"name"}, and patch_base64 its bytes: a list of strings, each
+ *             encoded separately
+ * A reader ignores unknown members. The file contains no settings, permissions,
+ * addresses or keys, and nothing that only a vendor can read.
  */
 enum {
 	THREAD_FILE_VERSION = 1,
@@ -35,7 +37,7 @@ struct thread_file {    /* strings borrowed, NULL or "": none */
 	const char *provider, *sandbox;
 	const char *patch; /* its file name without a directory */
 	int64_t created;   /* Unix ms, 0: unknown */
-	/* or NULL; not filled by the reader */
+	/* may be NULL; the reader does not fill it */
 	const struct compaction_marks *compactions;
 };
 

@@ -135,7 +135,7 @@ static void add_block(struct thread_transcript *t, const struct part *p)
 	buf_addc(&t->text, '}');
 }
 
-/* Appends an answer without thinking, which is not for others. */
+/* Appends an answer without its thinking, which hooks do not get. */
 static void add_said(struct thread_transcript *t, const struct message *m,
 		     int64_t created)
 {
@@ -208,7 +208,8 @@ static int add_new(struct thread_transcript *t, const char *path,
 	return t->failed ? -1 : rc;
 }
 
-/* Starts the file again if the thread is another one or has lost messages. */
+/* Starts the file from the first message again if it contains another thread,
+ * or if messages of the thread were deleted. */
 static void follow_thread(struct thread_transcript *t, const char *id,
 			  const struct thread *thread)
 {

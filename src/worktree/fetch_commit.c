@@ -556,8 +556,9 @@ static int restore_repositories(struct repo_search *s, struct error *err)
 	return end_commit(g, rc, err);
 }
 
-/* Adds the sandbox's unchanged paths. Refused paths are included: other parts
- * of the same repository must not be accepted without them. */
+/* Adds every path of the base and every refused path: a directory is recognised
+ * as a bare repository by the parts that it contains, and some of them may be
+ * unchanged or refused. */
 static void add_known_paths(struct repo_search *s)
 {
 	const struct fetching *g = s->g;
