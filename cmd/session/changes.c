@@ -46,8 +46,8 @@ struct joining {
 	struct odb_commit *commit;
 };
 
-/* Records a path that another dcode moved; it wins. The list grows by
- * doubling. */
+/* add_moved callback: records a path that another dcode moved. That move wins
+ * over this apply's. The list grows by doubling. */
 static int add_moved(void *arg, const struct odb_record *d, struct error *err)
 {
 	struct joining *j = arg;
@@ -74,8 +74,8 @@ static int add_change(void *arg, const struct odb_record *d, struct error *err)
 			       d->new_oid, err);
 }
 
-/* Commits the combined base and sets oid. A commit needs a ref: it is deleted
- * again here, before the caller moves the base to the commit. */
+/* Commits the combined base and sets oid. odb_commit_begin() needs a ref, which
+ * is deleted here again: the caller makes the base refer to the commit. */
 static int write_joined(struct joining *j, struct workspace *w,
 			char oid[GIT_OID], const struct stop *stop,
 			struct error *err)
@@ -121,7 +121,8 @@ static int join_bases(struct workspace *w, const char *from, const char *to,
 	return rc;
 }
 
-/* Moves the base. The listing names its commit, so it is written first. */
+/* Makes commit the new base. Writes the listing first, because the listing
+ * names the commit that it describes. */
 static int set_base(struct workspace *w, const char *commit,
 		    const struct stop *stop, struct error *err)
 {
@@ -138,8 +139,8 @@ static int set_base(struct workspace *w, const char *commit,
 	return rc;
 }
 
-/* Moves the base under its lock. Joins the change of another dcode that moved
- * the base meanwhile. */
+/* Moves the base under its lock. If another dcode moved the base meanwhile,
+ * combines both moves. */
 static int move_base(struct workspace *w, const char *from, const char *to,
 		     const struct stop *stop, struct error *err)
 {
@@ -161,7 +162,8 @@ static int move_base(struct workspace *w, const char *from, const char *to,
 
 /* Moves the base of label, and its listing, from one commit to another. label
  * may belong to another sandbox than w. If another dcode moved that base
- * meanwhile, its changes stay and ours are added. Safe to repeat. */
+ * meanwhile, its changes stay and this apply's are added. Can be repeated
+ * safely. */
 static int move_shared_base(struct workspace *w, const char *label,
 			    const char *from, const char *to,
 			    const struct stop *stop, struct error *err)
@@ -192,8 +194,8 @@ static int read_branched(const struct workspace *w, char oid[GIT_OID],
 	return rc;
 }
 
-/* Remembers that theirs was committed to a branch. A branch does not move the
- * base. */
+/* Records that theirs, a commit of the sandbox's files, was committed to a
+ * branch of the user. The base stays. */
 static int set_branched(const struct workspace *w, const char *theirs,
 			const struct stop *stop, struct error *err)
 {
@@ -211,7 +213,7 @@ bool changes_have_branched(const struct workspace *w, const struct stop *stop)
 	return read_branched(w, oid, stop) == 0;
 }
 
-/* Clears *arg: the trees differ. */
+/* odb_tree_diff() callback: clears *arg, because the trees differ. */
 static int mark_different(void *arg, const struct odb_record *d,
 			  struct error *err)
 {
@@ -240,40 +242,43 @@ enum {
 	BASE_MS = 120000,
 };
 
-/* A file or directory of the user that was never sent, where one of the sandbox
- * belongs. */
+/* What a mode does if the path of a sandbox's file is taken by a file or
+ * directory of the user that was never sent. */
 enum in_the_way {
 	WAY_STOPS = 1, /* nothing is written */
-	WAY_LEFT_OUT,  /* the sandbox's file is left out */
-	WAY_UNUSED,    /* the target has no such files */
+	WAY_LEFT_OUT,  /* the sandbox's file at that path is not applied */
+	WAY_UNUSED,    /* does not apply: the changes go to a branch, not to the
+			  user's files */
 };
 
-/* What both sides share afterwards (see above). */
+/* What happens to the base (see the top of this file) after the changes were
+ * written. */
 enum base_after {
-	BASE_MOVES = 1, /* to what was written */
-	BASE_STAYS,     /* but dcode remembers that a commit has the changes */
-	BASE_NONE,      /* there is no sandbox */
+	BASE_MOVES = 1, /* it moves to what was written */
+	BASE_STAYS, /* it stays; dcode records that a commit has the changes */
+	BASE_NONE,  /* no base: the changes do not come from a sandbox */
 };
 
-/* A row of the table. Columns that are 0 change nothing when modes are
- * combined. */
+/* A row of `modes`: one way of dcode apply. If modes are combined, a member
+ * that is 0 leaves the value of the other modes. */
 struct mode {
-	const char *option; /* of dcode apply */
-	/* modes that contradict it, and the message; NULL: the usual one */
+	const char *option; /* its name without dashes */
+	/* modes that it cannot be combined with; why is the error message, or
+	 * NULL for the usual one */
 	struct {
 		enum changes_mode mode;
 		const char *why;
 	} excludes[5];
-	bool here; /* reads neither a thread nor a sandbox */
+	bool here; /* needs neither a thread nor a sandbox */
 	int (*run)(struct change_merge *m, struct error *err);
-	/* reduces the sandbox's changes before the user's tree is read */
+	/* drops changes of the sandbox before the user's tree is read */
 	int (*choose)(struct change_set *ch, const struct stop *stop,
 		      struct error *err);
-	/* sets base and theirs when the user's tree is known */
+	/* sets base and theirs once the user's tree is known */
 	int (*replace)(struct change_merge *m, struct error *err);
 	const struct change_target *target;
-	bool staged;  /* what the tree gets is staged */
-	bool markers; /* conflicts are written, with markers */
+	bool staged;  /* also stage the changes in the user's index */
+	bool markers; /* write files with conflicts, with conflict markers */
 	enum in_the_way in_the_way;
 	enum base_after base;
 	void (*print)(const struct change_set *ch);
@@ -284,7 +289,7 @@ struct mode {
 
 static const struct mode modes[CHANGES_MODES];
 
-/* Returns the rows of the given modes in one: a later row prevails. */
+/* Combines the rows of the given modes. Later rows override earlier ones. */
 static struct mode combine_modes(const struct change_set *ch)
 {
 	struct mode all = modes[CHANGES_TREE];
@@ -313,7 +318,7 @@ static struct mode combine_modes(const struct change_set *ch)
 	return all;
 }
 
-/* Refuses a mode together with one that its row excludes. */
+/* Fails if two of the given modes cannot be combined. */
 static int check_excluded(const struct change_set *ch, const struct mode *row,
 			  struct error *err)
 {
@@ -407,7 +412,8 @@ int changes_recover(struct app *app, struct workspace *w,
 	return rc;
 }
 
-/* Includes ignored and unlisted files if the sandbox changed them. */
+/* odb_tree_diff() callback: adds a path that the sandbox changed, so that it is
+ * read from the user's tree even if git ignores it. */
 static int add_touched(void *arg, const struct odb_record *d, struct error *err)
 {
 	struct touched *t = arg;
@@ -417,8 +423,8 @@ static int add_touched(void *arg, const struct odb_record *d, struct error *err)
 	return 0;
 }
 
-/* Commits the current local tree, including each path that the sandbox changed.
- * base NULL (for --patch): only the usual files. */
+/* Commits the user's current files. Includes each path that the sandbox changed
+ * since base, even if git ignores it. base NULL (for --patch): without them. */
 static int snapshot_tree(struct change_set *ch, const char *base,
 			 char ours[GIT_OID], const struct stop *stop,
 			 struct error *err)
@@ -533,7 +539,7 @@ static const struct change_target to_tree = {
 	.write = write_tree,
 };
 
-/* Reads both sides. */
+/* Reads the user's side and the sandbox's side of the merge. */
 static int read_sides(struct change_merge *m, struct error *err)
 {
 	const struct mode *mode = m->mode;
@@ -546,8 +552,8 @@ static int read_sides(struct change_merge *m, struct error *err)
 	return 0;
 }
 
-/* Merges and writes. May need several rounds if files in the way are left out,
- * because each merge can find more of them. */
+/* Merges and writes. With --partial, a write may find files of the user in the
+ * way: then leaves out those paths and merges again. */
 static int write_merged(struct change_merge *m, struct error *err)
 {
 	struct change_set *ch = m->changes;
@@ -566,7 +572,8 @@ static int write_merged(struct change_merge *m, struct error *err)
 	return rc;
 }
 
-/* The one merge. Failing to remember a commit on a branch is not an error. */
+/* Reads both sides, merges them and writes the result. A failure to record a
+ * commit on a branch is not an error. */
 static int merge_changes(struct change_merge *m, struct error *err)
 {
 	struct change_set *ch = m->changes;
@@ -626,8 +633,8 @@ static int run_undo(struct change_merge *m, struct error *err)
 	return apply_undo(&ch->result, m->journal, &q, err);
 }
 
-/* The journal stays locked until the end, also for --branch, so that nobody
- * moves the base meanwhile. */
+/* The journal stays locked until the end, also for --branch, so that no other
+ * dcode moves the base meanwhile. */
 int changes_apply(struct change_set *ch, const struct stop *stop,
 		  struct error *err)
 {
@@ -644,7 +651,7 @@ int changes_apply(struct change_set *ch, const struct stop *stop,
 	return rc;
 }
 
-/* Files that --partial left out do not count as a failure. */
+/* Files that --partial left out do not make the status 1. */
 int changes_status(const struct change_set *ch)
 {
 	const struct apply_result *r = &ch->result;
@@ -724,8 +731,8 @@ static void print_conflicts(const struct change_set *ch)
 		fprintf(stderr, "  ... and %zu more\n", m->n - SHOWN_MOST);
 }
 
-/* Prints the next step for the user, if there is one. conflicts: what to do
- * about conflicts. */
+/* Prints the user's next step, if there is one. conflicts is the advice if
+ * conflicts prevented the writing. */
 static void print_hint(const struct change_set *ch, const char *conflicts)
 {
 	const struct apply_result *r = &ch->result;
@@ -776,8 +783,8 @@ static void print_undo(const struct change_set *ch)
 	}
 }
 
-/* Lists files not merged: with --branch those in submodules, with --partial
- * those in the way. */
+/* Lists the paths that were not merged: with --branch those in submodules, with
+ * --partial those whose place is taken by a file of the user. */
 static void print_left_out(const struct change_set *ch, const char *line)
 {
 	if (!ch->n_left_out)
@@ -786,7 +793,8 @@ static void print_left_out(const struct change_set *ch, const char *line)
 	print_paths(ch, ch->left_out, ch->n_left_out, "");
 }
 
-/* Lists conflicts that cannot be shown with markers. */
+/* Lists the conflicts that markers cannot show. These files keep the user's
+ * version. */
 static void print_kept(const struct change_set *ch)
 {
 	const struct apply_result *r = &ch->result;
@@ -799,7 +807,7 @@ static void print_kept(const struct change_set *ch)
 	print_paths(ch, r->kept, r->n_kept, "");
 }
 
-/* The order of the cases matters: nothing done, then done, then blocked. */
+/* The order of the branches matters: nothing done, then done, then blocked. */
 static void print_apply(const struct change_set *ch)
 {
 	const struct apply_result *r = &ch->result;
@@ -927,7 +935,7 @@ void changes_json(const struct change_set *ch, struct buf *out)
 	"--branch does not change working tree and index: it cannot be "       \
 	"combined with --index or --conflicts"
 
-/* A new mode of dcode apply is a row here, and the option's help in
+/* A new mode of dcode apply needs a row here and the option's help in
  * cmd/commands/apply.c. */
 static const struct mode modes[CHANGES_MODES] = {
 	[CHANGES_TREE] = { .run = run_merge,

@@ -97,9 +97,9 @@ static void gitlinks_release(struct gitlinks *l)
 /* A git repository whose GIT_DIR is a directory of dcode, created anew for each
  * use. It has links to the user's refs, packed-refs and logs, and uses the
  * user's objects. So git locks and writes branches as usual, but never reads
- * the repository's configuration or hooks. Only the identity, the line endings
- * and the format are read, as data. Attributes are those of the working tree.
- */
+ * the configuration or hooks of the user's repository, which could run
+ * programs. dcode itself parses the identity, the line endings and the object
+ * format there. Attributes are those of the working tree. */
 struct user_git {
 	struct user_repo repo;
 	struct git git;
@@ -189,8 +189,8 @@ static int check_format(struct user_git *u, const struct stop *stop,
 	return rc < 0 ? -1 : 0;
 }
 
-/* Links one part of the user's git directory into dcode's. A missing part is
- * skipped; a link, pipe or device is refused. */
+/* Links one file or directory of the user's git directory into dcode's. Does
+ * nothing if it is missing. Refuses a symbolic link, pipe or device. */
 static int link_part(const struct user_git *u, const char *name,
 		     struct error *err)
 {
@@ -214,8 +214,8 @@ static int link_part(const struct user_git *u, const char *name,
 	return rc;
 }
 
-/* Recreates the directory, so that nothing from an earlier run or another
- * program is trusted. */
+/* Deletes and recreates u->dir: files left there by an earlier run or another
+ * program could make git run commands. */
 static int make_dir(struct user_git *u, const struct stop *stop,
 		    struct error *err)
 {
@@ -298,7 +298,7 @@ static int user_git_open(struct user_git *u, const struct workspace *w,
 }
 
 /* Appends a name or address without the characters that git removes inside and
- * at the ends (ident.c, crud()). */
+ * at the ends (crud() in git's ident.c). */
 static void add_half(struct buf *out, struct str value)
 {
 	static const char at_ends[] = ".,:;<>\"\\'";
@@ -370,7 +370,7 @@ static int user_git_identity(const struct user_git *u, const char *home,
 	return rc;
 }
 
-/* True for a file with conflict markers, which is not staged. */
+/* True for a file with conflict markers, which must not be staged. */
 static bool is_in_conflict(const struct change_set *ch, const char *path)
 {
 	const struct merge *m = &ch->result.merge;
@@ -477,8 +477,8 @@ static int update_index(const struct git *g, const struct user_git *u,
 	return rc;
 }
 
-/* Writes to a copy of the index. The journal then replaces the user's index by
- * it. */
+/* Stages into a copy of the index. The journal then replaces the user's index
+ * with the copy. */
 int changes_stage(void *arg, const char *before, const char *after,
 		  struct apply_file *files, size_t n, struct error *err)
 {
@@ -488,7 +488,7 @@ int changes_stage(void *arg, const char *before, const char *after,
 	struct git g;
 	int rc;
 
-	(void)before; /* the copy comes from user_repo_copy_index(), which
+	(void)before; /* user_repo_copy_index() makes the copy, because it
 			 handles split indexes */
 	if (user_git_open(&u, ch->workspace, &stop, err) < 0)
 		return -1;
@@ -514,7 +514,7 @@ int changes_stage(void *arg, const char *before, const char *after,
  * by path, each NUL-terminated (git-ls-files(1)). */
 struct entries {
 	struct buf text;
-	struct str rest; /* the text from the next entry on */
+	struct str rest; /* the records that are not consumed yet */
 	struct str path; /* path of the next entry; ptr NULL at the end */
 };
 
@@ -533,7 +533,7 @@ static void peek_path(struct entries *e)
 		e->path = path_of(record);
 }
 
-/* Lists the whole index as text, to compare several indexes path by path. */
+/* Reads all entries of an index, to compare several indexes path by path. */
 static int read_entries(struct entries *e, const struct git *g,
 			const char *index, const struct stop *stop,
 			struct error *err)
@@ -560,8 +560,8 @@ static int compare_names(struct str a, struct str b)
 	return c ? c : (a.len > b.len) - (a.len < b.len);
 }
 
-/* Consumes and returns all stages of path if it is next, otherwise an empty
- * string. */
+/* If path is next, consumes and returns its entries for all stages. Otherwise
+ * returns an empty string. */
 static struct str consume_path(struct entries *e, struct str path)
 {
 	struct str taken = { e->rest.ptr, 0 };
@@ -575,8 +575,8 @@ static struct str consume_path(struct entries *e, struct str path)
 	return taken;
 }
 
-/* Collects input for git update-index --index-info: restores the old entry of
- * each path that is still as it was staged. */
+/* Collects input for git update-index --index-info, which restores the entry
+ * from before the apply for each path whose entry has not changed since. */
 static void find_changes(struct entries *before, struct entries *applied,
 			 struct entries *now, struct buf *changes)
 {
@@ -601,7 +601,7 @@ static void find_changes(struct entries *before, struct entries *applied,
 	}
 }
 
-/* --no-split-index: the copy must not depend on a second file. */
+/* Uses --no-split-index, so that the index does not depend on a second file. */
 static int change_index(const struct git *g, const char *index,
 			const struct buf *changes, const struct stop *stop,
 			struct error *err)
@@ -617,8 +617,9 @@ static int change_index(const struct git *g, const char *index,
 	return git_run(&own, &r, stop, err);
 }
 
-/* Returns 1 if the new index was written to q->to, 0 if the index changed since
- * and force is false, -1 with err. */
+/* Writes the index as it was before the apply to q->to and returns 1. If the
+ * user's index has changed since, only restores unchanged entries with force,
+ * and returns 0 without it. -1 with err. */
 static int unstage_changes(const struct git *g, const struct apply_unstage *q,
 			   bool force, const struct stop *stop,
 			   struct error *err)
@@ -646,7 +647,7 @@ static int unstage_changes(const struct git *g, const struct apply_unstage *q,
 	return rc;
 }
 
-/* Removes the copy if no new index was made. */
+/* Deletes q->to if no new index was written to it. */
 int changes_unstage(void *arg, const struct apply_unstage *q, struct error *err)
 {
 	struct change_set *ch = arg;
@@ -679,15 +680,16 @@ struct branching {
 /* Two indexes for the merge, built from HEAD and the sandbox's commit. */
 struct sides {
 	const struct branching *k;
-	/* HEAD's tree, plus those base files changed by the sandbox that no
-	 * commit of the user has. The merge then sees the sandbox's change to
-	 * them. */
+	/* HEAD's tree, plus the sent version of the files that the sandbox
+	 * changed and HEAD does not have. Without it the merge would report a
+	 * conflict for them. */
 	struct tree_index ours;
 	struct buf known; /* "path\0" of every path in HEAD's tree */
-	/* The sandbox's tree, with files of submodules reset to the base. */
+	/* The sandbox's tree. Files in submodules are reset to the sent
+	 * version. */
 	struct tree_index theirs;
 	struct gitlinks links;
-	size_t kept; /* number of changes outside submodules */
+	size_t kept; /* number of the sandbox's changes outside submodules */
 };
 
 /* True if this HEAD file points to the branch. */
@@ -724,8 +726,8 @@ static bool is_checked_out(const struct branching *k)
 	return found;
 }
 
-/* Refuses links, which git would write through, and pipes, on which it would
- * block. */
+/* Refuses links and pipes in place of files that git writes: git would write
+ * through a link and block on a pipe. */
 static int check_writable(const struct branching *k, const char *name,
 			  struct error *err)
 {
@@ -754,7 +756,7 @@ static int check_writable(const struct branching *k, const char *name,
 	return rc;
 }
 
-/* Checks the files of the branch and its reflog. */
+/* Checks that git may write the files of the branch and its reflog. */
 static int check_files(const struct branching *k, struct error *err)
 {
 	char *log = path_join("logs", k->ref);
@@ -820,7 +822,9 @@ static bool is_known(const struct sides *s, const char *path)
 	return known;
 }
 
-/* Prepares both sides of the merge for one change of the sandbox. */
+/* odb_tree_diff() callback: edits the indexes for one change of the sandbox. A
+ * path in a submodule is reset in theirs. A path that HEAD does not have is
+ * added to ours as it was sent. */
 static int add_change(void *arg, const struct odb_record *d, struct error *err)
 {
 	struct sides *s = arg;
@@ -891,8 +895,9 @@ static int read_sides(struct sides *s, struct error *err)
 	return rc;
 }
 
-/* Builds two trees, because the merge reads trees and the sandbox has files
- * that are in no commit. */
+/* Writes both indexes as trees. HEAD and the sandbox's commit cannot be merged
+ * as they are, because the sandbox also has files that are in no commit of the
+ * user. */
 static int build_side_trees(struct branching *k, char ours[GIT_OID],
 			    struct error *err)
 {
@@ -1039,8 +1044,8 @@ static int add_file(void *arg, const struct odb_record *d, struct error *err)
 	return 0;
 }
 
-/* Refuses the same file names as in the working tree, because a checkout would
- * create them there. */
+/* Checks the names in the commit like names in the working tree, because a
+ * checkout would create these files there. */
 static int check_names(const struct branching *k, struct error *err)
 {
 	const struct apply_result *r = &k->changes->result;
@@ -1066,7 +1071,8 @@ static int check_names(const struct branching *k, struct error *err)
 	return rc;
 }
 
-/* Moves the branch last: after a failure only unreferenced objects remain. */
+/* Copies the objects first and moves the branch last, so that a failure leaves
+ * only unreferenced objects. */
 static int commit_merge(struct branching *k, struct error *err)
 {
 	struct change_set *ch = k->changes;
@@ -1093,7 +1099,7 @@ static int commit_merge(struct branching *k, struct error *err)
 	return rc;
 }
 
-/* Requires a first commit in the repository, as parent of the new one. */
+/* Fails if the repository has no commit yet: the new commit needs a parent. */
 static int check_commit(const struct branching *k, struct error *err)
 {
 	if (k->user.repo.head[0])
@@ -1102,7 +1108,8 @@ static int check_commit(const struct branching *k, struct error *err)
 			 "--branch: the repository has no commit yet");
 }
 
-/* Opens the user's repository. Checks that the branch can be made there. */
+/* Opens the user's repository and checks that the branch can be created or
+ * replaced there. */
 static int init_branch(struct branching *k, struct change_set *ch,
 		       const struct stop *stop, struct error *err)
 {

@@ -30,11 +30,11 @@ enum {
 
 #define NO_OID "0000000000000000000000000000000000000000"
 
-/* Removes the index file and its lock, which may be left from a killed git. */
+/* Deletes the index file and its lock, in case a killed git has left them. */
 void tree_index_init(struct tree_index *t, const struct git *g,
 		     const char *directory, const char *name)
 {
-	char *lock; /* may be left from a killed git */
+	char *lock; /* git refuses to run while it exists */
 
 	*t = (struct tree_index){ .git = *g,
 				  .file = path_join(directory, name),
@@ -134,8 +134,9 @@ static int set_their_tree(struct change_set *ch, struct tree_index *index,
 	return rc;
 }
 
-/* Prepares paths that git apply could not merge: base gets stage 1 and theirs
- * stage 3, so that the final merge finds the same conflicts. */
+/* Prepares paths that git apply --3way could not merge. base gets the version
+ * that the patch expects (stage 1), theirs the patched version (stage 3), so
+ * that the final merge finds the same conflicts. */
 static int split_conflicts(struct tree_index *base, struct tree_index *theirs,
 			   struct str unmerged, const struct stop *stop,
 			   struct error *err)
@@ -162,7 +163,7 @@ static int split_conflicts(struct tree_index *base, struct tree_index *theirs,
 	return tree_index_update(theirs, stop, err);
 }
 
-/* True if git finds no changes in the patch. */
+/* True if the input contains no patch. */
 static bool is_empty(const struct git *g, struct str patch,
 		     const struct stop *stop)
 {
@@ -234,8 +235,8 @@ static int read_stdin(struct buf *patch, const struct stop *stop,
 	}
 }
 
-/* Sets base to the user's tree as the patch expects it, and theirs to the same
- * tree with the patch applied. */
+/* Sets base to the user's tree as the patch expects it, and theirs to that tree
+ * with the patch applied. */
 int changes_read_patch(struct change_merge *m, struct error *err)
 {
 	const struct workspace *w = m->changes->workspace;
@@ -278,7 +279,7 @@ struct partial {
 	struct tree_index index;
 };
 
-/* The list grows by doubling. */
+/* Appends path to p->mine, which grows by doubling. */
 static void add_user_path(struct partial *p, const char *path)
 {
 	if (!(p->n_mine & (p->n_mine - 1)))
@@ -287,8 +288,8 @@ static void add_user_path(struct partial *p, const char *path)
 	p->mine[p->n_mine++] = xstrdup(path);
 }
 
-/* Records a path that the user created or changed. Deleted paths cannot be in
- * the way. */
+/* odb_tree_diff() callback: records a path that the user created or changed
+ * since the tree was sent. A deleted path cannot be in the way. */
 static int add_user_change(void *arg, const struct odb_record *d,
 			   struct error *err)
 {
@@ -325,7 +326,7 @@ static bool is_below(const char *path, const char *directory)
 	return !strncmp(path, directory, len) && path[len] == '/';
 }
 
-/* True if path is a directory with files of the user. */
+/* True if path is a directory in which the user created or changed files. */
 static bool is_above_user_path(const struct partial *p, const char *path)
 {
 	for (size_t i = 0; i < p->n_mine; i++)
@@ -334,8 +335,8 @@ static bool is_above_user_path(const struct partial *p, const char *path)
 	return false;
 }
 
-/* True if the user has a file or directory at path that the merge does not
- * know, because it was never sent. */
+/* True if the merge has found a file or directory of the user at path that was
+ * never sent. */
 static bool is_blocked(const struct partial *p, const char *path)
 {
 	const struct apply_result *r = &p->changes->result;
@@ -346,8 +347,8 @@ static bool is_blocked(const struct partial *p, const char *path)
 	return false;
 }
 
-/* True if path is below a file that was left out, so that the user's directory
- * stays as it was. git lists the file first. */
+/* True if path is below a path that was left out. Then the user's directory
+ * stays whole. The diff lists the upper path first. */
 static bool is_below_left_out(const struct partial *p, const char *path)
 {
 	const struct change_set *ch = p->changes;
@@ -358,7 +359,8 @@ static bool is_below_left_out(const struct partial *p, const char *path)
 	return false;
 }
 
-/* Leaves out one change of the sandbox if it meets something of the user. */
+/* odb_tree_diff() callback: leaves out one change of the sandbox if a file,
+ * link or directory of the user is in its way. */
 static int check_change(void *arg, const struct odb_record *d,
 			struct error *err)
 {
@@ -382,7 +384,7 @@ static int check_change(void *arg, const struct odb_record *d,
 	return 0;
 }
 
-/* The user's paths are sorted for fast lookup. */
+/* Sorts the user's paths for bsearch(). */
 int changes_leave_out(struct change_merge *m, struct error *err)
 {
 	struct change_set *ch = m->changes;
@@ -423,8 +425,8 @@ enum {
 struct picked_file {
 	struct str text;
 	struct str name;
-	size_t group; /* index of the first file that must be taken together
-			 with this one; usually its own */
+	size_t group; /* index of the first file that can only be accepted
+			 together with this one; else its own */
 };
 
 struct picking {
@@ -437,8 +439,8 @@ struct picking {
 	bool quit; /* the user quit: accept nothing more */
 };
 
-/* Cuts text from rest up to the next line that begins with begins. The first
- * line is never that line. */
+/* Cuts the text before the next line that starts with begins off *rest. The
+ * first line of *rest does not count. */
 static struct str cut_before(struct str *rest, const char *begins)
 {
 	struct str piece = { rest->ptr, rest->len };
@@ -556,9 +558,9 @@ static bool is_taken(char answer)
 	return answer == 'y' || answer == 'a';
 }
 
-/* Asks for each hunk of a file. The file's header is added before the first
- * accepted hunk. answer is the answer for an earlier part of this file: 'a' and
- * 'd' apply to all hunks. */
+/* Asks for each hunk of a file. Adds the file's header before the first
+ * accepted hunk. answer is the user's answer to an earlier question about this
+ * file: 'a' accepts and 'd' declines all remaining hunks. */
 static int pick_hunks(struct picking *p, struct str hunks, char answer,
 		      struct str *header, struct error *err)
 {
@@ -608,8 +610,8 @@ static int pick_parts(struct picking *p, struct str header, struct str hunks,
 	return pick_hunks(p, hunks, answer, parts, err);
 }
 
-/* Asks once for changes that only work together, such as a file replaced by a
- * link or by a directory with its files. */
+/* Asks once for changes that can only be accepted together, such as a file
+ * replaced by a link, or by a directory with its files. */
 static int pick_whole(struct picking *p, size_t from, size_t n,
 		      struct error *err)
 {
@@ -631,7 +633,8 @@ static int pick_whole(struct picking *p, size_t from, size_t n,
 	return 0;
 }
 
-/* Skips a file that was handled with an earlier one of its group. */
+/* Asks about one file, together with its group. Skips a file that was handled
+ * with its group before. */
 static int pick_file(struct picking *p, size_t at, struct error *err)
 {
 	struct str rest = p->files[at].text;
@@ -659,8 +662,8 @@ static struct str read_name(struct str text)
 	return str_skip(both, strlen("a/") + quoted);
 }
 
-/* Adds a file of the patch. A file that became a link appears as a deletion and
- * an addition of the same name: one group. */
+/* Adds a file of the patch. If a file became a link, the patch deletes the name
+ * and then adds it: both get one group. */
 static void add_file(struct picking *p, struct str text)
 {
 	struct picked_file *last, *f;
@@ -676,7 +679,7 @@ static void add_file(struct picking *p, struct str text)
 		f->group = last->group;
 }
 
-/* Names are not NUL-terminated. If one is a prefix of the other, the shorter is
+/* Compares names, which are not NUL-terminated. A prefix of another name sorts
  * first. */
 static int by_name(const void *a, const void *b)
 {
@@ -690,8 +693,9 @@ static int by_name(const void *a, const void *b)
 			       (x->name.len < y->name.len);
 }
 
-/* Groups files with a changed file whose path is a directory above them: the
- * file replaces the directory, or the reverse. */
+/* Puts a file into the group of a changed path that is a directory above it:
+ * there the sandbox replaced a directory with a file, or a file with a
+ * directory. */
 static void group_files(struct picking *p)
 {
 	const struct picked_file **order =
