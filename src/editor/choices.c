@@ -70,7 +70,8 @@ int fuzzy_score(struct str letters, struct str text)
 		if (to_lower(text.ptr[i]) != to_lower(letters.ptr[0]))
 			continue;
 		score = score_from(letters, text, i);
-		if (!score) /* then a later start fails as well */
+		if (!score) /* if they do not all follow here, they do not after
+			       a later start either */
 			break;
 		best = score > best ? score : best;
 	}
@@ -143,8 +144,7 @@ void selection_list_open(struct selection_list *l, struct str title,
 	l->filter = BUF_INIT(SELECTION_FILTER);
 	rank_items(l);
 	if (selected < l->n)
-		l->selected = selected; /* without a filter, order equals the
-					   items' order */
+		l->selected = selected; /* without a filter, order[i] is i */
 }
 
 static enum selection_result move_selection(struct selection_list *l, size_t to)
@@ -435,7 +435,9 @@ static bool update_argument(struct completer *c, struct editor *e)
 		c->command.max = TOKEN_MAX + 1;
 		buf_clear(&c->command);
 		buf_addstr(&c->command, command);
-		c->list_arguments(c->context, command); /* may answer at once */
+		c->list_arguments(c->context,
+				  command); /* may call complete_set_arguments()
+					       before it returns */
 	}
 	if (c->dismissed) {
 		close_popup(c);
@@ -463,7 +465,7 @@ void complete_update(struct completer *c, struct editor *e)
 		close_popup(c);
 		return;
 	}
-	/* list_files() may answer at once. */
+	/* list_files() may call complete_set_files() before it returns. */
 	if (kind == COMPLETE_FILE && !c->asked && c->list_files) {
 		c->asked = true;
 		c->list_files(c->context);
@@ -615,8 +617,8 @@ static bool is_complete(const struct completer *c, struct editor *e)
 	struct str alias;
 
 	if (c->kind == COMPLETE_ARGUMENT)
-		return !c->moved; /* it may be an argument that is not in the
-				     list */
+		return !c->moved; /* Enter sends it as typed: an argument need
+				     not be in the list */
 	if (c->kind != COMPLETE_COMMAND)
 		return false;
 	while (str_split(&rest, ' ', &alias))

@@ -27,9 +27,9 @@ struct fuzzy_item {
 
 /*
  * Rates how well text contains the letters in their order, with gaps allowed.
- * 0: it does not; higher is better. Adjacent letters and letters at the
- * beginning of a word or of the text score higher; so does a short text.
- * Ignores case. Only the first 512 bytes are examined.
+ * Returns 0 if it does not contain them; a higher value is better. Adjacent
+ * letters and letters at the beginning of a word or of the text score higher;
+ * so does a short text. Ignores case. Only the first 512 bytes are examined.
  */
 int fuzzy_score(struct str letters, struct str text);
 /* Writes the indexes of the best items, at most max, and returns their number.

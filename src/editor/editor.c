@@ -90,7 +90,7 @@ static void kills_drop_with(struct kills *k, char byte)
 /*
  * The beginning of a row depends on the whole line before it. To allow lines of
  * any length, a row also ends at the first cluster at or after each multiple of
- * SEGMENT bytes. Finding a row never reads more than that.
+ * SEGMENT bytes. So a row can be found without reading the whole line.
  */
 enum { SEGMENT = 16384, CLUSTER_MAX = 256, TAB = 8, UNDRAWN_WIDTH = 80 };
 
@@ -316,7 +316,8 @@ static size_t column_of(struct editor *e, struct draft_row row, size_t at)
 	return column;
 }
 
-/* Returns the position in a row at a column, or the last one before it. */
+/* Returns the position that is drawn at this column of the row, or the last
+ * position before the column. */
 static size_t place_at(struct editor *e, struct draft_row row, size_t column)
 {
 	size_t at = row.start;
@@ -509,7 +510,8 @@ static bool is_blank(char c)
 	return c == ' ' || c == '\n' || c == '\t';
 }
 
-/* Records typed text; it joins the previous change if that ended here. */
+/* Records typed text. It joins the previous change if that ended at this
+ * position. */
 static void undo_record_typed(struct undo *u, size_t at, struct str inserted)
 {
 	struct undo_change *c = u->done ? &u->changes[u->done - 1] : NULL;
@@ -534,7 +536,9 @@ static void undo_clear(struct undo *u)
 	*u = (struct undo){ 0 };
 }
 
-enum { SPLIT = 3 }; /* bytes of a character whose rest is missing, at most */
+enum {
+	SPLIT = 3
+}; /* maximum bytes of a character whose last byte has not arrived */
 
 static void change_text(struct editor *e, size_t at, size_t len,
 			struct str text)
@@ -611,8 +615,8 @@ static void fix_line_ends(struct editor *e, size_t at)
 void editor_paste_feed(struct editor *e, struct str bytes)
 {
 	size_t at = e->pasting.len;
-	/* Check the bytes as they arrive, but stop after the first ones that
-	 * are not clean. */
+	/* Check the bytes as they arrive. Once a part is not clean, the rest
+	 * need not be checked. */
 	bool clean = at - e->clean <= SPLIT;
 
 	buf_addstr(&e->pasting, bytes);
@@ -877,8 +881,8 @@ static size_t word_right(struct editor *e)
 	return at;
 }
 
-/* Returns the beginning of the word, which only blanks separate, as for Ctrl+W
- * in a shell. */
+/* Returns the beginning of the word before the caret. Only blanks separate
+ * words, as for Ctrl+W in a shell. */
 static size_t blank_left(struct editor *e)
 {
 	size_t at = e->caret;
@@ -1087,10 +1091,11 @@ static const struct binding {
 	{ KEY_CHAR, 'y', KEY_ALT, EDITOR_NOTHING, yank_older },
 	{ KEY_CHAR, '_', KEY_CTRL, EDITOR_NOTHING, undo },
 	{ KEY_CHAR, '-', KEY_CTRL | KEY_SHIFT, EDITOR_NOTHING,
-	  undo }, /* kitty */
+	  undo }, /* Ctrl+_ in kitty's protocol */
 	{ KEY_CHAR, '_', KEY_CTRL | KEY_SHIFT, EDITOR_NOTHING, undo },
 	{ KEY_CHAR, '/', KEY_CTRL, EDITOR_NOTHING,
-	  undo }, /* 0x1F in xterm, this in kitty */
+	  undo }, /* Ctrl+/ in kitty's protocol; xterm sends 0x1F, as for Ctrl+_
+		   */
 	{ KEY_CHAR, '_', KEY_ALT, EDITOR_NOTHING, redo },
 	{ KEY_CHAR, '-', KEY_ALT | KEY_SHIFT, EDITOR_NOTHING, redo },
 	{ KEY_CHAR, '_', KEY_ALT | KEY_SHIFT, EDITOR_NOTHING, redo },

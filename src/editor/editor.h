@@ -44,7 +44,7 @@ struct kills {
 	size_t at; /* index of the text that was inserted last */
 };
 
-/* At a position, removed was replaced by inserted. */
+/* One change: at position `at`, the text removed was replaced by inserted. */
 struct undo_change {
 	size_t at;
 	size_t caret; /* position before the change */
@@ -82,9 +82,10 @@ struct editor {
 	struct style prompt_style;
 	struct pastes pastes;
 	struct buf pasting; /* the paste that is arriving */
-	size_t clean;       /* bytes at its front known to be clean */
-	bool had_cr;        /* CRs have been changed to LFs */
-	bool had_lf;        /* an LF has arrived, so CRs are not changed */
+	size_t clean; /* bytes at the front of pasting that are known to be
+			 clean */
+	bool had_cr;  /* CRs have been changed to LFs */
+	bool had_lf;  /* an LF has arrived, so CRs are not changed */
 	struct undo undo;
 	struct kills kills;
 };
@@ -102,7 +103,7 @@ void editor_type(struct editor *e, struct str text);
 void editor_paste_begin(struct editor *e);
 void editor_paste_feed(struct editor *e, struct str bytes);
 void editor_paste_end(struct editor *e);
-/* Calls the function above that matches the event; others return
+/* Calls the function above that matches the event. Any other event returns
  * EDITOR_NOTHING. */
 enum editor_result editor_event(struct editor *e,
 				const struct key_event *event);

@@ -223,8 +223,8 @@ int prompt_history_add(struct prompt_history *h, struct str prompt,
 	return store_prompt(h, prompt, err);
 }
 
-/* Stores the draft and starts over, unless the draft is the prompt that was
- * shown last. */
+/* Saves the draft and moves back to it. Does nothing if the draft is the stored
+ * prompt that was shown last, unedited. */
 static void store_draft(struct prompt_history *h, struct str draft)
 {
 	if (h->at < h->n && str_eq(draft, item_text(h, h->at)))

@@ -16,10 +16,12 @@
 #include "editor/editor.h"
 
 enum {
-	PROMPT_HISTORY_KEEP = 100,      /* prompts, in memory and in the file */
-	PROMPT_HISTORY_COMPACT = 200,   /* lines: then the file is rewritten */
-	PROMPT_HISTORY_TEXT = 32768,    /* bytes of a stored prompt, at most */
-	PROMPT_HISTORY_FILE = 16 << 20, /* bytes read, at the file's end */
+	PROMPT_HISTORY_KEEP = 100, /* prompts, in memory and in the file */
+	PROMPT_HISTORY_COMPACT =
+		200, /* lines of the file at which it is rewritten */
+	PROMPT_HISTORY_TEXT = 32768, /* bytes of a stored prompt, at most */
+	PROMPT_HISTORY_FILE =
+		16 << 20, /* bytes read from the end of the file, at most */
 };
 
 /*
@@ -73,7 +75,7 @@ enum history_search_result {
 struct history_search {
 	bool on;
 	/* private */
-	const struct prompt_history *history; /* borrowed while on */
+	const struct prompt_history *history; /* borrowed while on is set */
 	struct buf query;                     /* one line of UTF-8 */
 	struct buf last;    /* the query of the previous search */
 	size_t at;          /* index of the prompt shown; n: none */

@@ -20,8 +20,9 @@ struct diff_text {
 	size_t n;
 };
 
-/* Myers 1986, "An O(ND) Difference Algorithm": how far each diagonal reaches
- * after each number of edits. The values are stored to find the way back. */
+/* The search of Myers 1986, "An O(ND) Difference Algorithm": how far each
+ * diagonal reaches after each number of edits. All values are stored, because
+ * mark_changes() needs them to find the way back. */
 struct diff_search {
 	struct diff_text a;
 	struct diff_text b;
@@ -100,7 +101,8 @@ static bool ends_with_addition(const long *before, long k, long edits)
 	return k == -edits || (k != edits && before[k - 1] < before[k + 1]);
 }
 
-/* Computes one row. Returns true if it reaches the end of both texts. */
+/* Computes the row of reach for this number of edits. Returns true if it
+ * reaches the end of both texts. */
 static bool search_row(struct diff_search *s, long edits)
 {
 	long *now = reach_of(s, edits);
@@ -242,7 +244,7 @@ void diff_steps_release(struct diff_steps *steps)
 }
 
 struct writing {
-	struct str old_rest; /* begins at the next line */
+	struct str old_rest; /* unread part of the old text */
 	struct str new_rest;
 	size_t line; /* number of the next line in the new text, from 1 */
 	struct buf *out;
@@ -263,8 +265,9 @@ static void write_hunk(struct writing *w)
 	buf_addf(w->out, "@@ line %zu @@", w->line);
 }
 
-/* Reads n lines that both texts have. Writes those close enough to a change to
- * be its context. begin, end: at the beginning or end of the texts. */
+/* Reads n lines that both texts have. Writes those within DIFFVIEW_CONTEXT
+ * lines of a change. begin: no change precedes the lines, because the texts
+ * begin with them; end: none follows. */
 static void write_same(struct writing *w, size_t n, bool begin, bool end)
 {
 	size_t head = begin ? 0 : DIFFVIEW_CONTEXT;
@@ -328,7 +331,7 @@ void diff_text(struct str old_text, struct str new_text, struct buf *out)
 
 struct drawing {
 	const struct diffview *d;
-	struct str old_rest; /* begins at the next line */
+	struct str old_rest; /* unread part of the old text */
 	struct str new_rest;
 	size_t old_line; /* number of the next line, from 1 */
 	size_t new_line;
@@ -453,7 +456,7 @@ static void draw_fold(struct drawing *p, size_t lines)
 }
 
 /* Draws n common lines: those next to a change, with a note in place of the
- * others. */
+ * others. begin: no change precedes the lines; end: none follows. */
 static void draw_same(struct drawing *p, size_t n, bool begin, bool end)
 {
 	size_t head = begin ? 0 : DIFFVIEW_CONTEXT;
@@ -473,7 +476,8 @@ static void draw_same(struct drawing *p, size_t n, bool begin, bool end)
 	}
 }
 
-/* If as many lines were added as removed, compares them in pairs. */
+/* Draws a change. If as many lines were added as removed, compares them in
+ * pairs, so that only the words that differ are bold. */
 static void draw_change(struct drawing *p, const struct diff_step *step)
 {
 	bool pairs = step->n_old == step->n_new;

@@ -297,7 +297,7 @@ static size_t add_open(struct highlight *h, struct str text, struct rows *out)
 	return n;
 }
 
-/* Returns the tripled quote, which ends the string. */
+/* Returns the quote c three times: the end of a triple-quoted string. */
 static const char *triple_quote(char c)
 {
 	return c == '"' ? "\"\"\"" : "'''";

@@ -8,7 +8,8 @@
 
 struct language;
 
-/* The state of the highlighter between two lines. Zero-initialise: plain. */
+/* The state of the highlighter between two lines. Zero-initialised, it leaves
+ * text plain. */
 struct highlight {
 	const struct language *language; /* NULL: plain */
 	const char *until; /* end of an open comment or string, or NULL */

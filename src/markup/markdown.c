@@ -1,9 +1,9 @@
 /* markdown.c - renders Markdown as rows while it arrives. */
 /* SPDX-License-Identifier: MIT */
 /*
- * First the block parser: line by line it finds where a top-level block ends,
- * so that no line is parsed twice. Then the stream: begin reading at
- * markdown_feed(). markdown_render.c renders a complete block.
+ * First the block parser: it goes line by line and finds where a top-level
+ * block ends, so that no line is parsed twice. Then the stream: begin reading
+ * at markdown_feed(). markdown_render.c renders a complete block.
  */
 #include "markup/markdown.h"
 
@@ -21,11 +21,12 @@ enum {
 	CODE_INDENT = 4,     /* columns of indented code, and of a tab */
 	MOST_DIGITS = 9,     /* digits of a list item's number */
 	UNDERLINE_LEAST = 3, /* characters that md4c 0.4 needs: "---" */
-	MOST_MARKS = 16,     /* containers examined that one line opens */
+	MOST_MARKS = 16,     /* quotes and list items begun by one line that are
+				examined, at most */
 };
 
 struct mark {
-	char c; /* as in struct blocks, or '>'; 0: no mark */
+	char c; /* '>' for a quote, else as blocks.mark; 0: no mark */
 	size_t len;
 	size_t number;
 };
@@ -180,8 +181,8 @@ static bool may_interrupt(struct mark m, struct str text)
 			      (!ordered || m.number == 1));
 }
 
-/* Returns the text after the marks of the containers that it opens; empty if it
- * is indented code. */
+/* Returns the rest of a line after the marks of all quotes and list items that
+ * it begins; empty if the rest is indented code. */
 static struct str skip_marks(struct str text, bool paragraph)
 {
 	for (int i = 0; i < MOST_MARKS && !is_rule(text); i++) {
@@ -220,7 +221,7 @@ static void follow_inside(struct blocks *b, struct str text, size_t indent)
 		b->lazy = false;
 }
 
-/* Tracks the text after a quote's mark in the same way. */
+/* Like follow_inside(), for the text after a quote's mark. */
 static void follow_quote(struct blocks *b, struct str text)
 {
 	size_t indent;
@@ -408,8 +409,8 @@ static struct str blocks_fence_info(struct str line)
 
 static const struct style muted = { .role = STYLE_MUTED };
 
-/* Adds an empty row before the next block, if wanted and if it is not the
- * first. */
+/* Ends the open row. If wanted, then adds an empty row, except before the first
+ * block. */
 static void add_gap(struct markdown *m, bool wanted)
 {
 	rows_close(&m->done);

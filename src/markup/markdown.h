@@ -28,12 +28,12 @@ enum block_kind {
  */
 struct blocks {
 	enum block_kind kind;
-	size_t lines;  /* lines of the open block */
-	bool blank;    /* the previous line was blank */
-	bool table;    /* TEXT: the second line makes it a table */
-	bool empty;    /* ITEM: the first line has only the mark */
-	bool lazy;     /* QUOTE, ITEM: the last line ends in a paragraph */
-	bool deep;     /* the same, in a nested container */
+	size_t lines; /* lines of the open block */
+	bool blank;   /* the previous line was blank */
+	bool table;   /* TEXT: its second line makes it a table */
+	bool empty;   /* ITEM: the first line has only the mark */
+	bool lazy;    /* QUOTE, ITEM: the last line ends in a paragraph */
+	bool deep; /* lazy, and that paragraph is in a nested quote or item */
 	size_t indent; /* ITEM: columns before its content; FENCE: before the
 			  fence */
 	/* ITEM: '-', '*', '+', '.' or ')'; kept while a list may continue */
@@ -51,10 +51,11 @@ struct blocks {
  * once for them. Anything longer than MARKDOWN_BLOCK is split. The final rows
  * do not depend on how the text was divided into pieces.
  */
-struct markdown {                  /* zeroed, then the first field set */
-	struct markdown_look look; /* its width applies to what follows */
-	struct rows done;          /* the caller prints these and clears them */
-	size_t work; /* bytes parsed so far, including those for tails */
+struct markdown { /* zero it, then set look */
+	struct markdown_look
+		look;     /* a new width applies to rows rendered later */
+	struct rows done; /* the caller prints these and clears them */
+	size_t work;      /* bytes parsed so far, by markdown_tail() too */
 	/* private */
 	struct blocks blocks;
 	struct sanitizer clean;
@@ -69,11 +70,12 @@ struct markdown {                  /* zeroed, then the first field set */
 
 enum {
 	MARKDOWN_BLOCK = 32 << 10, /* bytes of a block or a line, at most */
-	MARKDOWN_TAIL = 4 << 10,   /* bytes parsed for a tail, at most */
+	MARKDOWN_TAIL =
+		4 << 10, /* bytes that markdown_tail() parses, at most */
 };
 
 void markdown_feed(struct markdown *m, struct str text);
-/* Ends the text and finishes all rows. Another text may be fed then. */
+/* Ends the text and finishes all rows. After that, another text may be fed. */
 void markdown_end(struct markdown *m);
 /* Appends the unfinished rest in its current form. Of a long rest only the last
  * part is shown, of a table its length. */

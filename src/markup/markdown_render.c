@@ -224,7 +224,7 @@ struct layout {
 	const struct theme *theme;
 	const struct wrap *place;
 	size_t width[TABLE_COLUMNS]; /* cells of each column */
-	bool begun;                  /* place.first has been used */
+	bool begun; /* the first row was added, with the prefix place->first */
 	struct rows *out;
 };
 
@@ -565,12 +565,13 @@ void md4c_add_attribute(struct buf *out, const MD_ATTRIBUTE *a)
 
 enum {
 	TEXT_MAX = 1 << 20, /* bytes of one code block, address or link text */
-	ROWS_MOST = 50000,  /* rows of one text, far more than needed */
+	ROWS_MOST = 50000,  /* rows of one text; no real text has as many */
 	RULE = 40,          /* width of a rule in cells */
 };
 
-/* Breaks up "]:", so that no definition of a reference swallows its line; as a
- * control character it never gets into a row. */
+/* Inserted into "]:", so that md4c sees no reference definition and does not
+ * drop its line. Rows never contain it, because control characters are removed.
+ */
 #define NO_REFERENCE "\x01"
 
 struct render {
@@ -584,11 +585,11 @@ struct render {
 	struct highlight highlight;
 	struct buf link_text;
 	struct buf address;
-	int links; /* nested links and images */
+	int links; /* nesting depth of links and images */
 	int bold, italic, strike, mono;
 	unsigned heading; /* 1 to 6, or 0 */
 	bool in_code;
-	size_t item;    /* number of the first ordered item, or 0 */
+	size_t item;    /* as in markdown_render() */
 	size_t letters; /* letters of the source shown so far */
 };
 

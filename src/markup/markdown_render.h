@@ -31,8 +31,8 @@ enum {
 /* Loads libmd4c. Returns NULL with what to install. May be called on any
  * thread; the library is never unloaded. */
 md4c_parse *md4c_load(struct error *err);
-/* Appends the text of a text callback: entities are resolved, a soft break
- * becomes LF and NUL becomes U+FFFD. */
+/* Appends text that md4c passed to a text callback: entities are resolved, a
+ * soft break becomes LF and NUL becomes U+FFFD. */
 void md4c_add_text(struct buf *out, MD_TEXTTYPE type, struct str text);
 /* Appends an address, a title or the language of a code block. */
 void md4c_add_attribute(struct buf *out, const MD_ATTRIBUTE *a);

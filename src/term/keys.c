@@ -1,9 +1,9 @@
 /* keys.c - parses a terminal's input into text, keys, pastes and replies. */
 /* SPDX-License-Identifier: MIT */
 /*
- * First characters, then the meaning of complete sequences, then the state
- * machine that finds their ends. Begin reading at keys_feed(), which passes
- * each byte to the function of the reader's state.
+ * From top to bottom: decoding characters, the meaning of complete sequences,
+ * and the state machine that finds where a sequence ends. Begin reading at
+ * keys_feed(), which passes each byte to the function of the reader's state.
  */
 #include "term/keys.h"
 
@@ -13,17 +13,19 @@
 
 enum { /* struct key_reader.state */
        GROUND = 0,
-       ESCAPE,        /* after ESC; with alt set, after two */
+       ESCAPE,        /* after ESC; with alt set, after two ESCs */
        CSI,           /* ECMA-48 5.4: ends at 0x40..0x7E */
        SS3,           /* ends at a letter */
        STRING,        /* OSC, DCS, SOS, PM, APC: ends at BEL or ST */
-       STRING_ESCAPE, /* ESC within such a string */
+       STRING_ESCAPE, /* after ESC within a STRING */
        MOUSE,         /* bytes of an X10 mouse report */
-       LATE, /* a lone ESC was reported; the rest of a sequence may follow */
+       LATE, /* a lone ESC was reported as a key; the rest of a sequence may
+		follow */
        PASTE,
 };
 
-/* The kind of a sequence, besides the events that it causes. */
+/* What a sequence means to the state machine, apart from the events that it
+ * emits. */
 enum key_sequence {
 	KEY_SEQUENCE_UNKNOWN,
 	KEY_SEQUENCE_KNOWN,
@@ -188,7 +190,8 @@ static const struct sequence {
 	{ 'u', 57426, KEY_DELETE, 0 },
 };
 
-/* [v] SS3 j to y and X; [k] 57399 to 57416. */
+/* Characters of the keypad's keys. [v] sends them as SS3 j to y, and "=" as SS3
+ * X; [k] sends the code points 57399 to 57416. */
 static const char vt_keypad[] = "*+,-./0123456789";
 
 static const char kitty_keypad[] = "0123456789./*-+\r=,";
@@ -292,8 +295,9 @@ static void parse_params(struct str body, struct params *p)
 	}
 }
 
-/* [x] and [k]: the value is 1 plus Shift 1, Alt 2, Ctrl 4, Super 8, Hyper 16,
- * Meta 32. Caps Lock 64 and Num Lock 128 are ignored. */
+/* Decodes the parameter for modifiers. [x] and [k]: it is 1 plus the sum of
+ * Shift 1, Alt 2, Ctrl 4, Super 8, Hyper 16, Meta 32. Caps Lock 64 and Num Lock
+ * 128 are ignored. */
 static unsigned parse_mods(uint32_t value)
 {
 	unsigned bits = value ? value - 1 : 0;
@@ -310,8 +314,9 @@ static enum key_sequence emit_found(const struct sequence *s, unsigned mods,
 	return KEY_SEQUENCE_KNOWN;
 }
 
-/* [k] code:shifted:base ; modifiers:event ; text. For a character outside
- * ASCII, shortcuts use the key's position on the standard layout. */
+/* Decodes a key of the kitty protocol. [k] The parameters are code:shifted:base
+ * ; modifiers:event ; text. For a character outside ASCII, shortcuts use the
+ * key's position on the standard layout. */
 static enum key_sequence decode_kitty(const uint32_t code[SUBS], unsigned mods,
 				      uint32_t text, struct key_sink sink)
 {
@@ -365,8 +370,8 @@ static enum key_sequence decode_reply(const struct params *p, char final,
 	return KEY_SEQUENCE_KNOWN;
 }
 
-/* [r] A CSI sequence with a number ends in ^ for Ctrl, $ for Shift, @ for both.
- */
+/* Returns the modifiers that rxvt encodes in the final byte. [r] A CSI sequence
+ * with a number ends in ^ for Ctrl, $ for Shift, @ for both. */
 static unsigned rxvt_mods(char final)
 {
 	return final == '^'   ? KEY_CTRL
@@ -407,7 +412,9 @@ static enum key_sequence decode_csi(struct str body, char final, unsigned extra,
 	}
 	if (final == 'M' && !body.len)
 		return KEY_SEQUENCE_MOUSE;
-	if (final == 'R' && p.value[0][0] > 1) /* a cursor position */
+	if (final == 'R' &&
+	    p.value[0][0] > 1) /* the reply with the cursor position; F3 has 1
+				  as first parameter */
 		return KEY_SEQUENCE_KNOWN;
 	return emit_found(find_sequence('[', (unsigned char) final), mods,
 			  sink);
@@ -475,9 +482,10 @@ static void decode_osc(struct str body, struct key_sink sink)
 }
 
 enum {
-	LONE_BRACKET_MS = 100, /* Esc and [ are not typed this fast */
-	STALE_MS = 1000,       /* how long the rest of a string, or of ESC and
-				  one byte, is awaited and discarded */
+	LONE_BRACKET_MS = 100, /* a person needs longer between Esc and [ */
+	STALE_MS = 1000, /* if the rest of a string, or of ESC and one byte, is
+			    missing, how long it is still discarded when it
+			    arrives */
 	ESC = 0x1B,
 };
 
@@ -662,7 +670,8 @@ static size_t handle_escape(struct key_reader *k, unsigned char b,
 			emit_key(sink, KEY_ESCAPE, 0, 0);
 		k->alt = true;
 	} else {
-		/* Legacy encoding of Alt: ESC before the key. */
+		/* Legacy encoding of Alt: ESC before the key. With two ESCs,
+		 * the first one was the Esc key. */
 		if (k->alt)
 			emit_key(sink, KEY_ESCAPE, 0, 0);
 		k->alt = true;
@@ -733,8 +742,9 @@ static size_t control_sequence(struct key_reader *k, unsigned char b,
 	return 1;
 }
 
-/* After a pause, only bytes that a terminal's reply can contain are discarded.
- */
+/* True if b may belong to the control string. After a pause at the string's
+ * very beginning, only a byte that can begin a terminal's reply does; any other
+ * byte was typed. */
 static bool may_continue(const struct key_reader *k, unsigned char b)
 {
 	if (!k->stale || k->len)
@@ -784,8 +794,8 @@ static void release_late(struct key_reader *k, struct key_sink sink)
 		emit_text(sink, KEY_EVENT_TEXT, text);
 }
 
-/* "[A" and "OA" may have been typed. They count as the rest of a sequence only
- * if no further byte follows. */
+/* After a lone ESC, "[A" and "OA" may have been typed. They count as the rest
+ * of a sequence only if no further byte follows. */
 static void finish_late(struct key_reader *k, unsigned char b, bool last,
 			struct key_sink sink)
 {
@@ -850,8 +860,9 @@ static size_t handle_paste(struct key_reader *k, struct str bytes,
 
 	while (k->matched && bytes.len) {
 		if (bytes.ptr[0] != PASTE_END[k->matched]) {
-			/* Only the first byte of the end mark can begin it
-			 * again. */
+			/* Not the end mark. A new match can begin here at the
+			 * earliest, because ESC occurs in the mark only as its
+			 * first byte. */
 			emit_text(sink, KEY_EVENT_PASTE,
 				  (struct str){ PASTE_END, k->matched });
 			k->matched = 0;

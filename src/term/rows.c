@@ -207,8 +207,8 @@ static void add_base(struct rows *r, struct span look, struct str text)
 		add_bytes(r, look, STR(" "));
 }
 
-/* Returns the cells in the open row after its last tab stop, so that a row of
- * tabs is measured only once. */
+/* Returns the width in cells of the open row after its last tab stop. Starting
+ * there means that a row with many tabs is measured only once. */
 static size_t cells_behind_stop(const struct rows *r)
 {
 	size_t from = r->rows[r->n - 1].byte;

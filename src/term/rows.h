@@ -66,7 +66,7 @@ struct row {
 
 /*
  * Rows of text. Zero-initialise; owned by the caller. The last row is open if
- * it accepts more text; n includes it. Text beyond ROWS_MAX_BYTES is dropped
+ * it accepts more text; n counts it, too. Text beyond ROWS_MAX_BYTES is dropped
  * and bytes.over is set.
  */
 struct rows {
@@ -77,8 +77,8 @@ struct rows {
 	size_t n, cap_rows;
 	struct buf links; /* NUL-terminated addresses */
 	struct buf clean; /* working memory of rows_add() */
-	size_t tab_byte;  /* offset of the last tab stop; more text is added
-			     after it */
+	size_t tab_byte;  /* offset in bytes of the last tab stop; more text is
+			     added after it */
 	bool open;
 };
 

@@ -163,9 +163,10 @@ static size_t count_wraps(const struct screen *s, size_t i)
 			      s->columns);
 }
 
-/* Follows what xterm.js (Buffer.ts, resize() and _reflowSmaller(), 6.0.0) does
- * to the rows of the live part when the number of lines changes: rows are added
- * below the cursor if any are there, and removed there first. */
+/* Updates s->room after the number of lines changed, as xterm.js does
+ * (Buffer.ts, resize() and _reflowSmaller(), 6.0.0): it adds rows below the
+ * cursor only if there are rows below it already, and removes rows there first.
+ */
 static void resize_room(struct screen *s)
 {
 	size_t below = s->room - s->at_row - 1;
@@ -178,9 +179,10 @@ static void resize_room(struct screen *s)
 		s->room -= s->drawn_lines - s->lines;
 }
 
-/* Then xterm.js wraps rows from the last one upwards, moves the cursor down by
- * the number of added rows, and skips the row that the cursor is in at that
- * point. */
+/* Returns the row of the live part that the cursor is in after xterm.js has
+ * wrapped the rows. It wraps them from the last one upwards, moves the cursor
+ * down by the number of added rows, and skips the row that the cursor is in at
+ * that point. */
 static size_t count_above_xtermjs(struct screen *s)
 {
 	size_t above = s->at_row;

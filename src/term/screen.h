@@ -39,8 +39,8 @@ struct screen {
 			      columns */
 	size_t drawn_columns, drawn_lines;
 	size_t at_row, at_column; /* cursor position in drawn */
-	size_t room; /* at most the number of rows from the first of drawn to
-			the terminal's last */
+	size_t room; /* a lower bound of the number of rows from the first row
+			of drawn to the terminal's last line */
 	bool caret_shown;
 	bool fresh;         /* redraw everything */
 	bool away;          /* suspended */

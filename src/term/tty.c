@@ -2,7 +2,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The static struct guard contains what signal handlers need. Begin reading at
- * tty_open() and tty_restore(), which exit() and fatal signals call.
+ * tty_open(), and at tty_restore(), which runs on exit() and on fatal signals.
  */
 #include "term/tty.h"
 
@@ -29,7 +29,8 @@ enum { RESTORE_TRIES = 5, RESTORE_WAIT_MS = 100, MOST_STOPS = 100 };
 /* Focus reports: xterm, ctlseqs, "FocusIn/FocusOut". */
 #define FOCUS_ON "\x1b[?1004h"
 #define FOCUS_OFF "\x1b[?1004l"
-/* https://sw.kovidgoyal.net/kitty/keyboard-protocol/: push flag 1, pop. */
+/* https://sw.kovidgoyal.net/kitty/keyboard-protocol/: KITTY_ON pushes flag 1,
+ * KITTY_OFF pops it. */
 #define KITTY_ON "\x1b[>1u"
 #define KITTY_OFF "\x1b[<u"
 #define OTHER_KEYS_ON "\x1b[>4;2m"
@@ -92,8 +93,8 @@ static bool in_background(void)
 }
 
 /* After the shell's bg, stops the process again until fg: otherwise it would
- * use the terminal at the same time as the shell. Without a shell, the process
- * cannot be stopped like this. */
+ * use the terminal at the same time as the shell. Without a shell SIGTTOU may
+ * not stop the process, so the number of attempts is limited. */
 static void wait_for_front(void)
 {
 	for (int i = 0; i < MOST_STOPS && in_background(); i++)
@@ -223,8 +224,8 @@ static void set_handler(int number, void (*handler)(int))
 }
 
 /* Runs once per process. Existing handlers of SIGTERM and similar signals are
- * not replaced, because they lead to exit(). Those of SIGSEGV and similar
- * signals are called after ours. */
+ * not replaced, because they lead to exit(). Existing handlers of SIGSEGV and
+ * similar signals are replaced, and on_fatal() runs them afterwards. */
 static void install_handlers(void)
 {
 	static bool done;

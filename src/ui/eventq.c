@@ -139,8 +139,8 @@ static struct queued *copy_event(const struct agent_event *ev)
 			.kind = ev->call->kind,
 			.id = copy_of(ev->call->id),
 			.name = copy_of(ev->call->name),
-			/* arguments may be long, and output arrives in many
-			   pieces */
+			/* left out: arguments may be long, and these events are
+			   many */
 			.args = ev->kind == EVENT_TOOL_OUTPUT ||
 						ev->kind == EVENT_SUBAGENT
 					? NULL

@@ -145,7 +145,8 @@ static void html_escape(struct html *h, struct str text)
 	}
 }
 
-/* The page's door: everything that html_escape() gets has passed it. */
+/* Returns a copy of text with secrets masked. All text must be masked here
+ * before html_escape() writes it to the page. */
 static struct buf mask_copy(const struct html *h, struct str text)
 {
 	struct buf masked = BUF_INIT(SIZE_MAX / 4);
@@ -280,8 +281,9 @@ enum {
 };
 
 struct html_blocks {
-	struct html page; /* this text only; not written yet */
-	struct buf text;  /* text of the current element, not yet escaped */
+	struct html
+		page; /* the HTML of this text; not yet part of the real page */
+	struct buf text; /* text of the current element, not yet escaped */
 	int depth;
 	bool in_diff; /* text is a code block with a diff */
 };
@@ -313,8 +315,8 @@ int html_markdown_load(struct html *h, struct error *err)
 	return h->markdown ? 0 : -1;
 }
 
-/* Markdown marks can split a secret that is complete again without them. The
- * remaining text is therefore masked once more. */
+/* Writes the element's text. It is masked once more, because a secret that
+ * Markdown marks have split is complete again without them. */
 static void flush_text(struct html_blocks *m)
 {
 	if (m->in_diff)
@@ -359,7 +361,8 @@ static void enter_link(struct html_blocks *m, const MD_ATTRIBUTE *href)
 	buf_release(&address);
 }
 
-/* Ends a link. shown: an image, whose address is never a link. */
+/* Ends a link or an image. If the address may not be a link, or image is set
+ * (shown), the address is shown in parentheses. */
 static void end_link(struct html_blocks *m, const MD_ATTRIBUTE *href,
 		     bool shown)
 {
@@ -388,7 +391,8 @@ static bool is_diff_block(const MD_BLOCK_CODE_DETAIL *code)
 	return is_diff;
 }
 
-/* Levels 1 and 2 are the page's own headings. */
+/* Returns the level of a heading in the text. Levels 1 and 2 are reserved for
+ * the page's own headings. */
 static unsigned heading_level(const MD_BLOCK_H_DETAIL *heading)
 {
 	return heading->level < 4 ? heading->level + 2 : 6;

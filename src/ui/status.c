@@ -1,4 +1,4 @@
-/* status.c - the line below the editor: model, sandbox, place, tokens. */
+/* status.c - the line below the editor: model, sandbox, directory, tokens. */
 /* SPDX-License-Identifier: MIT */
 #include "ui/status.h"
 
@@ -60,8 +60,8 @@ int64_t status_left_changes(int64_t left_s)
 	return left_s % (left_s >= HOUR_S ? HOUR_S : 60) + 1;
 }
 
-/* Adds the sandbox with its state and remaining time; highlighted if it ends
- * soon. */
+/* Adds the sandbox with its state and remaining time, highlighted if little
+ * time is left. */
 static void add_sandbox(struct status_line *l, const struct status *s)
 {
 	bool soon = s->left_s >= 0 && s->left_s < SOON_S;

@@ -1,4 +1,4 @@
-/* status.h - the line below the editor: model, sandbox, place, tokens. */
+/* status.h - the line below the editor: model, sandbox, directory, tokens. */
 /* SPDX-License-Identifier: MIT */
 #ifndef UI_STATUS_H
 #define UI_STATUS_H

@@ -68,8 +68,10 @@ int output_write(int fd, struct str data, const struct stop *stop)
 	return 0;
 }
 
-/* The size from which a piece may be a part of what one call prints: a value
- * may then be split, and its beginning is held back. A prompt is never. */
+/* A piece of this size without a line end may be only the first part of what
+ * one call prints, and a secret may continue in the next piece. So bytes at its
+ * end that may begin a secret are held back. A shorter piece, such as a prompt,
+ * is written at once. */
 enum { SPLIT_MIN = 4096 };
 
 /* Masks a piece and writes it to the real stderr, on a new line if stdout's
@@ -568,7 +570,8 @@ static void on_text(struct plain *p, struct str delta)
 {
 	p->out.max = p->shown.max = MAX_HELD;
 	if (p->last_only && !p->shown.len) {
-		buf_clear(&p->out); /* that answer was not the last one */
+		buf_clear(&p->out); /* a later answer has begun, so that one was
+				       not the last */
 		p->kept = 0;
 	}
 	if (p->replaying)
@@ -598,7 +601,7 @@ static void on_restart(struct plain *p, struct str why)
 	}
 }
 
-/* Ends an answer and prints the rest of it. */
+/* Prints the rest of an answer that is complete. */
 static void end_answer(struct plain *p)
 {
 	p->out.max = MAX_HELD;

@@ -22,18 +22,19 @@
 int output_write(int fd, struct str data, const struct stop *stop);
 
 /*
- * The door of everything that is printed on stderr until output_release(): it
- * masks secrets, so a warning or an error need not be masked before. One per
- * process.
+ * Everything that is printed on stderr until output_release() passes through
+ * this struct, which masks secrets. So the caller need not mask a warning or an
+ * error. One per process.
  *
  * If both streams are the same terminal, pipe or file, output on stderr starts
  * on a new line. For this, the writer of standard output sets mid_line while
  * its line is unfinished.
  */
 struct output_guard {
-	struct mask *const *mask; /* where the mask will be; borrowed */
+	struct mask *const *mask; /* the caller's variable that will point to
+				     the mask; borrowed */
 	struct mask_stream masked;
-	const struct stop *stop; /* or NULL */
+	const struct stop *stop; /* see output_obey(); or NULL */
 	bool given_up;
 	bool shared; /* both streams are the same terminal, pipe or file */
 	_Atomic bool mid_line; /* stdout's last line is unfinished */
@@ -46,12 +47,12 @@ void output_obey(struct output_guard *g, const struct stop *stop);
 void output_release(struct output_guard *g);
 
 /* Prints agent events as text: the answer on stdout, the rest on stderr. */
-struct plain {                   /* zeroed, then the first seven fields set */
+struct plain {                   /* zero it, then set the first seven fields */
 	const struct stop *stop; /* ends all writing; may be NULL */
 	bool quiet;              /* print nothing on stderr */
 	bool last_only; /* print only the last answer; requires no_stream */
 	bool no_stream; /* print the answer only at the end, in plain_end() */
-	struct output_guard *guard; /* of stderr, gets mid_line; or NULL */
+	struct output_guard *guard; /* its mid_line is updated; or NULL */
 	bool ascii;                 /* use ASCII instead of dcode's glyphs */
 	bool chat; /* a retried answer may start over on the screen */
 	/* Other code prints lines on the same terminal, so write only complete
@@ -83,7 +84,7 @@ enum { EVENTS_SCHEMA = 1 };
 
 /* cmd/manual/events.md describes every type and field. One writer per process.
  */
-struct events {                  /* zeroed, then stop set */
+struct events {                  /* zero it, then set stop */
 	const struct stop *stop; /* ends all writing; may be NULL */
 	struct buf out;          /* not yet written */
 	struct buf members; /* extra members of the last line: events_add() */
@@ -91,16 +92,17 @@ struct events {                  /* zeroed, then stop set */
 	int failed;         /* errno of a write to stdout, or 0 */
 };
 
-/* Writes the first line; earlier events wait for it. thread, model, provider
- * and id may be NULL and become null. */
+/* Writes the start line. Events before it are stored and written after it.
+ * thread, model, provider and id may be NULL and become null. */
 void events_start(struct events *e, const char *thread, const char *model,
 		  const char *provider, const char *id);
 void events_event(void *arg, const struct agent_event *ev);
 void events_error(struct events *e, const char *code, struct str message,
 		  struct str hint);
-/* Adds a member to the last line; an empty json adds nothing. */
+/* Adds a member to the last line, which events_result() writes; an empty json
+ * adds nothing. */
 void events_add(struct events *e, const char *key, struct str json);
-/* Adds members that are already JSON: ",\"key\":value...". */
+/* Adds members to that line that are already JSON: ",\"key\":value...". */
 void events_members(struct events *e, struct str json);
 /* Writes the last line. status: "success", "no_answer", "refused",
  * "repeated_calls", "error", "max_turns", "max_usd", "timeout" or "cancelled".

@@ -11,7 +11,7 @@
 #include "term/rows.h"
 
 static const struct {
-	const char *text; /* in plain text output */
+	const char *text; /* the mark in plain text */
 	enum glyph glyph;
 	struct style style;
 } marks[N_TODO] = {
@@ -163,7 +163,7 @@ void todo_view_live(const struct todos *t, const struct theme *theme,
 }
 
 enum {
-	MOST_CHARS = 200, /* of one value */
+	MOST_CHARS = 200, /* characters shown of one value */
 	NAME_MAX_BYTES = 64,
 };
 

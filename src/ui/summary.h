@@ -29,9 +29,9 @@ void summary_to_ascii(struct buf *line);
 void summary_of_declined(struct str result, struct buf *out);
 
 /*
- * Appends the summary defined in the tool's row (struct tool). args is NULL if
- * raw, the model's text, is not an object. Then, and for unknown tools, the
- * beginning of raw is shown. Values are cut to their first line.
+ * Appends the summary that tool->summary defines. args is NULL if raw, the
+ * model's text, is not an object. Then, and for unknown tools, the beginning of
+ * raw is shown. Values are cut to their first line.
  */
 void tool_summary_add(const struct tool *tool, const cJSON *args,
 		      struct str raw, struct buf *out);
@@ -40,7 +40,7 @@ enum { TODO_VIEW_ROWS = 12 /* steps shown of a list on the screen */ };
 
 /* Appends "2 of 5 done". */
 void todo_view_count(const struct todos *t, struct buf *out);
-/* Appends the same for the list that a call sets. Returns false if it sets
+/* Appends "2 of 5 done" for the list that a call sets. Returns false if it sets
  * none. */
 bool todo_view_sum(const struct part *call, struct buf *out);
 /* Appends one line per step, "[x] done", "[>] at work" or "[ ] open", however

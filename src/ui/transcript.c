@@ -21,7 +21,8 @@
 
 enum {
 	EDIT_MAX = 1 << 20, /* bytes of a text that is compared for a diff */
-	ROW_BYTES = 16,     /* bytes of output examined per cell */
+	ROW_BYTES =
+		16, /* bytes of output examined for each cell on the screen */
 };
 
 static const struct style muted = { .role = STYLE_MUTED };
@@ -270,7 +271,8 @@ static void add_call_end(const struct toolview *v, const struct agent_event *ev,
 	if (status.len && status.len < 8)
 		buf_addf(&note, "exit %.*s, ", (int)status.len, status.ptr);
 	add_time(now - v->started, &note);
-	if (bad && v->lines && !ev->end.len) /* else all follows */
+	if (bad && v->lines && !ev->end.len) /* a user's command (end is set)
+						shows all output anyway */
 		add_window(v, look, out);
 	add_call_note(look, bad ? failed : muted, buf_str(&note), out);
 	buf_release(&note);
