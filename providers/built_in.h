@@ -1,4 +1,4 @@
-/* built_in.h - the providers that dcode has built in, and one by its name. */
+/* built_in.h - the providers that dcode has built in. */
 /* SPDX-License-Identifier: MIT */
 #ifndef PROVIDERS_BUILT_IN_H
 #define PROVIDERS_BUILT_IN_H

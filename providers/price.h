@@ -9,9 +9,9 @@
 
 /*
  * Computes the price. usd_per_hour of [sandboxes.providers.NAME] in the user's
- * configuration takes precedence. Otherwise the provider computes it for a
- * sandbox with these settings; snapshot, if not NULL, replaces the configured
- * one. ERR_CONFIG if usd_per_hour is not an amount.
+ * configuration takes precedence. Otherwise the provider computes the price of
+ * a sandbox with these settings. snapshot, if not NULL, is used instead of the
+ * configured snapshot. ERR_CONFIG if usd_per_hour is not an amount.
  */
 int price_of_sandbox(const struct settings *set,
 		     const struct sandbox_provider *provider,

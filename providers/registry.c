@@ -92,8 +92,8 @@ static int add_external(struct registry *r, struct provider_config *d,
 	return made ? 0 : -1;
 }
 
-/* True for names that a provider must not have. "none" is the user's own
- * machine. */
+/* True for names that a provider must not have, such as "none", which means the
+ * user's own machine. */
 static bool is_reserved(const struct registry *r, const char *name,
 			const char *origin)
 {
@@ -120,7 +120,7 @@ static const char *config_file(const struct settings *set)
 }
 
 /* Adds a provider that was found, unless its name is already used. Takes
- * ownership of what d holds. */
+ * ownership of all strings in d. */
 static void add_found(struct registry *r, struct provider_config *d)
 {
 	struct error err = { 0 };
@@ -210,7 +210,7 @@ static void add_programs(struct registry *r, const char *dir)
 static int apply_overlay(struct registry *r, struct provider_config *d,
 			 struct error *err)
 {
-	/* Called for its effect: it also finds programs on PATH. */
+	/* called because it also searches PATH for programs */
 	struct registry_entry *e =
 		registry_find(r, d->name) ? find_entry(r, d->name) : NULL;
 	char *key;
@@ -239,8 +239,9 @@ static int apply_overlay(struct registry *r, struct provider_config *d,
 	return rc;
 }
 
-/* Adds entries of config.toml. Called first for those that are providers, which
- * nothing overrides, and at the end for those that change others (overlays). */
+/* Adds the entries of config.toml. Called twice: first for entries that define
+ * a provider, since no other source overrides these, and at the end for entries
+ * that change another provider (overlays). */
 static void add_config(struct registry *r, bool overlays)
 {
 	const char *file = config_file(r->set);

@@ -5,10 +5,11 @@
 
 #include "providers/external/provider_config.h"
 
-/* The first source that has a name wins: config.toml, packages (entry points of
- * the group deepagents_code.sandbox_providers), programs in
- * ~/.deepagents/providers, built-in providers, programs on PATH. Creating a
- * registry starts no process. Use it from one thread at a time. */
+/* If several sources define a provider of the same name, the first of these
+ * wins: config.toml, packages (entry points of the group
+ * deepagents_code.sandbox_providers), programs in ~/.deepagents/providers,
+ * built-in providers, programs on PATH. Creating a registry starts no process.
+ * Use it from one thread at a time. */
 struct registry;
 
 /* Creates a registry. set is borrowed; entries that change the working
@@ -28,7 +29,8 @@ const struct sandbox_provider *const *registry_list(struct registry *r);
  * Borrowed. */
 const char *registry_origin(const struct registry *r,
 			    const struct sandbox_provider *provider);
-/* True for letters, digits and, except as the first, - _ . */
+/* True if the name contains only letters, digits, '-', '_' and '.', and begins
+ * with a letter or digit. */
 bool registry_name_ok(const char *name);
 
 #endif

@@ -2,8 +2,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "providers/built_in.h"
 
-/* A row for each provider, sorted by name. NAME_provider is defined in the
- * directory NAME; none is in local. */
+/* One row per provider, sorted by name. NAME_provider is defined in the
+ * directory NAME, except that of none, which is in local. */
 #define PROVIDERS(ROW)                                                         \
 	ROW(agentcore)                                                         \
 	ROW(daytona)                                                           \

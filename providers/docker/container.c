@@ -100,12 +100,13 @@ const struct setting docker_settings[] = {
 };
 
 /* The container's first process. It ends after the lifetime, or at once on a
- * signal. While it waits it reaps orphans, as a shell's wait collects every
- * child. */
+ * signal. While it waits it reaps orphans, because a shell's wait collects
+ * every child. */
 static const char first_process[] =
 	"trap 'exit 0' TERM INT; sleep \"$0\" & wait \"$!\"";
 
-/* Reads a setting of docker; *value is NULL if it is not set. */
+/* Reads a string setting of the provider docker; *value is NULL if it is not
+ * set. */
 static int read_string(const struct docker *d, const char *key,
 		       const char **value, struct error *err)
 {
@@ -134,9 +135,10 @@ static void add_bind_mount(cJSON *mounts, const char *source,
 }
 
 /* Mounts one file or directory of the repository separately: read-only, unless
- * git must write it. A mount needs an existing path. Only two of the missing
- * paths would be obeyed by git, so those two are created empty. The engine
- * sorts mounts by target. */
+ * git must write it. The engine cannot mount a path that does not exist. Most
+ * missing paths need no mount, but git would obey objects/info and
+ * config.worktree if a command created them, so those two are created empty.
+ * The engine sorts mounts by target. */
 static void add_git_mount(void *arg, const char *name, enum bind_git_use use)
 {
 	struct git_mounts *m = arg;
@@ -159,9 +161,9 @@ static void add_git_mount(void *arg, const char *name, enum bind_git_use use)
 }
 
 /* Mounts the repository of a linked worktree, read-only except for what git
- * must write. A submodule's repository is not mounted: the container could
- * write a file commondir there, and only the local provider can prevent
- * that. */
+ * must write. A submodule's repository is not mounted: a command could create a
+ * file "commondir" in it, which makes git use another repository's config and
+ * hooks. Only the local provider can prevent that. */
 static void add_git(cJSON *mounts, const struct settings *set, const char *dir)
 {
 	struct bind_git git;
@@ -222,8 +224,8 @@ static int add_bind(const struct docker *d, cJSON *config, struct error *err)
 	return rc;
 }
 
-/* True if the engine is rootless. Root in the container is then the user of
- * this machine. */
+/* True if the engine is rootless. Root in the container is then, outside of it,
+ * the user who runs the engine. */
 static bool is_rootless(const cJSON *info)
 {
 	const cJSON *option;
@@ -232,7 +234,7 @@ static bool is_rootless(const cJSON *info)
 		if (cJSON_IsString(option) &&
 		    str_starts(str_of(option->valuestring), "name=rootless"))
 			return true;
-	return json_bool(info, "Rootless", false); /* Podman's member */
+	return json_bool(info, "Rootless", false); /* Podman's name for it */
 }
 
 void docker_bind_user(const cJSON *info, char *user, size_t size)
@@ -258,10 +260,10 @@ bool docker_is_bound(const struct sandbox *sb)
 	return false;
 }
 
-/* Capabilities that package managers, servers on low ports and su need. Engines
- * also give these by default, which dcode drops: NET_RAW (forged packets),
- * MKNOD, AUDIT_WRITE, SETFCAP and SETPCAP (programs and processes with more
- * capabilities). */
+/* Capabilities that package managers, servers on low ports and su need. dcode
+ * drops the others, among them some that engines give by default: NET_RAW
+ * (forged packets), MKNOD, AUDIT_WRITE, SETFCAP and SETPCAP (programs and
+ * processes with more capabilities). */
 static const char *const capabilities[] = {
 	"CHOWN",  "DAC_OVERRIDE", "FOWNER",           "FSETID",     "KILL",
 	"SETGID", "SETUID",       "NET_BIND_SERVICE", "SYS_CHROOT",
@@ -348,7 +350,7 @@ int docker_limits_init(struct docker *d, struct docker_limits *limits,
 		return -1;
 	if (memory && !bind)
 		return 0;
-	/* If the engine does not answer, there is no default limit. */
+	/* Without an answer from the engine there is no default limit. */
 	if (engine_json(&d->engine, &ask, &info, &limit, &ignored) == 0 &&
 	    !memory && json_bool(info, "MemoryLimit", true))
 		limits->memory = json_int(info, "MemTotal", 0) / 4 * 3;
@@ -375,7 +377,8 @@ int docker_image(const struct docker *d, const struct sandbox_spec *spec,
 	return 0;
 }
 
-/* Adds the limits that the user has set, which must not be dropped. */
+/* Adds the limits that the user has set. Unlike default limits, they are never
+ * dropped: if the engine refuses them, the create fails. */
 static int add_limits(const struct docker *d, cJSON *config, struct error *err)
 {
 	const char *memory;
@@ -566,10 +569,11 @@ int docker_create_body(const struct docker *d, const struct sandbox_spec *spec,
 	return rc < 0 ? rc : buf_check(out, "the container's description", err);
 }
 
-/* Prefixes of runtime names, as the projects register themselves (docs:
- * gvisor.dev/docs/user_guide/quick_start/docker, docs.docker.com/engine/
- * daemon/alternative-runtimes, github.com/containers/crun/krun.1.md,
- * 2026-11-23). "oci" is Podman's name for its runtime. */
+/* Prefixes of the names under which the instructions of each project register
+ * its runtime with the engine (gvisor.dev/docs/user_guide/quick_start/docker,
+ * docs.docker.com/engine/daemon/alternative-runtimes,
+ * github.com/containers/crun/krun.1.md, 2026-11-23). "oci" is the name that
+ * Podman gives its runtime. */
 static const struct {
 	const char *begins;
 	enum sandbox_isolation isolation;
@@ -661,8 +665,8 @@ bool docker_lacks_runtime(struct docker *d, const struct stop *stop,
 	    engine_json(&d->engine, &ask, &info, &limit, &ignored) < 0)
 		return false;
 	all = json_get(info, "Runtimes");
-	/* Newer engines accept the name of a shim that no list contains. Their
-	 * own message then says what is wrong. */
+	/* Newer engines also accept the name of a shim, which is in no list. If
+	 * that name is wrong, the engine's own message says so. */
 	if (cJSON_IsObject(all) && !json_get(all, runtime)) {
 		list_names(all, &names);
 		lacks = true;

@@ -36,7 +36,8 @@ enum {
 	LIFETIME_S = 4 * 3600,
 	POLL_MS = 50,
 	/*
-	 * from the refusal of a used name until its container can be inspected
+	 * ms; longest wait until a container whose name is already used can be
+	 * inspected
 	 */
 	APPEAR_MS = 5000,
 	/* bytes at an archive's start that contain its first entry */
@@ -105,8 +106,8 @@ static enum sandbox_state state_of(const char *word)
 	return STATE_UNKNOWN;
 }
 
-/* Fills info from the labels that dcode set at creation. info->created must be
- * set before, since the end is computed from it. */
+/* Fills info from the labels that dcode set at creation. Set info->created
+ * before: the expiry is computed from it. */
 static void fill_labels(struct sandbox_info *info, const cJSON *labels)
 {
 	int64_t lifetime;
@@ -372,7 +373,7 @@ static int store_beginning(void *arg, struct str chunk, struct error *err)
 				 : error_set(err, ERR_LIMIT, "that is enough");
 }
 
-/* Reads the first in->max bytes of a path's archive. */
+/* Reads the first in->max bytes of the archive of a path in the container. */
 static int read_archive(struct engine *e, const char *id, const char *path,
 			struct buf *in, const struct stop *stop,
 			struct error *err)
@@ -439,8 +440,8 @@ static int64_t find_account_id(struct engine *e, const char *id,
 	return n;
 }
 
-/* Reads owner and mode of a directory. Follows links, including those of the
- * image: *dir (owned) becomes the final path. */
+/* Reads owner and mode of a directory. Follows symbolic links, including links
+ * that the image contains: *dir (owned) becomes the path that they lead to. */
 static int read_directory(struct engine *e, const char *id, char **dir,
 			  struct archive_single *found, const struct stop *stop,
 			  struct error *err)
@@ -573,9 +574,9 @@ static const char *label_of(const cJSON *inspected, const char *name)
 }
 
 /* Records the directories of this machine that the container may write. Volumes
- * do not count, because the engine stores them. A socket can be used through a
- * read-only mount, too, and the engine's own socket gives access to the whole
- * machine. */
+ * do not count, because the engine stores them. Sockets count even if mounted
+ * read-only: they can still be connected to, and the engine's own socket gives
+ * access to the whole machine. */
 static void add_mounts(struct sandbox *sb, const cJSON *inspected)
 {
 	const cJSON *mount;
@@ -652,9 +653,9 @@ static int fail_no_snapshot(const char *name, struct error *err)
 }
 
 /* Waits for a container that an earlier try created. An engine reserves the
- * name before the container can be inspected. Until then it refuses the name
- * (taken): Docker with status 409, Podman 4.3 with 500. *err changes only if
- * stop ended the wait. */
+ * name before the container can be inspected. taken: the engine refused the
+ * name because it is used (Docker with status 409, Podman 4.3 with 500). *err
+ * changes only if stop ended the wait. */
 static int find_created(struct engine *e, const char *label, bool taken,
 			cJSON **answer, const struct stop *stop,
 			struct error *err)
@@ -674,8 +675,8 @@ static int find_created(struct engine *e, const char *label, bool taken,
 }
 
 /* Sends POST /containers/create. Returns 0 with *answer, or 1 if the image is
- * missing. A used name is not a failure if the container is ours: an earlier
- * try created it, and its answer was lost. */
+ * missing. A used name is not a failure if dcode created that container with an
+ * earlier request whose answer was lost: *answer then describes it. */
 static int post_create(struct engine *e, const char *label, struct str body,
 		       cJSON **answer, const struct stop *stop,
 		       struct error *err)
@@ -804,7 +805,7 @@ static int create_limited(struct sandbox *sb, const struct sandbox_spec *spec,
 	struct error again = { 0 };
 	char *line;
 
-	/* Ask before the create: Podman needs 0.1 s to say what it can
+	/* Ask before the create: it takes Podman 0.1 s to say what it can
 	 * limit. */
 	if (docker_limits_init(docker_of(sb->client), &limits, stop, err) < 0) {
 		err->nothing_made = true;
@@ -942,7 +943,7 @@ static const struct sandbox_ops ops = {
 	.discard = docker_discard,
 };
 
-/* For --workspace bind: the engine mounts the directory. */
+/* For --workspace bind: the engine mounts the user's directory. */
 static const struct sandbox_binding docker_binding = {
 	.key = "bind",
 	.path_key = "workdir",

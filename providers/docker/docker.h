@@ -20,13 +20,12 @@ extern const struct setting docker_settings[];
 
 /* container.c: describes new containers. */
 
-/* Default limits, which the user did not ask for. If the engine cannot apply
- * them (rootless, without control groups), the container is created without
- * them. */
+/* Default limits, which the user did not set. If the engine cannot apply them
+ * (rootless, without control groups), the container is created without them. */
 struct docker_limits {
 	bool wanted;
 	int64_t memory; /* bytes: 3/4 of the engine's memory; 0: no limit */
-	char user[48];  /* "bind": docker_bind_user(); or "" */
+	char user[48];  /* user of "bind" (docker_bind_user()), or "" */
 };
 /* Fills limits. Asks GET /info, unless the user has set the memory. */
 int docker_limits_init(struct docker *d, struct docker_limits *limits,
@@ -74,14 +73,15 @@ struct docker_box {
 	pthread_mutex_t lock; /* guards the fields below */
 	unsigned restarts;
 	int64_t init; /* pid of the first process on the engine's machine */
-	/* a notice that no result has reported yet */
+	/* what the user must know about a kill; no command's result has
+	 * contained it yet */
 	char notice[SANDBOX_NOTICE];
 };
 struct docker_box *docker_box_new(struct docker *docker, bool created);
 void docker_box_free(struct docker_box *box);
 void docker_box_set_init(struct docker_box *box, const cJSON *inspected);
-/* Appends the notice that no result has reported yet to notice, and clears
- * it. */
+/* Appends box->notice to notice and clears it, so that only one command's
+ * result contains it. */
 void docker_box_take_notice(struct docker_box *box,
 			    char notice[SANDBOX_NOTICE]);
 unsigned docker_box_restarts(struct docker_box *box);

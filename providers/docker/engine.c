@@ -30,7 +30,8 @@
 enum {
 	ANSWER_MAX = 8 << 20, /* bytes of an answer */
 	CONNECT_MS = 10000,
-	IDLE_MS = 120000, /* a slow disk can delay a create */
+	/* without a byte; a create can take long on a slow disk */
+	IDLE_MS = 120000,
 };
 
 static const char docker_socket[] = "/var/run/docker.sock";
@@ -119,9 +120,9 @@ static int check_socket(const struct engine *e, struct error *err)
 	return name_engine(e, err);
 }
 
-/* Fills base, socket and shown. The order is that of the docker and podman
- * commands: the explicitly requested engine, DOCKER_HOST, then the usual
- * sockets. */
+/* Fills base, socket and shown. Tries the engine that the user chose, then
+ * DOCKER_HOST, then the usual sockets, in the order of the docker and podman
+ * commands. */
 static int find_engine(struct engine *e, const struct settings *set,
 		       struct error *err)
 {
@@ -554,7 +555,7 @@ static void on_progress(struct pull *p, const cJSON *message)
 	report_progress(p, percent);
 }
 
-/* Stores the first error of a pull. The text comes from the registry. */
+/* Stores the first error of a pull. words come from the registry. */
 static void set_refused(struct pull *p, const char *words)
 {
 	struct buf text = BUF_INIT(300);

@@ -19,7 +19,7 @@ struct engine {
 	char *socket;      /* owned: path of the unix socket, or NULL */
 	char *shown;       /* owned: for messages, "unix:///run/..." */
 	bool is_podman;    /* the user chose Podman */
-	/* index of the query in kill.c that the engine accepts */
+	/* index in kill.c's queries[]: the one that this engine accepted */
 	atomic_int top_words;
 };
 
@@ -31,10 +31,11 @@ void engine_release(struct engine *e);
 
 struct engine_ask { /* one request; all borrowed */
 	const char *method;
-	const char *path; /* with its query; id and action are appended */
-	const char *id, *action; /* of a container or an exec, or NULL */
-	struct str body;         /* JSON, or empty */
-	const char *what;        /* what the request does, for messages */
+	const char *path; /* with its query; "/ID/ACTION" is appended */
+	/* id of a container or exec, and its action; or NULL */
+	const char *id, *action;
+	struct str body;  /* JSON, or empty */
+	const char *what; /* what the request does, for messages */
 	const char *type; /* Content-Type header of the body; NULL: JSON */
 	int64_t idle_ms;  /* timeout without a byte; 0: 2 minutes */
 	/* Receives the answer's body, like http_request.data. */
@@ -85,7 +86,7 @@ void exec_link_release(struct exec_link *link);
 struct exec_state {
 	bool running;
 	int exit_code; /* -1 unknown */
-	/* of its first process, on the engine's machine; 0: unknown */
+	/* the command's first process, on the engine's machine; 0: unknown */
 	int64_t pid;
 };
 /* Sends GET /exec/ID/json. ERR_GONE: the engine no longer knows the exec. */

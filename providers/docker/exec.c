@@ -9,9 +9,10 @@
  *
  * Unlike those of other vendors, commands do not use the supervisor of
  * src/sandbox/supervise, because the engine streams. So output arrives when it
- * is printed, input of any length can follow a command (a file that is
- * uploaded), an edit is one round trip (a dialog), and the exit status comes
- * from the engine, so that no program in the container can forge it.
+ * is printed. Input of any length can follow a command, for example an uploaded
+ * file. A command can read dcode's replies to its output (exec_request.dialog),
+ * so that an edit needs one command. The exit status comes from the engine, so
+ * no program in the container can forge it.
  *
  * A cancelled command is ended by kill.c.
  */
@@ -35,14 +36,15 @@ enum {
 	HEAD = 8, /* bytes of a frame's header */
 	/* largest number of a stream, the header's first byte */
 	LAST_STREAM = 3,
-	BODY_MAX = 16 << 20,  /* bytes of the exec's description */
-	REPLY_MAX = 16 << 20, /* bytes of a dialog's unsent replies */
-	SOURCE = 64 << 10,    /* bytes read from a source at once */
+	BODY_MAX = 16 << 20, /* bytes of the exec's description */
+	/* bytes of replies not yet sent (exec_request.dialog) */
+	REPLY_MAX = 16 << 20,
+	SOURCE = 64 << 10, /* bytes per call of exec_request.source */
 	TOKEN = 16,
-	/* after this silence, ask the engine whether it ended */
+	/* after this silence, ask the engine whether the command has ended */
 	SILENT_MS = 1000,
 	SILENT_MAX_MS = 15000,
-	LOUD_MS = 10000,     /* the same while output arrives */
+	LOUD_MS = 10000,     /* the same, if the command prints */
 	DRAIN_QUIET_MS = 50, /* at the end, stop reading after this silence */
 	DRAIN_MS = 1000,     /* at the end, stop reading after this time */
 	ENDED_POLL_MS = 500,
@@ -63,8 +65,8 @@ static const char docker_exec[] = {
  * $0 and $# are the same as with sh -c. */
 static const char join[] = "shift 2;IFS=;eval \"shift $#;unset IFS;$*\"";
 
-/* Like join, for parts with bytes that JSON cannot represent. They are octal
- * escapes. */
+/* Like join, for parts with bytes that JSON cannot represent: each part is
+ * passed with octal escapes. */
 static const char join_escaped[] =
 	"shift 2;__dcode=$(printf %b \"$@\";echo x);"
 	"eval \"shift $#;unset __dcode;${__dcode%x}\"";
@@ -253,26 +255,28 @@ struct exec_session {
 	struct kill kill;
 	struct sandbox *sb;
 	struct engine *engine;
-	const struct exec_request *req; /* the caller's; not used by the kill */
+	/* borrowed from the caller; a kill may outlive it and must not use
+	 * it */
+	const struct exec_request *req;
 	char token[TOKEN + 1];
-	char *id; /* owned: the exec's */
+	char *id; /* owned: id of the exec */
 	struct exec_link link;
 	struct frames frames;
 	struct str input; /* not yet sent */
-	/* replies of the dialog or data of the source, sent after input */
+	/* dialog's replies or the source's data, sent after input */
 	struct buf reply;
-	bool dry;      /* the source is at its end, or there is none */
+	bool dry;      /* exec_request.source is at its end, or there is none */
 	bool finished; /* dcode closed its side of the connection */
 	bool closed;   /* the engine closed its side */
 	bool ended;    /* exit_code is known */
 	int exit_code;
 	int64_t sent_ms;   /* clock_ms() when the command was sent */
-	unsigned restarts; /* the container's restarts before that */
-	/* Pauses between two checks whether the command has ended. Both
-	 * grow. */
+	unsigned restarts; /* docker_box.restarts at that time */
+	/* Pauses between two checks whether the command has ended: while it is
+	 * silent, and while it prints. Both grow. */
 	struct pause {
 		int64_t ms;
-		int64_t end; /* in terms of clock_ms() */
+		int64_t end; /* clock_ms() of the next check */
 	} silent, loud;
 };
 
@@ -287,7 +291,7 @@ static int on_frame(void *arg, int stream, struct str chunk, struct error *err)
 			      r->req->dialog ? &r->reply : NULL, err);
 }
 
-/* Reads the next piece of the source when the previous one is sent. */
+/* Reads the next piece of exec_request.source when the previous one is sent. */
 static int read_source(struct exec_session *r, struct error *err)
 {
 	char *room;
@@ -492,8 +496,8 @@ static int start_exec(struct exec_session *r, const struct stop *stop,
 	return rc;
 }
 
-/* Implements kill.run. The connection stays open until then, so that the
- * command's input does not end early. */
+/* Implements kill.run. The connection stays open until the kill is done, so
+ * that the command's input does not end early. */
 static void kill_tree(struct kill *k)
 {
 	struct exec_session *r = (struct exec_session *)k;
@@ -512,17 +516,19 @@ static void free_session(struct kill *k)
 	free(r);
 }
 
-/* Kills a command that was sent. -1 if a cancel ended the wait for that. */
+/* Kills a command if it was sent. Returns -1 if the caller was cancelled while
+ * it waited for the kill. */
 static int end_command(struct exec_session *r, const struct stop *stop,
 		       struct error *err)
 {
 	return r->link.sent ? sandbox_kill(r->sb, &r->kill, stop, err) : 0;
 }
 
-/* Closes the connection of a command whose output nobody reads: it may print
- * without an end, and an engine whose connection is full would neither start
- * the killer nor notice the command's end. A command with input keeps it, so
- * that the input does not end early. */
+/* Closes the connection of a command whose output nobody reads any more. Such a
+ * command may print without end, and while the connection is full, the engine
+ * would neither start the killer nor notice the command's end. If the command
+ * has input, the connection stays open, so that the input does not end
+ * early. */
 static void hang_up(struct exec_session *r)
 {
 	bool sent = r->link.sent;
@@ -591,8 +597,8 @@ static int run_command(struct exec_session *r, const struct stop *stop,
 	return rc;
 }
 
-/* Fills in the result of a command that has ended, or kills it. late: the
- * command's time limit has passed. */
+/* Fills in the result of a command that has ended, or kills the command. late:
+ * its time limit has passed. */
 static int finish_result(struct exec_session *r, int rc, bool late,
 			 struct exec_result *res, const struct stop *stop,
 			 struct error *why)

@@ -5,16 +5,16 @@
  * Begin with end_call(), which does three things:
  *
  * 1. It runs a shell in the container that kills the command's processes, with
- * the script that ends a supervisor's job on every other provider
- * (run_killer()). The shell has no more rights than the command had, and the
- * command may have replaced it, so its output is not read.
+ * the script that every other provider uses, too (run_killer()). The shell gets
+ * no more rights than the command had, because the command may have replaced
+ * the shell's program. For the same reason its output is not read.
  *
  * 2. It reads from the engine which processes run (GET /containers/ID/top), and
  * decides which of them belong to the command (top_belongs()), from process
  * ids, parents and ages. A program in the container cannot choose these.
  *
- * 3. If some still live after two seconds, it restarts the container, if dcode
- * made it. Otherwise it reports their names.
+ * 3. If some still live after two seconds, it restarts a container that dcode
+ * created. In other containers it only reports their names.
  *
  * The kill takes up to 2 seconds and a restart. As on every provider,
  * src/sandbox/exec.c runs it on a thread, lets the caller of a cancelled
@@ -40,8 +40,8 @@
 #include "providers/docker/engine.h"
 #include "sandbox/quote.h"
 
-/* One process in the engine's list. A program in the container can change only
- * the command's text. */
+/* One process in the engine's list. A program in the container can forge the
+ * text of command, but no other field. */
 struct top_process {
 	int64_t pid, parent; /* as numbered in the engine's answer */
 	int64_t host_pid; /* pid of the same process on the engine's machine */
@@ -59,15 +59,16 @@ struct top {
 /* The call whose processes are searched. Pids are those of the engine's
  * machine; 0 unknown. */
 struct top_call {
-	int64_t init;    /* the container's first process */
-	int64_t root;    /* the first process of the call's exec */
-	int64_t killer;  /* pid of our killer if it does not end */
+	int64_t init; /* the container's first process */
+	int64_t root; /* the first process of the call's exec */
+	/* pid of dcode's killer (run_killer()) if it did not end in time */
+	int64_t killer;
 	int64_t age_ms;  /* since the call was sent */
 	bool init_reaps; /* init reaps every orphan as soon as it has ended */
 };
 
 enum {
-	/* limit for a kill; after it a container of dcode is restarted */
+	/* for a kill; then a container that dcode created is restarted */
 	KILL_MS = 2000,
 	RESTART_MS = 30000,
 	STAYS_MS = 100, /* pause before a restarted container is inspected */
@@ -75,8 +76,8 @@ enum {
 	COUNT_PAUSE_MS = 100,
 	NAMES_BYTES = 400, /* bytes of names in a notice */
 	PROCESSES_MAX = 1 << 16,
-	/* Ages are inexact: Podman 4.3 shows up to two seconds too many, ps one
-	 * more or less. */
+	/* Ages are inexact: Podman 4.3 shows up to two seconds too many, and ps
+	 * is off by up to one second. */
 	AGE_MORE_MS = 2500,
 	AGE_LESS_MS = 1500,
 	DEPTH_MAX = 64,
@@ -84,9 +85,10 @@ enum {
 	NAME_MAX_BYTES = 60,
 };
 
-/* Docker passes the words to ps on its machine. Podman has its own words, and
- * runs the container's ps for all others, so Podman's words are tried first
- * (20.10 and 4.3, 2026-11). */
+/* Docker passes ps_args to the ps of its own machine. Podman lists processes
+ * itself only if the words are its own column names; for all others it runs the
+ * container's ps, which a command can replace. So Podman's names are tried
+ * first (20.10 and 4.3, 2026-11). */
 static const char *const queries[] = {
 	"/top?ps_args=hpid,pid,ppid,state,etime,args", /* Podman */
 	"/top?ps_args=-o%20pid,ppid,stat,etime,args",  /* Docker, any ps */
@@ -301,8 +303,9 @@ static const struct top_process *find_process(const struct top *top,
 	return bsearch(&key, top->list, top->n, sizeof(key), compare_pids);
 }
 
-/* True if the process began after the call's first process. Process numbers
- * grow but wrap around some day, so the age decides if it is clear. */
+/* True if the process began after the call's first process. Its age decides if
+ * the difference is clear. Otherwise the pid decides: pids grow, but wrap
+ * around at some time. */
 static bool is_younger(const struct top_process *p, const struct top_call *call)
 {
 	if (p->age_ms >= 0 && p->age_ms - AGE_MORE_MS > call->age_ms)
@@ -320,9 +323,11 @@ static bool is_init(const struct top *top, const struct top_process *p,
 	return call->init ? p->host_pid == call->init : p == top->list;
 }
 
-/* True for a zombie without threads. Podman does not say whether a zombie still
- * has threads. A zombie that should have been reaped by now still has some: the
- * engine reaps the first process of an exec. */
+/* True if the process is dead: a zombie without running threads. Podman also
+ * shows a zombie if threads of it still run. Two cases can be told apart,
+ * because a dead process would have been reaped by now: the parent is an init
+ * that reaps at once, or it is not in the list (then this is the first process
+ * of an exec, which the engine reaps). */
 static bool has_ended(const struct top *top, const struct top_process *p,
 		      const struct top_call *call)
 {
@@ -352,14 +357,14 @@ static bool top_belongs(const struct top *top, size_t i,
 		below = p;
 		p = p->parent == p->pid ? NULL : find_process(top, p->parent);
 	}
-	/* p is NULL for a process of another exec, and not NULL for one that is
-	 * nested deeper than any normal tree. */
+	/* The walk to the first process did not end there. p is NULL: a parent
+	 * is not in the list, so this belongs to another exec. Otherwise the
+	 * tree is deeper than any normal one. */
 	return p && is_younger(&top->list[i], call);
 }
 
 /* True if an earlier command left the process running. The oldest child of the
- * first process does not count: it is the sleep that the first process waits
- * for. */
+ * container's first process does not count: it is that process's own sleep. */
 static bool is_background(const struct top *top, size_t i,
 			  const struct top_call *call)
 {

@@ -48,9 +48,9 @@ enum {
 	SHARE = 10, /* at most 1/SHARE of the time is spent measuring */
 	RELEASE_TRIES = 50,
 	DEEP = 8, /* levels of processes between bubblewrap and the sandbox */
-	/* s; an older group was left behind by a killed dcode */
+	/* seconds; older groups were left behind by a killed dcode */
 	ORPHAN_S = 3600,
-	/* limit to measure a tree; after that it is measured later */
+	/* ms for the first measurement; a larger tree is measured later */
 	BASE_MS = 200,
 	STOP_MS = 3000,
 	AT_SOCK = 3, /* first descriptors in the sandbox after 0 to 2 */
@@ -59,7 +59,7 @@ enum {
 	AT_GIT,
 	AT_ETC,
 	MESSAGE_MAX = 4096, /* bytes of bubblewrap's message */
-	KILL_MS = 2500,     /* longer than the runner's own deadline of 2000 */
+	KILL_MS = 2500,     /* ms; the runner itself has 2000 */
 	NOTICE_MS = 200,    /* wait for the sign that the supervisor is dead */
 	ETC_MAX = 8,        /* generated files in /etc */
 };
@@ -122,8 +122,8 @@ static void add_root(struct words *w)
 /* Adds /proc. If root starts dcode, the sandbox's user is the host's root
  * without capabilities, and much of /proc checks only the owner. bubblewrap 0.8
  * then leaves /proc/sys writable, and kernel.core_pattern runs programs on the
- * host (seen 2026-11; local_test.c tries it). So all of it becomes read-only,
- * and files that only root may read are hidden. */
+ * host (seen 2026-11; local_test.c tries it). So dcode always makes what is
+ * writable there read-only, and files that only root may read are hidden. */
 static void add_proc(struct words *w)
 {
 	static const char *const hidden[] = { "kallsyms", "keys", "key-users",
@@ -490,7 +490,7 @@ struct disk_watch {
 	const char *dirs[3]; /* borrowed, NULL-terminated */
 	uint64_t limit;      /* bytes; 0: not watched */
 	uint64_t last; /* bytes of the last measurement; UINT64_MAX: none */
-	uint64_t base; /* bytes of the first one, which do not count */
+	uint64_t base; /* bytes at first, which the limit ignores */
 	int control;   /* shut down to kill the command */
 	bool hit;
 	bool running;
@@ -592,7 +592,7 @@ static bool disk_watch_end(struct disk_watch *d)
 	return d->hit;
 }
 
-static char *const no_env[] = { NULL }; /* visible in /proc/1/environ */
+static char *const no_env[] = { NULL }; /* /proc/1/environ shows it */
 
 /* Sets the error to bubblewrap's message. Adds a hint if the cause is known. */
 static int set_failure(struct str said, struct error *err)
@@ -770,7 +770,7 @@ static int spawn_box(struct box *b, const struct local *l, bool network,
 	return rc;
 }
 
-/* Writes the file by which any dcode can end the sandbox. */
+/* Writes the file run.PID.START, by which any dcode can end the sandbox. */
 static int write_mark(struct box *b, const char *dir, struct error *err)
 {
 	int fd;
@@ -1012,8 +1012,8 @@ static int add_strings(const struct sandbox *sb, const struct exec_request *req,
 	return buf_check(b, "the command with its environment", err);
 }
 
-/* Waits up to ms for the runner's reply. If there is none, either a command has
- * killed the runner, which counts as death by SIGKILL, or the whole sandbox has
+/* Waits up to ms for the runner's reply. Without one, either a command has
+ * killed the runner, which counts as death by SIGKILL, or the sandbox has
  * ended. */
 static int receive_reply(const struct box *b, int control, int ms,
 			 struct jail_reply *reply, struct error *err)
@@ -1064,7 +1064,7 @@ static void free_command(struct kill *k)
 	free(c);
 }
 
-/* Reads the runner's reply. It is checked, because a command may control the
+/* Reads the runner's reply, and checks it: a command may control the
  * sandbox. */
 static int parse_reply(const struct jail_reply *reply, const char *cwd,
 		       struct exec_result *res, struct error *err)

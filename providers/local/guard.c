@@ -1,4 +1,4 @@
-/* guard.c - prevents that a bound directory runs programs on the host. */
+/* guard.c - prevents that files in a bound directory run on the host. */
 /* SPDX-License-Identifier: MIT */
 /*
  * With "workspace" = "bind" the model writes a directory of the user. Its files
@@ -35,18 +35,19 @@
 #include "config/protect.h"
 #include "providers/local/local.h"
 
-/* What a directory of the tree is to git. This decides which names in it are
- * relevant. */
+/* Where in the tree a directory or name is, as git sees it. This decides which
+ * names inside are relevant, that is, can make a program run. */
 enum node_kind {
 	NODE_TREE, /* an ordinary directory */
 	NODE_GIT,  /* .git, or one of .git/modules */
-	/* .git/modules and the directories inside, above repositories */
+	/* .git/modules and directories between it and a repository */
 	NODE_MODULES,
 	NODE_WORKTREES, /* .git/worktrees */
 	NODE_WORKTREE,  /* .git/worktrees/NAME */
 	NODE_LOGS,      /* .git/logs and its subdirectories */
-	NODE_LEAF,      /* a relevant name; never listed */
-	NODE_NAMED,     /* reported if new, never read-only */
+	NODE_LEAF,      /* a relevant name; a directory is not searched */
+	/* a relevant name that is reported if new, but stays writable */
+	NODE_NAMED,
 };
 
 /* A directory, or a relevant name. */
@@ -54,7 +55,8 @@ struct node {
 	char *path; /* owned, relative to the root; "" is the root */
 	enum node_kind kind;
 	uint64_t dev, ino;
-	int64_t born; /* creation time in ns, or 0: inode numbers are reused */
+	/* creation time in ns; 0 unknown. Inode numbers alone are reused */
+	int64_t born;
 	int64_t changed; /* ctime in ns when last listed; 0: must be listed */
 	bool bare;       /* a git repository without .git */
 };
@@ -71,16 +73,17 @@ struct watch { /* zero-initialise */
 	size_t *slots; /* hash table of paths: index + 1 */
 	size_t n_slots;
 	bool learning;
-	bool over; /* too large: part of it is unknown */
-	/* Called for a relevant name that is new, or names another file. */
+	bool over; /* the tree is too large: part of it was not searched */
+	/* Called for a relevant name that is new, or that now names another
+	 * file. */
 	void (*found)(void *arg, const char *path);
 	void *arg;
 };
 
-/* Paths in root that a git config names: core.hooksPath, include.path and the
- * keys of programs. The user pointed git to a place that the model may write.
- * All paths are relative to root, without "." and "..". Included files are
- * read, too. */
+/* What a path in root is, that a git config of the user names: in
+ * core.hooksPath, in include.path or as a program. The model may write root, so
+ * without a guard it could change what the user's git runs. All paths are
+ * relative to root, without "." and "..". Included configs are read, too. */
 enum named_kind {
 	NAMED_PROGRAM, /* the value may be a command, not a file */
 	NAMED_CONFIG,  /* a config, read by git as soon as it exists */
@@ -91,7 +94,7 @@ enum {
 	/* bubblewrap reads the mount table again for each mount: 300 take 0.2
 	 * s, 1000 take 2.6 s (0.8.0 on one core). */
 	MOUNTS_MAX = 400,
-	NAMES_MAX = 20, /* names listed in one message */
+	NAMES_MAX = 20, /* names that one message lists */
 	NODES_MAX = 100000,
 	ENTRIES_MAX = 2000000, /* names read in the first walk */
 	GITFILE_MAX = 4096,
@@ -103,10 +106,11 @@ enum {
 	STEP_NS = 100000000,
 };
 
-/* Relevant names in git's directories; the first matching row counts. Git
- * writes through links: if .git/COMMIT_EDITMSG or .git/logs/HEAD is a link to
- * ~/.bashrc, the user's next commit writes the model's text there. During a
- * rebase, git runs its lines `exec ...`. */
+/* Relevant names in git's directories; the first matching row counts. Links are
+ * among them because git writes through them: if .git/COMMIT_EDITMSG or
+ * .git/logs/HEAD is a link to ~/.bashrc, the user's next commit writes the
+ * model's text there. So is rebase-merge: when the user continues a rebase, git
+ * runs the lines "exec ..." in it. */
 static const struct git_rule {
 	enum node_kind in;
 	mode_t type;         /* S_IFDIR, S_IFLNK, or 0: any */
@@ -295,7 +299,7 @@ static void add_name(struct watch *w, const char *path, enum node_kind kind,
 	}
 }
 
-/* Records a name that is read-only in the sandbox. */
+/* Records a relevant name that becomes read-only in the sandbox. */
 static void add_leaf(struct watch *w, const char *path, const struct stat *st)
 {
 	add_name(w, path, NODE_LEAF, st);
@@ -389,7 +393,7 @@ static void check_entry(struct watch *w, size_t at, const char *path,
 		check_in_tree(w, path, name, st);
 }
 
-/* False for files whose names are not relevant: they need no stat. */
+/* False for files whose names cannot be relevant: these need no stat(). */
 static bool may_matter(const struct watch *w, const struct node *node,
 		       const struct dirent *e)
 {
@@ -539,7 +543,7 @@ static void watch_scan(struct watch *w,
 		visit_directory(w, i);
 }
 
-/* Marks the file at this path as dcode's own, so that it is not reported. */
+/* Marks the file at this path as made by dcode, so that it is not reported. */
 static void watch_set_known(struct watch *w, const char *path)
 {
 	struct stat st;
@@ -742,16 +746,17 @@ static void each_config_file(const char *root, const char *git_dir,
 	free(r.top);
 }
 
-struct guard { /* from { .record.fd = -1, .record.lock = -1 } */
+struct guard { /* initialise with { .record.fd = -1, .record.lock = -1 } */
 	struct watch watch;
 	struct record record;
 	char *inside;    /* owned: path of the directory in the sandbox */
 	char *arguments; /* owned: bubblewrap's arguments, each with NUL */
 	size_t arguments_len;
 	size_t left_out; /* names without a mount, because of MOUNTS_MAX */
-	char **found;    /* owned; relative paths already reported */
+	char **found;    /* owned; relative paths that were reported */
 	size_t n_found;
-	int reported; /* reported limits: 1 mounts, 2 also the tree */
+	/* 1: too many mounts was reported; 2: too large a tree, too */
+	int reported;
 };
 
 /* A path that gets a separate mount. */
@@ -762,7 +767,8 @@ struct mount {
 
 struct plan {
 	struct guard *g;
-	/* bubblewrap's option to mount the root itself, or NULL */
+	/* bubblewrap's option to mount root, or NULL if it is mounted
+	 * already */
 	const char *base;
 	struct mount *list;
 	size_t n;
@@ -833,8 +839,9 @@ static void protect_name(struct plan *p, const char *dir, const char *name,
 	free(path);
 }
 
-/* Protects a file that git's config names, a hooksPath or an include.path. If
- * it is missing, it can only get a placeholder if its directory exists. */
+/* Protects a path that git's config names: a program, a hooksPath or an
+ * include.path. A missing program gets no placeholder. The others get one if
+ * their directory exists. */
 static void add_named(void *arg, const char *path, enum named_kind kind)
 {
 	struct plan *p = arg;
@@ -849,8 +856,9 @@ static void add_named(void *arg, const char *path, enum named_kind kind)
 	free(dir);
 }
 
-/* Protects all names for which git runs programs. commondir is among them,
- * because it moves the others to a place that the model chooses. */
+/* Protects all names for which git runs programs. commondir is one of them: it
+ * makes git read config and hooks from a directory that the model could
+ * choose. */
 static void add_git(struct plan *p, const char *path)
 {
 	if (path[0])
@@ -978,8 +986,8 @@ static int apply_plan(struct guard *g, struct plan *p, struct error *err)
 	return rc;
 }
 
-/* Walks the tree and begins the record of placeholders, whose lock is held
- * until apply_plan(). */
+/* Walks the tree and starts the record of placeholders. The record's lock is
+ * held until apply_plan(). */
 static int open_parts(struct guard **opened, const struct guard_request *r,
 		      const struct stop *stop, struct error *err)
 {
@@ -1008,7 +1016,8 @@ int guard_open(struct guard **g, const struct guard_request *r,
 	return apply_plan(*g, &p, err);
 }
 
-/* Plans one name of a repository outside of the bound directory. */
+/* Plans the mount of one name of a repository outside of the bound
+ * directory. */
 static void add_use(void *arg, const char *path, enum bind_git_use use)
 {
 	struct plan *p = arg;
@@ -1049,7 +1058,7 @@ static void add_found(void *arg, const char *path)
 	g->found[g->n_found++] = xstrdup(path);
 }
 
-/* Reports once what the guard does not cover. */
+/* Reports once each kind of name that the guard cannot protect or notice. */
 static void report_limits(struct guard *g,
 			  void (*each)(void *arg, const char *line), void *arg)
 {

@@ -54,9 +54,9 @@ enum { OURS = 0, X32 = 0 };
 
 #endif
 /* System calls that no ordinary program needs and that namespaces do not
- * restrict. Keyrings belong to users, the others had many vulnerabilities, and
- * io_uring could open files without this filter. libuv and glibc have fallbacks
- * if these calls fail. */
+ * restrict. Keyrings belong to the user, not to a namespace. The others had
+ * many vulnerabilities, and io_uring could open files without passing this
+ * filter. libuv and glibc have fallbacks if these calls fail. */
 static const int denied[] = {
 	SYS_add_key,         SYS_bpf,
 	SYS_io_uring_enter,  SYS_io_uring_register,
@@ -68,9 +68,9 @@ static const int denied[] = {
 
 /* A file with the setuid or setgid bit in a directory of the user gives the
  * rights of its owner to anybody who runs it on the host. So commands cannot
- * set these bits. The filter sees numbers, not what a path names, so
- * directories cannot get the bits either (mkdir() ignores them; those of a
- * setgid parent are inherited). */
+ * set these bits. The filter sees a call's numbers, not whether a path names a
+ * file or a directory, so directories cannot get the bits either (mkdir()
+ * ignores them; those of a setgid parent are inherited). */
 enum {
 	SUPERVISOR_FD = 3,
 	KILL_MS = 2000, /* to kill all processes of a command */
@@ -85,7 +85,8 @@ enum {
 static const struct {
 	int number;
 	int mode; /* index of the mode argument */
-	/* index of the flags; the mode counts only if a file is created */
+	/* index of the flags argument; the mode counts only if the call creates
+	 * a file */
 	int flags;
 } modes[] = {
 #ifdef SYS_chmod
@@ -120,8 +121,9 @@ static const struct sock_filter head[] = {
 	FAIL(ENOSYS),
 };
 
-/* Refuses to type into a terminal, and sockets that a network namespace does
- * not restrict. AF_VSOCK leads out of a virtual machine. */
+/* Refuses calls that insert input into a terminal (TIOCSTI, TIOCLINUX), and
+ * sockets that a network namespace does not restrict. AF_VSOCK reaches the host
+ * of a virtual machine. */
 static const struct sock_filter tail[] = {
 	EQUAL(SYS_ioctl, 0, 5),
 	LOAD(args[1]), /* little-endian: the low half comes first */
@@ -378,7 +380,8 @@ static void start_runner(const struct jail_order *order, int fds[JAIL_FDS])
 		close(SUPERVISOR_FD);
 		(void)signal(SIGCHLD, SIG_DFL);
 		(void)signal(SIGXFSZ,
-			     /* write then fails with EFBIG; see proc_spawn */
+			     /* so that write fails with EFBIG; see
+			      * proc_spawn */
 			     SIG_IGN);
 		prctl(PR_SET_CHILD_SUBREAPER, 1);
 		strings = read_strings(fds[JAIL_STRINGS]);

@@ -273,7 +273,7 @@ static pid_t parse_mark(const char *name)
 	return proc_started(pid) == started ? pid : 0;
 }
 
-/* Returns how many bubblewraps run from dir. */
+/* Returns how many bubblewraps run for the sandbox in dir. */
 static int local_running(const char *dir)
 {
 	DIR *d = opendir(dir);
@@ -310,7 +310,7 @@ static int kill_sandbox(pid_t pid, const struct stop *stop, struct error *err)
 	return rc;
 }
 
-/* Ends all bubblewraps that run from dir. */
+/* Ends all bubblewraps that run for the sandbox in dir. */
 static int local_end(const char *dir, const struct stop *stop,
 		     struct error *err)
 {
@@ -345,7 +345,8 @@ static void report_sandbox(struct sandbox_client *client, const char *id,
 	struct sandbox_info info = { .id = id, .label = id, .image = "" };
 
 	/* There is no sandbox.json if dcode was killed while it made or removed
-	 * the sandbox. Then anybody who may write here counts as the owner. */
+	 * the sandbox. Then everybody who may write this directory counts as
+	 * the owner. */
 	if (local_meta_read(dir, &m, &ignored) < 0)
 		snprintf(m.owner, sizeof(m.owner), "%s", owner ? owner : "");
 	info.owner = m.owner;
@@ -533,7 +534,7 @@ static int start_box(struct sandbox *sb, const char *dir, struct local_meta *m,
 		box_free(b, &l->reaper);
 		return -1;
 	}
-	if (sb->priv) /* attached again after the previous one ended */
+	if (sb->priv) /* attached again, after its bubblewrap had ended */
 		box_free(sb->priv, &l->reaper);
 	sb->priv = b;
 	if (!sb->workdir)
@@ -614,8 +615,9 @@ out:
 	return rc;
 }
 
-/* Checks that the bound directory is still the same: another sandbox that may
- * write its parent could have replaced it by a link. */
+/* Checks that the bound path still names the same directory. Another sandbox
+ * that may write the parent could have replaced it by a link, and this sandbox
+ * would then get a directory that the user did not choose. */
 static int check_bind(const struct sandbox *sb, const char *dir,
 		      struct error *err)
 {

@@ -44,16 +44,17 @@ void pipe_reaper_release(struct pipe_reaper *r);
 struct pump {
 	/* Filled by pump_open(). Our ends are non-blocking and
 	 * close-on-exec. */
-	int theirs[3]; /* the command's stdin, stdout, stderr; -1: /dev/null */
-	int in;        /* dcode's ends; -1 when closed */
-	int out[2];    /* stdout, stderr; if merged, the first has both */
+	/* the command's ends: stdin, stdout, stderr; -1: /dev/null */
+	int theirs[3];
+	int in;     /* dcode's ends; -1 when closed */
+	int out[2]; /* stdout, stderr; if merged, the first has both */
 	const struct exec_request *req; /* borrowed */
-	/* replies, or data of the source, not yet written */
+	/* replies, or data of req->source, not yet written */
 	struct buf pending;
 	size_t sent; /* bytes of req->input written */
 	bool dry;    /* req->source is at its end, or there is none */
-	/* Set before pump_run(), which calls it once, at late_at (clock_ms())
-	 * if the command still runs then; or NULL. */
+	/* NULL, or called once by pump_run() if the command still runs at
+	 * late_at (clock_ms()). Set both before pump_run(). */
 	void (*late)(void *arg);
 	void *late_arg;
 	int64_t late_at;
@@ -69,7 +70,8 @@ enum pump_end {
  * even on failure. */
 int pump_open(struct pump *p, const struct exec_request *req,
 	      struct error *err);
-/* Call when the command has been started. */
+/* Closes the command's ends in dcode. Call when the command has been started:
+ * otherwise its output never ends. */
 void pump_close_theirs(struct pump *p);
 /* Transfers bytes until done is readable (or hung up), or the command must be
  * killed. */
@@ -78,16 +80,19 @@ enum pump_end pump_run(struct pump *p, int done, const struct stop *stop,
 /* Delivers what the ended command left in its pipes, without waiting for
  * processes that still have them open. */
 int pump_rest(struct pump *p, struct error *err);
-/* Closes the pipes. Those that a process still writes to are handed to the
- * reaper. */
+/* Closes the pipes, except those to which a process can still write: the reaper
+ * gets these. */
 void pump_release(struct pump *p, struct pipe_reaper *reaper);
 
 struct pump_program {
-	/* borrowed for the call */
+	/* borrowed during pump_program() */
 	struct proc_spec spec; /* fds are not set */
-	const char *marker;    /* see struct proc_tree */
-	/* borrowed, for the kill, which may end after the call */
-	struct sandbox *sb; /* whose thread kills it; NULL: the caller's */
+	/* identifies its processes, see struct proc_tree */
+	const char *marker;
+	/* borrowed until the kill has ended, which may be after
+	 * pump_program() */
+	/* the kill runs on its thread; NULL: on the caller's */
+	struct sandbox *sb;
 	struct pipe_reaper *reaper;
 	/* Called when the program has ended or was killed; or NULL. */
 	void (*ended)(void *arg, const char *marker);
@@ -114,7 +119,7 @@ void close_fd(int *fd);
  */
 struct local_meta {
 	char owner[64];
-	int64_t created; /* Unix seconds */
+	int64_t created; /* Unix time in seconds */
 	int64_t ends;
 	bool network;
 	/* owned; the user's directory that replaces workspace/, or NULL */
@@ -150,7 +155,7 @@ void local_describe_limits(const struct sandbox_client *client,
 struct placeholder {
 	char *path; /* owned, absolute */
 	bool directory;
-	uint64_t dev, ino; /* 0: not made yet */
+	uint64_t dev, ino; /* which file it is; 0: not made yet */
 };
 
 struct placeholders {
@@ -158,13 +163,14 @@ struct placeholders {
 	size_t n;
 };
 
-struct record { /* from { .fd = -1, .lock = -1 } */
+struct record { /* initialise with { .fd = -1, .lock = -1 } */
 	int fd;
 	int lock;   /* held while placeholders are made */
 	char *dir;  /* owned; .placeholders */
 	char *path; /* owned; path of this record */
 	struct placeholders own;
-	struct placeholders living; /* of all other running processes */
+	/* those in the records of all other running processes */
+	struct placeholders living;
 };
 
 /* Removes the placeholders and records of killed processes. */
@@ -173,16 +179,17 @@ void record_sweep_all(const char *settings_dir);
  * changes records and placeholders: the lock is held until record_make(). */
 int record_open(struct record *r, const char *settings_dir, const char *label,
 		const struct stop *stop, struct error *err);
-/* Adds a placeholder that a running process has recorded to our record, so that
- * it also remains for us. */
+/* For a placeholder that another running process has recorded: adds it to this
+ * record, too, so that it remains as long as either process needs it. */
 void record_share(struct record *r, const char *path);
 /* Plans a placeholder. */
 void record_plan(struct record *r, const char *path, bool directory);
-/* Writes the plan to the disk and makes all placeholders; files named commondir
- * contain a text. Skips names that exist or that nobody may make. */
+/* Writes the planned placeholders to the record on the disk, then makes them. A
+ * file named commondir gets a text. Skips names that exist, and names in
+ * directories that the user may not write. */
 int record_make(struct record *r, struct error *err);
-/* Removes the placeholders that nobody else relies on, and the record. Frees
- * r. */
+/* Removes the placeholders on which no other process relies, and the record.
+ * Frees the members of r. */
 void record_release(struct record *r);
 
 /* guard.c */
@@ -220,8 +227,8 @@ int guard_open(struct guard **g, const struct guard_request *r,
 int guard_open_git(struct guard **g, const struct guard_request *r,
 		   const struct bind_git *git, const struct stop *stop,
 		   struct error *err);
-/* Reports what was found since the last call. last: reports everything
- * again. */
+/* Reports the relevant names that are new since the last call. last: reports
+ * all of them again. */
 void guard_check(struct guard *g, bool last,
 		 void (*each)(void *arg, const char *line), void *arg);
 /* Returns bubblewrap's arguments, each with NUL; borrowed. */
@@ -239,19 +246,21 @@ struct cgroup {       /* zero-initialise */
 	char *pids;   /* owned; may be the same directory (cgroup 2) */
 };
 /* One running bubblewrap. */
-struct box {      /* from { .sock = -1 } */
+struct box {      /* initialise with { .sock = -1 } */
 	int sock; /* socket to the supervisor; -1 when not running */
 	pid_t pid;
 	char *mark;          /* owned; path of run.PID.START */
 	struct guard *guard; /* owned; NULL without a bound directory */
-	struct guard *git;   /* owned: guard of a repository outside, or NULL */
+	/* owned: guard of a repository outside of the directory, or NULL */
+	struct guard *git;
 	/* owned: that repository's working tree, read-only; or NULL */
 	char *tree;
 	struct cgroup group;
 	char *home, *workspace; /* owned; paths on this machine */
 	char *inside;           /* owned: path of workspace in the sandbox */
-	/* Bytes of the last measurement (UINT64_MAX: none), and bytes that
-	 * existed before. Several commands may run at once. */
+	/* Bytes at the last measurement (UINT64_MAX: none), and bytes that
+	 * existed before the first command. Atomic, since several commands may
+	 * run at once. */
 	_Atomic uint64_t disk_used, disk_base;
 };
 /* Starts bubblewrap. Set guard, git, tree and inside before. The caller frees
@@ -259,14 +268,14 @@ struct box {      /* from { .sock = -1 } */
 int box_start(struct box *b, const struct local *l, const char *dir,
 	      const struct local_meta *m, const struct stop *stop,
 	      struct error *err);
-/* Makes the supervisor exit in ms. */
+/* Makes the supervisor exit after ms. */
 int box_lifetime(const struct box *b, int64_t ms, struct error *err);
 /* Ends the box and waits until no process in it runs. */
 void box_stop(struct box *b);
 void box_free(struct box *b, struct pipe_reaper *reaper);
-/* Copies trees with cp in a separate sandbox that sees only the two
- * directories: from/home and from/workspace to to. workspace: copied instead of
- * from/workspace, or NULL. */
+/* Copies the trees from/home and from/workspace into the directory to. cp runs
+ * in a separate sandbox that sees only these directories. If workspace is not
+ * NULL, it is copied instead of from/workspace. */
 int box_copy(struct local *l, const char *from, const char *workspace,
 	     const char *to, const struct stop *stop, struct error *err);
 

@@ -113,8 +113,8 @@ static void start_guard(struct orphans *o, const char *token)
 	buf_release(&killer);
 }
 
-/* Writes to the guard. Errors are ignored: if the guard was killed, commands
- * still run. */
+/* Writes to the guard. Errors are ignored: commands must run even if somebody
+ * killed the guard. */
 static void write_to_guard(const struct orphans *o, char what,
 			   const char *number)
 {
@@ -147,7 +147,7 @@ static void orphans_end(void *arg, const char *marker)
 	pthread_mutex_unlock(&o->lock);
 }
 
-/* Ends the guard process. No command may be running. */
+/* Ends the guard process. Call when no command runs. */
 static void orphans_release(struct orphans *o)
 {
 	struct error ignored = { 0 };
@@ -327,8 +327,8 @@ static char **user_env(struct none *n, const struct settings *set)
 }
 
 /* Returns the user's variables, overridden by those of more. The marker comes
- * first, where a search finds it soonest. The caller frees the array, not its
- * strings. */
+ * first, so that the search for a command's processes finds it without reading
+ * the rest. The caller frees the array, not its strings. */
 static char **build_env(struct none *n, const struct settings *set,
 			char *marker, const char *const *more)
 {
@@ -363,7 +363,8 @@ static int none_execute(struct sandbox *sb, const struct exec_request *req,
 			struct error *err)
 {
 	struct none *n = sb->client->priv;
-	char marker[64]; /* in the environment of all its processes */
+	/* DCODE_EXEC in the environment of all its processes */
+	char marker[64];
 	char number[16];
 	char *command = xstrndup(req->command.ptr, req->command.len);
 	bool bash = !req->plain && n->bash;
@@ -371,8 +372,8 @@ static int none_execute(struct sandbox *sb, const struct exec_request *req,
 	char **env;
 	int rc;
 
-	/* All numbers have the same length, so that no mark is the prefix of
-	 * another. */
+	/* All numbers have the same length, so that no marker is the beginning
+	 * of another. */
 	snprintf(number, sizeof(number), "%010u",
 		 atomic_fetch_add(&n->count, 1));
 	snprintf(marker, sizeof(marker), "DCODE_EXEC=%s-%s", n->token, number);

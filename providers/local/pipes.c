@@ -108,8 +108,8 @@ static bool start_thread(struct pipe_reaper *r)
 	return r->running;
 }
 
-/* Adds an item for the thread. If there is no thread, the descriptor is closed,
- * and SIGPIPE ends processes that still print. */
+/* Adds an item for the thread. If the thread cannot be started, the descriptor
+ * is closed, and SIGPIPE ends processes that still print. */
 static void add_item(struct pipe_reaper *r, struct left_behind item)
 {
 	pthread_mutex_lock(&r->lock);
@@ -163,7 +163,7 @@ void pipe_reaper_release(struct pipe_reaper *r)
 
 enum {
 	CHUNK = 32 << 10,       /* bytes per read */
-	SOURCE = 64 << 10,      /* bytes read from a source at once */
+	SOURCE = 64 << 10,      /* bytes per call of exec_request.source */
 	PENDING_MAX = 64 << 20, /* bytes of replies not yet written */
 	KILL_MS = 2000,
 };
@@ -232,7 +232,7 @@ static bool may_have_input(const struct pump *p)
 	       (p->sent < p->req->input.len || p->pending.len > 0 || !p->dry);
 }
 
-/* Reads the next piece of the source when the previous one is written. */
+/* Reads the next piece of req->source when the previous one is written. */
 static int read_source(struct pump *p, struct error *err)
 {
 	char *room;
@@ -291,7 +291,8 @@ static int pass_output(struct pump *p, int i, struct str chunk,
 	return buf_check(&p->pending, "unread input of the command", err);
 }
 
-/* Reads at most max bytes. *got: how many; 0 if none are available. */
+/* Reads at most max bytes. *got is how many were read; 0 if none are
+ * available. */
 static int read_output(struct pump *p, int i, size_t max, size_t *got,
 		       struct error *err)
 {
@@ -309,8 +310,8 @@ static int read_output(struct pump *p, int i, size_t max, size_t *got,
 	return pass_output(p, i, (struct str){ room, (size_t)n }, err);
 }
 
-/* Calls p->late when it is due. Returns the ms until then; -1: it is not set.
- */
+/* Calls p->late when it is due. Returns how many ms remain until then, or -1 if
+ * p->late is not set or was called. */
 static int late_ms(struct pump *p)
 {
 	int64_t left = p->late_at - clock_ms();
@@ -420,7 +421,7 @@ struct program_run {
 	struct kill kill;
 	struct pump pump;
 	struct pipe_reaper *reaper;
-	char *marker; /* owned; or NULL */
+	char *marker; /* owned; value of DCODE_EXEC, or NULL */
 	pid_t pid;
 	int fd; /* readable when the program has ended; or -1 */
 	int exit_code;

@@ -61,8 +61,8 @@ static struct placeholder *find_placeholder(const struct placeholders *all,
 	return NULL;
 }
 
-/* Returns the placeholder with this path. If it is new, it is added with the
- * members of like. */
+/* Returns the placeholder with this path. If there is none yet, a copy of like
+ * is added. */
 static struct placeholder *add_placeholder(struct placeholders *all,
 					   const char *path,
 					   const struct placeholder *like)
@@ -110,7 +110,8 @@ static void parse_lines(struct str text, struct placeholders *out)
 	}
 }
 
-/* Appends a line to the record. sync_record() detects errors. */
+/* Appends a line to the record. Errors are ignored here; sync_record() detects
+ * a missing line. */
 static void write_line(struct record *r, const struct placeholder *p)
 {
 	char *line =
@@ -143,8 +144,8 @@ static int sync_record(const struct record *r, struct error *err)
 	return 0;
 }
 
-/* Returns a placeholder's content. Git treats an empty commondir as a broken
- * repository, and "." like no commondir. */
+/* Returns what a placeholder contains. For git, an empty commondir is a broken
+ * repository, and "." is the same as no commondir. */
 static const char *text_of(const char *path)
 {
 	return str_ends(str_of(path), "/commondir") ? "." : "";
@@ -182,8 +183,8 @@ static int make_file(const char *path)
 	return rc;
 }
 
-/* Makes a placeholder and stores which file it is. Returns 0 also if nobody may
- * write there. */
+/* Makes a placeholder and stores its device and inode. Returns 0 also if the
+ * user may not write there. */
 static int make_placeholder(struct placeholder *p, struct error *err)
 {
 	struct stat st;
@@ -312,7 +313,8 @@ static bool read_record(const char *path, struct placeholders *out)
 	return living;
 }
 
-/* Returns the path of the next record, owned by the caller; NULL at the end. */
+/* Returns the path of the directory's next record, owned by the caller; NULL at
+ * the end. */
 static char *next_record(DIR *dir, const char *path)
 {
 	struct dirent *e;
@@ -323,9 +325,9 @@ static char *next_record(DIR *dir, const char *path)
 	return NULL;
 }
 
-/* Adds the placeholders of a running process's record. With dead: removes the
- * record of an ended process, and the placeholders that only this record
- * contains. */
+/* If the record's process runs, adds its placeholders to living. If it has
+ * ended and dead is set, removes the record, and those of its placeholders that
+ * are not in living. */
 static void sweep_record(const char *name, bool dead,
 			 struct placeholders *living)
 {
