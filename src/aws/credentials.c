@@ -91,8 +91,9 @@ static int send_request(struct aws *a, const char *method, const char *url,
 	if (rc < 0 && err->code == ERR_UNREACHABLE)
 		err->code = ERR_NETWORK;
 	if (rc < 0)
-		err->hint[0] = '\0'; /* the caller that needs a key adds the
-				      * hint */
+		/* Drop http_do()'s hint: a caller that needs the key sets its
+		 * own. */
+		err->hint[0] = '\0';
 	if (rc < 0 && err->code == ERR_TIMEOUT && stop_check(stop, err) == 0)
 		error_set(err, ERR_NETWORK, "no answer within %lld s",
 			  (long long)ms / 1000);
@@ -234,9 +235,10 @@ static bool file_starts_with(const char *path, const char *word)
 	return has;
 }
 
-/* True if this looks like an EC2 instance or the user names the service's
- * address, unless the user has disabled it. Elsewhere no metadata service
- * answers, and trying only costs time. */
+/* True if the metadata service should be asked: this looks like an EC2
+ * instance, or the user has configured the service's address, and the user has
+ * not disabled the service. On other machines nothing answers, and trying would
+ * only cost time. */
 static bool aws_instance_likely(const struct aws_env *env)
 {
 	const char *off = env->get(env->arg, "AWS_EC2_METADATA_DISABLED");
@@ -248,9 +250,10 @@ static bool aws_instance_likely(const struct aws_env *env)
 	       file_starts_with("/sys/hypervisor/uuid", "ec2");
 }
 
-/* Sets *base (owned) to the metadata service's address: the default, or a
- * configured one that is https, on this machine or the service's IPv6 address.
- */
+/* Sets *base (owned) to the metadata service's address: the default, or the one
+ * that the user configured. That one must be https, an address of this machine
+ * or the service's IPv6 address, since the key is fetched from it; else
+ * ERR_CONFIG. */
 static int instance_base(struct aws *a, char **base, struct error *err)
 {
 	const char *own = get_variable(a, "AWS_EC2_METADATA_SERVICE_ENDPOINT");
@@ -485,7 +488,8 @@ int aws_process(const char *line, char *const *env, struct aws_credentials *c,
 	return rc;
 }
 
-/* Settings that need STS, a login or a browser. */
+/* Settings of a profile that dcode does not support, because they need STS, a
+ * login or a browser. */
 static const char *const unsupported[] = {
 	"role_arn",          "sso_session",   "sso_start_url",
 	"sso_account_id",    "login_session", "web_identity_token_file",
@@ -593,7 +597,7 @@ void aws_profile_release(struct aws_profile *p)
 
 enum {
 	FILE_MAX = 1 << 20,
-	EARLY_S = 300, /* how long before it expires a key is replaced */
+	EARLY_S = 300, /* a key is replaced this long before it expires */
 };
 
 static int add_hint(struct error *err)
@@ -611,8 +615,9 @@ static int set_not_found(struct error *err)
 	return add_hint(err);
 }
 
-/* Reads the key from environment variables. project non-NULL: also from the
- * project's .env. 1: found. */
+/* Reads the key from environment variables. If project is not NULL, also from
+ * the project's .env; *project is set as by get_any(). Returns 1 if a key was
+ * found, 0 if not. */
 static int from_env(struct aws *a, const char **project, struct error *err)
 {
 	static const char *const names[] = { "AWS_ACCESS_KEY_ID",
@@ -646,8 +651,8 @@ static int from_env(struct aws *a, const char **project, struct error *err)
 	return 1;
 }
 
-/* Reads the profile from a file, if that exists. variable: the setting that
- * overrides the usual path. */
+/* Reads the profile from one of AWS's files, if that exists. variable: the
+ * environment variable that overrides the file's usual path. */
 static int read_file(struct aws *a, const char *variable, const char *usual,
 		     const char *name, struct aws_profile *p, struct error *err)
 {
@@ -657,8 +662,8 @@ static int read_file(struct aws *a, const char *variable, const char *usual,
 	struct error why = { 0 };
 	int rc;
 
-	/* A profile may name a program, so it must not come from a
-	 * repository. */
+	/* A profile may name a program to run. A relative path could lead to a
+	 * file in the repository, so it is refused. */
 	if (path[0] != '/') {
 		free(path);
 		return error_set(err, ERR_CONFIG,
@@ -686,7 +691,8 @@ static void move_key(struct aws *a, struct aws_profile *p)
 	p->id = p->secret = p->token = NULL;
 }
 
-/* Refuses a profile with a setting that dcode does not support. */
+/* Makes an error of a profile with a setting that dcode does not support. what:
+ * that setting. */
 static int refuse_profile(const char *name, const char *what, struct error *err)
 {
 	error_set(
@@ -799,7 +805,7 @@ int aws_open(struct aws *a, const struct aws_env *env, struct http *http,
 		a->source = AWS_CONTAINER;
 	else if (aws_instance_likely(env))
 		a->source = AWS_INSTANCE;
-	else /* a project's key is used only if the user has none */
+	else /* The project's key is used only if the user has none. */
 		rc = from_env(a, &a->project_key, err);
 	if (rc < 0)
 		return -1;

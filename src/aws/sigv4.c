@@ -95,7 +95,8 @@ static int hex_value(char c)
 	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* Percent-encodes s. Existing escapes stay, with upper-case digits. */
+/* Percent-encodes s. A %XX in s counts as the byte that it stands for, so it is
+ * not encoded twice. */
 static void encode_again(struct buf *out, struct str s)
 {
 	for (size_t i = 0; i < s.len; i++) {
@@ -232,7 +233,8 @@ static size_t read_headers(const struct sigv4_request *r, struct buf *text,
 	return n;
 }
 
-/* Appends a header. Headers of the same name are joined into one line. */
+/* Appends a header. Headers of the same name are joined into one line: only the
+ * first one appends the name. */
 static void add_header(const struct field *f, bool first, struct buf *out,
 		       struct buf *names)
 {
@@ -309,7 +311,8 @@ static void compute_mac(unsigned char out[HASH], const void *key, size_t len,
 	sodium_memzero(&state, sizeof(state));
 }
 
-/* Computes the signature. date: "20261120", the start of the time. */
+/* Computes the signature of text. date: the first 8 characters of the time,
+ * "20261120". */
 static void compute_signature(const struct sigv4_request *r, const char *secret,
 			      struct str date, struct str text, char out[HEX])
 {

@@ -21,7 +21,7 @@ struct sigv4_request { /* all borrowed */
 	struct str body;
 	const char *region;
 	const char *service;
-	int64_t time;   /* Unix seconds, the same as in X-Amz-Date */
+	int64_t time;   /* Unix seconds; must be the time in X-Amz-Date */
 	bool normalize; /* remove ".", ".." and empty segments from the path */
 };
 

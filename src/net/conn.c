@@ -17,7 +17,8 @@ enum { CONNECT_MS = 30000 };
 struct conn {
 	struct http *http; /* borrowed */
 	const struct curl_api *api;
-	struct handle *handle; /* keeps its easy handle in its multi */
+	/* owned; its easy handle stays in its multi handle while connected */
+	struct handle *handle;
 	bool added;
 	curl_socket_t fd;
 };
@@ -68,7 +69,7 @@ static int run_connect(struct conn *c, const struct stop *stop,
 	}
 }
 
-/* Sets the address, the proxy and the mode of the connection. */
+/* Sets the address, the proxy and the flags of the connection. */
 static void set_target(struct conn *c, const struct conn_target *to)
 {
 	const struct curl_api *api = c->api;
@@ -79,8 +80,9 @@ static void set_target(struct conn *c, const struct conn_target *to)
 	api->easy_setopt(easy, CURLOPT_URL, to->url);
 	api->easy_setopt(easy, CURLOPT_UNIX_SOCKET_PATH, to->unix_socket);
 	api->easy_setopt(easy, CURLOPT_PROXY, direct ? "" : NULL);
-	/* libcurl tunnels through a proxy on its own only for https://. An HTTP
-	 * proxy would not understand these protocols. */
+	/* For http:// URLs libcurl sends requests to the proxy instead of
+	 * opening a tunnel. An HTTP proxy does not understand the protocols
+	 * used here, so always ask for a tunnel. */
 	api->easy_setopt(easy, CURLOPT_HTTPPROXYTUNNEL, 1L);
 	/* So that ALPN offers only http/1.1. */
 	api->easy_setopt(easy, CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1);

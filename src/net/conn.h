@@ -7,15 +7,16 @@
 #include "base/stop.h"
 #include "net/http.h"
 
-/* For protocols that start as HTTP/1.1 and then take over the connection
- * (Docker's exec stream, WebSocket). A proxy is asked for a tunnel (CONNECT).
- * One thread at a time. */
+/* For protocols that start as HTTP/1.1 and then use the connection for
+ * something else (Docker's exec stream, WebSocket). A proxy is asked for a
+ * tunnel (CONNECT). A connection may be used by one thread at a time. */
 struct conn;
 
 struct conn_target {
-	const char *url;         /* only scheme, host and port are used */
-	const char *unix_socket; /* connect there instead, or NULL */
-	unsigned flags;          /* HTTP_NO_PROXY */
+	const char *url; /* only scheme, host and port are used */
+	/* connect to this Unix socket instead of the URL's host, or NULL */
+	const char *unix_socket;
+	unsigned flags; /* HTTP_NO_PROXY */
 };
 /* Connects within 30 s. */
 int conn_open(struct conn **c, struct http *h, const struct conn_target *to,
@@ -29,13 +30,13 @@ int64_t conn_try_send(struct conn *c, struct str data, struct error *err);
 /* Waits for data and reads up to len bytes; 0 at the end of the stream. */
 int64_t conn_recv(struct conn *c, char *room, size_t len,
 		  const struct stop *stop, struct error *err);
-/* Reads available data without waiting. 0 if there is none; then *closed is set
- * at the end of the stream. */
+/* Reads available data without waiting. Returns 0 if there is none, and then
+ * sets *closed if the stream has ended. */
 int64_t conn_try_recv(struct conn *c, char *room, size_t len, bool *closed,
 		      struct error *err);
-/* Waits until the connection is readable (with to_write: or writable), for at
- * most ms (-1: no limit). -1 if stop ended the wait. Read available data first:
- * TLS may have buffered bytes that poll() does not see. */
+/* Waits until the connection is readable (to_write: or writable), for at most
+ * ms (-1: no limit). -1 if stop ended the wait. Call conn_try_recv() first: TLS
+ * may have buffered bytes that poll() does not see. */
 int conn_wait(struct conn *c, bool to_write, int64_t ms,
 	      const struct stop *stop, struct error *err);
 /* Like conn_wait(), but for writing only: incoming data does not end the

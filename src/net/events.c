@@ -69,8 +69,9 @@ static int read_prelude(struct event_stream *s, struct error *err)
 	return 0;
 }
 
-/* Bytes of a header value of this type; for strings and byte arrays, of the
- * length before the value. -1: unknown type. */
+/* Returns the size in bytes of a header value of this type. For strings and
+ * byte arrays it is the size of the length field before the value. -1: unknown
+ * type. */
 static int value_size(unsigned char type)
 {
 	static const signed char widths[] = { 0, 0, 1, 2, 4, 8, 2, 2, 8, 16 };
@@ -78,7 +79,8 @@ static int value_size(unsigned char type)
 	return type < sizeof(widths) ? widths[type] : -1;
 }
 
-/* Stores the headers that struct event_message has. */
+/* Stores the value if struct event_message has a field for this header; other
+ * headers are ignored. */
 static void store_header(struct event_message *m, struct str name,
 			 struct str value)
 {
@@ -325,7 +327,8 @@ static size_t line_end(struct str s)
 	return cr ? (size_t)(cr - s.ptr) : end;
 }
 
-/* Completes the stored part of a line with rest and parses the line. */
+/* Appends rest to the stored beginning of the line and parses the complete
+ * line. */
 static int end_line(struct sse *s, struct str rest, const struct feed *f)
 {
 	int rc;

@@ -60,7 +60,7 @@ struct event_message {
 	struct str payload;
 };
 
-struct event_stream {           /* start from { 0 } */
+struct event_stream {           /* initialize to { 0 } */
 	size_t payload_max;     /* bytes; 0: EVENT_STREAM_PAYLOAD_MAX */
 	struct buf frame;       /* bytes of the current frame so far */
 	size_t size;            /* total bytes of the frame, once the prelude

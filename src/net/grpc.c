@@ -105,10 +105,12 @@ void envelope_add(struct buf *out, struct str bytes)
 }
 
 enum {
-	MESSAGE_MAX = 400,  /* bytes kept of grpc-message */
-	BACKSTOP_MS = 2000, /* grace after the deadline that was sent to the
-			     * server */
-	SETTLE_MS = 50,     /* lets libcurl notice that the call has ended */
+	MESSAGE_MAX = 400, /* bytes kept of grpc-message */
+	/* extra wait after the deadline that the server was told: the server
+	 * should end the call first */
+	BACKSTOP_MS = 2000,
+	/* waits so long for libcurl to notice that the call has ended */
+	SETTLE_MS = 50,
 };
 
 struct grpc_run { /* shared by the callbacks of one attempt */
@@ -201,8 +203,8 @@ static void decode_details(struct grpc_run *r, struct str text)
 		buf_added(out, n);
 }
 
-/* Reads a status field. It is in the trailers, or in the headers if there is no
- * message. The last one received counts. */
+/* Reads a status header. gRPC sends it in the trailers, or in the headers if
+ * the answer has no message. If it comes twice, the last one counts. */
 static void on_header(void *arg, struct str line)
 {
 	struct grpc_run *r = arg;
@@ -247,8 +249,9 @@ static int64_t on_source(void *arg, char *room, size_t len, struct error *err)
 	return r->call->source(r->call->arg, room, len, err);
 }
 
-/* Ends the transfer once the status is known. Otherwise libcurl would keep
- * waiting when a server refuses a call before it has read the whole request. */
+/* Ends the transfer once the gRPC status is known. If a server refuses a call
+ * before it has read the whole request, libcurl would otherwise keep
+ * waiting. */
 static int64_t on_idle(void *arg)
 {
 	const struct grpc_run *r = arg;
@@ -342,7 +345,7 @@ static int finish_outcome(struct grpc_run *r, const struct http_response *res,
 	return -1;
 }
 
-/* The header allows at most eight digits and a unit. */
+/* Returns the value of grpc-timeout, owned: at most eight digits and a unit. */
 static char *timeout_header(int64_t ms)
 {
 	if (ms < 100000000)
@@ -436,8 +439,8 @@ int grpc_do(struct http *h, const struct grpc_call *call,
 		rc = attempt_call(h, &r, HTTP_FRESH, &within, &why);
 	}
 	envelope_release(&r.frames);
-	/* The limit for one call expired, not the caller's: a network
-	 * failure. */
+	/* If the call's own limit expired, and not the caller's deadline, it is
+	 * a network failure: a retry may work. */
 	if (rc < 0 && why.code == ERR_TIMEOUT && clock_ms() < stop->deadline)
 		error_set(&why, ERR_NETWORK, "no answer within %lld s",
 			  (long long)(call->timeout_ms / 1000));

@@ -6,14 +6,14 @@
 #include "net/http.h"
 
 /* github.com/grpc/grpc, doc/PROTOCOL-HTTP2.md (read 2026-11): a POST with
- * length-prefixed messages in both directions. The outcome is in the trailers,
+ * length-prefixed messages in both directions. The status is in the trailers,
  * or in the headers if there is no message. Debian 12's libcurl 7.88.1 needs
  * three workarounds. Cleartext connections are not reused (http_do.c). A call
- * over TLS that fails before any answer, as on a reused connection that has
- * died, is repeated once on a new connection. Trailers are read as they arrive,
+ * over TLS that fails before any answer is repeated once on a new connection:
+ * the reused connection may have been dead. Trailers are read as they arrive,
  * because curl_easy_header() does not find them. */
 enum grpc_code {                 /* doc/statuscodes.md */
-		 GRPC_NONE = -1, /* no outcome received */
+		 GRPC_NONE = -1, /* no status received */
 		 GRPC_OK = 0,
 		 GRPC_CANCELLED = 1,
 		 GRPC_UNKNOWN = 2,
@@ -44,9 +44,10 @@ struct grpc_call {                  /* all borrowed */
 	const char *path;           /* "/package.Service/Method" */
 	const char *const *headers; /* "name: value", NULL-terminated; at most
 				       GRPC_HEADERS */
-	struct str message;         /* the request, unless source */
-	/* Body of a streaming request, as in struct http_request, with the
-	 * message prefixes (envelope_head()). Such a call is never repeated. */
+	struct str message;         /* the request, if source is NULL */
+	/* Produces the body of a streaming request, as in struct http_request,
+	 * including the message prefixes (envelope_head()). Such a call is
+	 * never repeated. */
 	int64_t (*source)(void *arg, char *room, size_t len, struct error *err);
 	int64_t source_size;
 	/* Receives each message of the answer as it arrives; -1 (err filled)
@@ -60,7 +61,7 @@ struct grpc_call {                  /* all borrowed */
 
 struct grpc_outcome {
 	enum grpc_code code;
-	bool began;         /* some part of an answer was received */
+	bool began;         /* at least one byte of an answer was received */
 	unsigned replies;   /* number of messages received */
 	struct buf details; /* grpc-status-details-bin, decoded */
 };

@@ -3,10 +3,11 @@
 /* Four things that a transfer needs: the table of libcurl's functions, loaded
  * by a thread; the notice to the user about a server that does not answer; the
  * list of warm handles (struct http; begin reading at handle_take()); and a
- * connection that is started while libcurl is still loading (dial_begin()).
- * http_do.c, conn.c and ws.c run transfers on these handles. http.lock guards
- * the list, the share and the connection made in advance. A handle belongs to
- * one thread from handle_take() to handle_give(). */
+ * connection that dcode starts itself while libcurl is still loading
+ * (dial_begin()). http_do.c, conn.c and ws.c run transfers on these handles.
+ * http.lock guards the list, the share and the connection that http_dial() made
+ * in advance. A handle belongs to one thread from handle_take() to
+ * handle_give(). */
 #include "net/handles.h"
 
 #include <arpa/inet.h>
@@ -81,9 +82,10 @@ static const struct library library = {
 	.needed = "7.83",
 };
 
-/* OpenSSL frees its tables at exit. That takes more instructions than a turn of
- * the conversation, and the kernel frees the memory anyway. The flag is from
- * openssl/crypto.h. A libcurl with another TLS library has no libcrypto. */
+/* Keeps OpenSSL from freeing its tables at exit. That takes more instructions
+ * than a turn of the conversation, and the kernel frees the memory anyway. The
+ * flag is from openssl/crypto.h. A libcurl with another TLS library has no
+ * libcrypto. */
 static void skip_cleanup_at_exit(void)
 {
 	enum { OPENSSL_INIT_NO_ATEXIT = 0x00080000 };
@@ -132,11 +134,11 @@ static struct curl_loader *curl_loader_new(void)
 	l->threaded = l->done_fd >= 0 &&
 		      thread_start(&l->thread, load_thread, l, &ignored) == 0;
 	if (!l->threaded)
-		load_thread(l); /* without a thread: load now */
+		load_thread(l); /* no thread could be started: load now */
 	return l;
 }
 
-/* Waits for the thread. The library stays loaded, because its exit handlers
+/* Waits for the thread. Does not unload the library, because its exit handlers
  * need it. */
 static void curl_loader_free(struct curl_loader *l)
 {
@@ -210,8 +212,9 @@ struct http {
 					* reached; 0: unused */
 	size_t n_reached;
 	struct notice notice;
-	struct dial *ahead; /* connection made by http_dial(); owned, or NULL */
-	CURLSH *share;      /* TLS sessions and DNS cache of all handles */
+	/* connection made in advance by http_dial(); owned, or NULL */
+	struct dial *ahead;
+	CURLSH *share; /* TLS sessions and DNS cache of all handles */
 	pthread_mutex_t share_lock[CURL_LOCK_DATA_LAST];
 };
 
@@ -259,15 +262,15 @@ static void free_handle(const struct curl_api *api, struct handle *hd)
 	free(hd);
 }
 
-/* Closes a connection that no request has used. */
+/* Closes a connection that http_dial() made and no request used. */
 static void free_ahead(struct dial *d)
 {
 	dial_end(d, NULL, NULL);
 	free(d);
 }
 
-/* Stores a connection for the next request (or NULL). Returns the previous one,
- * which the caller owns. */
+/* Stores a connection that the next request may use (or NULL). Returns the one
+ * stored before, which the caller then owns. */
 static struct dial *swap_ahead(struct http *h, struct dial *ahead)
 {
 	struct dial *old;
@@ -335,7 +338,7 @@ static char *line_of(const struct http_request *req, const char *what)
 		return xasprintf(
 			"Waiting for unix://%s: %s %s %.*s (Ctrl-C stops)",
 			req->unix_socket, what, req->method, path_len, path);
-	if (at) /* userinfo may contain a password */
+	if (at) /* skip the user and password, if any */
 		host = at + 1;
 	return xasprintf("Waiting for %.*s%.*s: %s %s %.*s (Ctrl-C stops)",
 			 sep ? (int)(sep + 3 - req->url) : 0, req->url,
@@ -368,7 +371,9 @@ void notice_result(struct http *h, const struct http_request *req, int rc,
 		snprintf(what, sizeof(what), "HTTP %d in answer to",
 			 res->status);
 	if (rc < 0 && !failed)
-		return; /* cancelled, or a limit of dcode */
+		/* cancelled, or one of dcode's own limits: not the server's
+		 * fault */
+		return;
 	pthread_mutex_lock(&n->lock);
 	n->failures = failed ? n->failures + 1 : 0;
 	if (!failed)
@@ -462,8 +467,8 @@ static void set_fixed(struct http *h, const struct curl_api *api,
 	api->easy_setopt(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
 	api->easy_setopt(easy, CURLOPT_BUFFERSIZE, 65536L);
 	api->easy_setopt(easy, CURLOPT_USERAGENT, "dcode");
-	/* Decodes answers that a proxy compresses although nobody asked.
-	 * http_do.c suppresses the request header. */
+	/* A proxy may compress answers although dcode does not ask for it
+	 * (http_do.c suppresses the request header): decode those. */
 	api->easy_setopt(easy, CURLOPT_ACCEPT_ENCODING, "");
 	/* without this, the end of a transfer waits for the resolver's
 	 * thread */
@@ -491,8 +496,8 @@ static struct str origin_of(const char *url, const char *unix_socket)
 	return (struct str){ url, (size_t)(rest - url) };
 }
 
-/* Takes a free handle with connections to origin off the list; NULL if there is
- * none. Call with the lock held. */
+/* Removes a free handle with an open connection to origin from the list and
+ * returns it. NULL if there is none. Call with the lock held. */
 static struct handle *find_idle(struct http *h, struct str origin)
 {
 	for (struct handle **at = &h->idle; *at; at = &(*at)->next) {
@@ -653,9 +658,9 @@ static bool is_unreachable(const struct handle *hd, CURLcode code)
 	       hd->origin[0] != '/' && !was_reached(hd);
 }
 
-/* Classifies an error code that libcurl uses both for a URL scheme it does not
- * support and for an answer that is not HTTP. On a reused connection the latter
- * can be left over from an earlier answer, so a new connection may work. */
+/* Chooses the code for a libcurl error that means either an unsupported URL
+ * scheme or an answer that is not HTTP. On a reused connection, bytes left over
+ * from an earlier answer can cause the latter, so a new connection may work. */
 static enum err code_of_garbage(const struct curl_api *api,
 				const struct handle *hd)
 {
@@ -738,9 +743,13 @@ int handle_error(const struct curl_api *api, const struct handle *hd,
 }
 
 enum {
-	LOOK_UP_MS = 2000, /* then libcurl resolves the name again */
-	CONNECT_MS = 5000, /* then libcurl connects on its own */
-	AHEAD_MS = 2000,   /* after this the server may have closed it */
+	/* limit for dcode's own DNS lookup; then libcurl resolves the name */
+	LOOK_UP_MS = 2000,
+	/* limit for dcode's own connect; then libcurl connects */
+	CONNECT_MS = 5000,
+	/* limit for the age of a connection made in advance: later the server
+	 * may have closed it */
+	AHEAD_MS = 2000,
 	HOST = DIAL_HOST,
 	KNOWN = HOST + RESOLVE_MAX * (INET6_ADDRSTRLEN + 3),
 };
@@ -772,8 +781,8 @@ static bool parse_url(struct str url, char host[HOST], uint16_t *port)
 	return true;
 }
 
-/* Builds CURLOPT_RESOLVE's entry for a resolved host: "+HOST:PORT:A,B".
- * Owned. */
+/* Builds the CURLOPT_RESOLVE entry that gives libcurl the addresses dcode has
+ * looked up: "+HOST:PORT:A,B". Owned. */
 static char *list_known(const char *host, uint16_t port,
 			const struct resolved *found)
 {
@@ -797,8 +806,8 @@ static char *list_known(const char *host, uint16_t port,
 	return buf_detach(&out);
 }
 
-/* False if the first address is IPv6 and IPv4 ones follow: then libcurl must
- * try both in parallel. */
+/* True if dcode may connect to the first address itself. False if that is IPv6
+ * and IPv4 ones follow: libcurl must then try both in parallel. */
 static bool is_plain(const struct resolved *found)
 {
 	for (size_t i = 1; i < found->n; i++)
@@ -829,8 +838,8 @@ static void begin_connect(struct dial *d, uint16_t port)
 	d->fd = -1;
 }
 
-/* Uses the connection made in advance, even if libcurl is loaded by now. False:
- * none for that server, or too old. */
+/* Takes the connection that http_dial() made, even if libcurl is loaded by now.
+ * False if there is none for this server or it is too old. */
 static bool use_ahead(struct dial *d, struct http *h, const char *host,
 		      uint16_t port)
 {
@@ -882,7 +891,8 @@ void dial_begin(struct dial *d, struct http *h, const struct http_request *req,
 		begin_connect(d, port);
 }
 
-/* True if libcurl wants the address to which dcode has connected. */
+/* True if libcurl wants to connect to the address that dcode has already
+ * connected to. */
 static bool is_same(const struct dial *d, const struct curl_sockaddr *a)
 {
 	const struct sockaddr_in *ours = (const void *)&d->to;
@@ -896,7 +906,8 @@ static bool is_same(const struct dial *d, const struct curl_sockaddr *a)
 	return memcmp(&d->to, &a->addr, d->to_len) == 0;
 }
 
-/* libcurl callback: returns the connected socket, or a new one. */
+/* libcurl callback: returns the socket that dcode has connected, or a new
+ * one. */
 static curl_socket_t on_socket(void *arg, curlsocktype purpose,
 			       struct curl_sockaddr *a)
 {

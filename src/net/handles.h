@@ -41,13 +41,14 @@ struct curl_api {
 	time_t (*getdate)(const char *text, const time_t *unused);
 };
 
-/* For one transfer at a time: an easy handle in its own multi, so that the
- * caller's thread can run it and wait for a cancel too. */
+/* Used for one transfer at a time. Each easy handle has a multi handle of its
+ * own, so that the caller's thread can run the transfer and wait for a cancel
+ * too. */
 struct handle {
 	struct http *http; /* borrowed */
 	CURLM *multi;
 	CURL *easy;
-	char *origin;      /* owned: the server of its kept connections */
+	char *origin; /* owned: the server that its open connections lead to */
 	const char *proxy; /* borrowed; NULL: libcurl reads the proxy
 			    * variables */
 	char error[CURL_ERROR_SIZE];
@@ -60,17 +61,17 @@ const struct curl_api *http_api(struct http *h, const struct stop *stop,
 				struct error *err);
 /* True if the request uses no proxy, whatever the environment says. */
 bool http_is_direct(const struct http_request *req);
-/* Returns a handle for scheme://host:port of url (or the Unix socket), with a
- * kept connection if one is free. NULL with err. */
+/* Returns a handle for scheme://host:port of url (or the Unix socket), with an
+ * open connection if one is free. NULL with err. */
 struct handle *handle_take(struct http *h, const char *url,
 			   const char *unix_socket, const struct stop *stop,
 			   struct error *err);
-/* The same, without a kept connection. */
+/* Like handle_take(), but without an open connection. */
 struct handle *handle_new(struct http *h, const char *url,
 			  const char *unix_socket, const struct stop *stop,
 			  struct error *err);
-/* Returns a handle to the free list with its connections. keep false: frees
- * it. */
+/* Puts a handle back on the free list with its open connections. keep false:
+ * frees it instead. */
 void handle_give(struct http *h, struct handle *hd, bool keep);
 /* Call once connected: the server counts as reachable from then on. */
 void handle_reached(struct handle *hd);
@@ -78,11 +79,11 @@ void handle_reached(struct handle *hd);
 int handle_error(const struct curl_api *api, const struct handle *hd,
 		 CURLcode code, struct error *err);
 
-/* A connection that is started while libcurl loads, which takes 4 ms. Instead
- * of waiting, dcode resolves the name and starts to connect. libcurl then gets
- * the addresses and the connected socket. If anything fails, libcurl repeats
- * it: it reports the errors and tries every address. Nothing is sent. One
- * thread. */
+/* A connection that dcode starts itself while libcurl loads, which takes 4 ms:
+ * it resolves the name and begins to connect. libcurl then gets the addresses
+ * and the connected socket. If anything fails, nothing is reported: libcurl
+ * connects from the start, tries every address and reports the errors. Only the
+ * connection is made: no data is sent. A struct dial is used by one thread. */
 enum { DIAL_HOST = 256 }; /* bytes */
 
 struct dial {
@@ -96,25 +97,29 @@ struct dial {
 	struct curl_slist known; /* entry for CURLOPT_RESOLVE; data owned */
 };
 
-/* Does nothing if libcurl is loaded or a proxy may apply. Uses the connection
- * that http_dial() started for that server. */
+/* Starts a connection for the request, or takes over the one that http_dial()
+ * started for that server. Does nothing if libcurl is loaded or a proxy may
+ * apply. */
 void dial_begin(struct dial *d, struct http *h, const struct http_request *req,
 		const struct stop *stop);
 /* Waits for the connection and passes it to easy. -1: stop ended the wait. */
 int dial_give(struct dial *d, const struct curl_api *api, CURL *easy,
 	      const struct stop *stop, struct error *err);
-/* api and easy: NULL if nothing was passed to libcurl. */
+/* Releases d's members and closes the socket unless libcurl has taken it.
+ * Removes d from the options of easy; api and easy are NULL if dial_give() was
+ * not called. */
 void dial_end(struct dial *d, const struct curl_api *api, CURL *easy);
 
-/* Notices to the user about a server that does not answer: see http_on_wait().
- * Any thread. */
+/* Notices to the user about a server that does not answer; http_on_wait() sets
+ * who shows them. Any thread. */
 enum { NOTICE_MS = 4000 }; /* silence before a notice is shown */
-/* Call after each exchange. A notice is shown for the second consecutive
- * failure (5xx or no answer), or for the first if the server asks for a long
- * pause. None follow until an answer that is not a failure. */
+/* Call after each exchange. The user sees a notice after the second consecutive
+ * failure (5xx or no answer), or after the first if the server asks for a long
+ * pause. No further notices follow until an exchange succeeds. */
 void notice_result(struct http *h, const struct http_request *req, int rc,
 		   const struct http_response *res, const struct error *err);
-/* Nothing was received for NOTICE_MS. Shown once until data arrives. */
+/* Call when nothing was received for NOTICE_MS. Shows one notice, and no
+ * further one until data arrives. */
 void notice_silence(struct http *h, const struct http_request *req);
 
 #endif

@@ -10,9 +10,9 @@
 #include "base/stop.h"
 
 /* Shared by all code that uses HTTP: the table of libcurl's functions and a
- * list of warm handles with their connections. libcurl is loaded at run time on
- * a thread that http_new() starts, because loading it takes longer than the
- * rest of start-up. Thread-safe. */
+ * list of handles with open connections. libcurl is loaded at run time on a
+ * thread that http_new() starts, because loading it takes longer than the rest
+ * of start-up. Thread-safe. */
 struct http;
 
 /* Never fails: if libcurl cannot be loaded, the first exchange reports it.
@@ -20,9 +20,10 @@ struct http;
 struct http *http_new(const char *ca_file);
 void http_free(struct http *h);
 /* Sets the function that shows the user a line about a server that keeps
- * failing or has not answered for four seconds (counted from stop's held if
- * that is later). The exchange goes on. Called from any thread, one call at a
- * time. Set it before the first exchange. */
+ * failing or has not answered for four seconds. The four seconds count from
+ * stop->held if that is later than the last byte. The exchange goes on. say is
+ * called from any thread, one call at a time. Set it before the first
+ * exchange. */
 void http_on_wait(struct http *h, void (*say)(void *arg, const char *line),
 		  void *arg);
 
@@ -37,10 +38,11 @@ enum {
 };
 
 struct http_request {
-	const char *method;      /* "POST" */
-	const char *url;         /* http:// or https:// only; redirects are not
-				    followed */
-	const char *unix_socket; /* connect there instead, or NULL */
+	const char *method; /* "POST" */
+	const char *url;    /* http:// or https:// only; redirects are not
+			       followed */
+	/* connect to this Unix socket instead of the URL's host, or NULL */
+	const char *unix_socket;
 	/* "host:port:address:port": connect to this address instead of looking
 	 * up the URL's host, also through a proxy's tunnel. Requires HTTP_ONCE.
 	 * NULL: look up the host. */
@@ -57,7 +59,7 @@ struct http_request {
 	/* Receives the body of an answer with status below 300 as it arrives.
 	 * NULL: it is collected in response->body. -1 (err filled) aborts. */
 	int (*data)(void *arg, struct str chunk, struct error *err);
-	/* Called once when libcurl has taken the whole request and only the
+	/* Called once when the whole request was handed to libcurl and only the
 	 * answer is missing. May be NULL. */
 	void (*sent)(void *arg);
 	/* Called before each wait and at the end, after data has received
@@ -105,11 +107,11 @@ int http_do(struct http *h, const struct http_request *req,
 	    struct http_response *res, const struct stop *stop,
 	    struct error *err);
 void http_response_release(struct http_response *res);
-/* Fills err for a status of 300 or more and returns -1. The code depends on the
- * status (401/403 AUTH, 404 NOT_FOUND, 429 LIMIT, else REMOTE). The error also
- * has the status, Retry-After and the body's error code. Its message is "what:
- * HTTP 500: first line of the body's message"; for 3xx it names the target.
- * what may be NULL. */
+/* Fills err for a status of 300 or more and returns -1. The error's code
+ * depends on the status (401/403 AUTH, 404 NOT_FOUND, 429 LIMIT, else REMOTE).
+ * The error also stores the status, Retry-After and the error code in the body.
+ * Its message is "what: HTTP 500: first line of the body's message"; for 3xx it
+ * names the redirect's target. what may be NULL. */
 int http_status_error(const struct http_response *res, const char *what,
 		      struct error *err);
 
@@ -118,12 +120,14 @@ int http_status_error(const struct http_response *res, const char *what,
  * bytes. */
 char *auth_challenge_value(struct str challenge, const char *name);
 
-/* Parse an answer's header lines; for ws.c. */
+/* The next two functions parse an answer's header lines. Only for http_do.c and
+ * ws.c. */
 struct curl_api;
 /* "HTTP/1.1 200 OK" or "HTTP/2 200": starts a new answer (maybe after a 1xx)
  * and clears the fields of the previous one. */
 void head_status(struct http_response *res, struct str line);
-/* "Name: value": stores the fields that struct http_response has. */
+/* Parses "Name: value" and stores it if struct http_response has a field for
+ * it. */
 void head_field(struct http_response *res, struct str line,
 		const struct curl_api *api);
 

@@ -119,8 +119,9 @@ static void first_line(struct str text, struct buf *out)
 }
 
 /* Makes an error of a redirect. Attack: a proxy or a compromised server
- * redirects. Following would send the key there; treating it as success could
- * forget a sandbox that still runs. */
+ * redirects a request. Following it would send the key to the redirect's
+ * target; treating it as success could make dcode forget a sandbox that still
+ * runs. */
 static void name_redirect(const struct http_response *res, struct error *err)
 {
 	struct buf address = BUF_INIT(LOCATION_MAX);
@@ -181,7 +182,7 @@ enum {
 	BODY_MAX = 1 << 20,         /* bytes of a collected body, by default */
 };
 
-/* The next functions are for http_do.c and ws.c only. */
+/* The next functions are shared with ws.c; no other file may call them. */
 
 /* Clears the response before an exchange. */
 static void head_reset(struct http_response *res)
@@ -295,14 +296,17 @@ struct http_exchange {
 	const struct http_request *req;
 	struct http_response *res;
 	struct curl_slist connect_to;
-	size_t segment; /* the next byte to send: segment */
-	size_t offset;  /* and offset in that segment */
+	/* index of the segment that holds the next byte to send */
+	size_t segment;
+	size_t offset; /* offset of that byte in the segment */
 	bool connected;
 	bool told_sent;
-	bool head_ended;     /* all headers of the final answer were received */
-	bool moved;          /* bytes were sent or received since the last
-			      * check */
-	int64_t suffices_at; /* clock_ms() when to stop waiting for the rest */
+	bool head_ended; /* all headers of the final answer were received */
+	bool moved;      /* bytes were sent or received since the last
+			  * check */
+	/* clock_ms() at which the answer counts as complete; INT64_MAX: not
+	 * before its end */
+	int64_t suffices_at;
 	struct http *notice; /* for notice_silence(); NULL: no notice */
 	int64_t quiet_since; /* clock_ms() of the last byte in either
 			      * direction */
@@ -402,8 +406,8 @@ static size_t on_read(char *room, size_t size, size_t n, void *arg)
 	return done;
 }
 
-/* libcurl callback: rewinds the body, which is sent again if a kept connection
- * was dead. */
+/* libcurl callback: rewinds the body. libcurl sends it again if the reused
+ * connection was dead. */
 static int on_seek(void *arg, curl_off_t offset, int origin)
 {
 	struct http_exchange *x = arg;
@@ -480,8 +484,8 @@ static void set_body(struct http_exchange *x, CURL *easy)
 	api->easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, size);
 }
 
-/* Links the caller's header lines into a list without copying, with entries
- * that suppress libcurl's own headers. */
+/* Links the caller's header lines into a list without copying them. Adds
+ * entries that suppress libcurl's own headers. */
 static int set_headers(struct http_exchange *x, CURL *easy,
 		       struct curl_slist list[HEADERS_MAX], struct error *err)
 {
@@ -568,7 +572,7 @@ static int64_t ms_until_notice(struct http_exchange *x, const struct stop *stop)
 	return INT64_MAX;
 }
 
-/* Returns the ms until restart_transfer() is due. */
+/* Returns the ms until restart_transfer() must be called. */
 static int64_t ms_until_stalled(const struct http_exchange *x)
 {
 	int64_t left = x->quiet_since + STALL_MS - clock_ms();
@@ -588,7 +592,7 @@ static void restart_transfer(struct http_exchange *x, struct handle *hd)
 	x->api->easy_pause(hd->easy, CURLPAUSE_CONT);
 }
 
-/* Returns the ms until idle() must be called even if nothing arrives. */
+/* Returns the ms until req->idle() must be called even if nothing arrives. */
 static int64_t ms_until_idle_call(const struct http_exchange *x)
 {
 	int64_t ms = x->req->again ? x->req->again(x->req->arg) : -1;
@@ -614,8 +618,9 @@ static int64_t wait_ms(struct http_exchange *x, int64_t *last,
 	if (x->moved)
 		x->quiet_since = clock_ms();
 	/* Over HTTP/2, libcurl 7.88.1 may have read the end of an answer
-	 * already and notice it only on the next call, without any socket event
-	 * (tests/e2e/test_modal.py under load). */
+	 * already. It notices that only on the next call, without any socket
+	 * event (tests/e2e/test_modal.py under load), so do not wait after a
+	 * transfer of bytes. */
 	if (x->moved && x->req->flags & HTTP_2)
 		left = 0;
 	x->resumed = x->resumed && !x->moved;

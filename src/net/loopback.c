@@ -49,8 +49,8 @@ bool loopback_url(struct str url)
 	       is_number(host);
 }
 
-/* The host of an authority, without port and brackets. The caller refuses a
- * user. */
+/* Returns the host of an authority, without port and brackets. Does not skip
+ * "user@": the caller refuses such an authority. */
 static struct str host_of(struct str authority)
 {
 	struct str host = authority;

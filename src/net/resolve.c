@@ -89,7 +89,8 @@ static int await_lookup(struct lookup *l, const struct stop *stop,
 		if (stop_check(stop, err) < 0)
 			return -1;
 		poll(fds, 2, stop_poll_ms(stop, -1));
-		/* reading the eventfd makes the thread's writes visible */
+		/* reading the eventfd ensures that this thread sees the
+		 * result */
 		if (fds[0].revents &&
 		    eventfd_read(l->done_fd, &(eventfd_t){ 0 }) == 0)
 			return 0;

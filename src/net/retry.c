@@ -15,12 +15,13 @@
 enum {
 	FIRST_MS = 500,
 	LONGEST_MS = 30000,
-	WISH_MAX_MS = 600000, /* do not wait if the server asks for more */
+	/* longer pauses that a server asks for are not waited */
+	WISH_MAX_MS = 600000,
 	PATIENCE_MS = 5000,
 	WISH_JITTER_MS = 250, /* spreads the retries of many clients */
 };
 
-/* True if the account has no money left. OpenAI answers 429 for that too, and
+/* True if the account has no credit left. OpenAI answers 429 for that too, and
  * waiting does not help (learn.microsoft.com, Dev Proxy, "OpenAI
  * insufficient_quota", read 2026-11-20). */
 static bool is_quota(const struct http_response *res)
@@ -84,7 +85,8 @@ static const struct {
 	const char *word;
 	int64_t ms;
 } units[] = {
-	/* Longer units come before their prefixes. */
+	/* A unit must come before those that are its beginning: "minutes"
+	 * before "min". */
 	{ "milliseconds", 1 }, { "millisecond", 1 }, { "ms", 1 },
 	{ "minutes", 60000 },  { "minute", 60000 },  { "min", 60000 },
 	{ "m", 60000 },        { "seconds", 1000 },  { "second", 1000 },

@@ -19,8 +19,9 @@ struct retry {
 	int64_t base_ms; /* first backoff; 0: 500 ms. Doubles up to 30 s; each
 			  * wait is random, at least half of it */
 	int64_t wait_ms; /* before the next attempt; 0: not chosen yet */
-	int64_t most_ms; /* do not wait if the server asks for more; 0: 10
-			  * minutes */
+	/* longest pause that a server may ask for: for a longer one, give up;
+	 * 0: 10 minutes */
+	int64_t most_ms;
 	/* Many attempts are expected: if the server asks for short pauses again
 	 * and again, wait up to 5 s longer than it asks. */
 	bool patient;
@@ -33,10 +34,10 @@ struct retry {
 bool retry_is_transient(const struct error *err);
 /* True if the server read the request and declined it: nothing was executed. */
 bool retry_was_refused(const struct error *err);
-/* Waits between two attempts: ms, or as long as the server asks in why if that
- * is longer. -1 with stop's error. Also -1 if the server asks for more than 10
- * minutes or more than stop has left: err is then why, marked exhausted, and
- * its message gives the limit. */
+/* Waits between two attempts: ms, or as long as the server asks for in `why` if
+ * that is longer. -1 with stop's error. Also -1 if the server asks for more
+ * than 10 minutes or for more time than stop has left: then err is a copy of
+ * why, marked exhausted, and its message gives the limit. */
 int retry_sleep(const struct error *why, int64_t ms, const struct stop *stop,
 		struct error *err);
 /* Like retry_sleep(), with the wait chosen by r for the failure in err. True
@@ -44,8 +45,8 @@ int retry_sleep(const struct error *why, int64_t ms, const struct stop *stop,
  * retry_sleep() failed. */
 bool retry_after(struct retry *r, const struct stop *stop, struct error *err);
 
-/* For model servers, which may say "try again in 17s" in the text. True if this
- * outcome may be retried. rc and err are those of http_do(). */
+/* For model servers, which may say "try again in 17s" in the answer's text.
+ * True if this outcome may be retried. rc and err are those of http_do(). */
 bool retry_worthy(int rc, const struct http_response *res,
 		  const struct error *err);
 /* The pause that the server asks for, in ms: Retry-After, or "try again in

@@ -25,7 +25,8 @@ struct ws_link {
 	char protocol[WS_PROTOCOL_SIZE];
 };
 
-enum { BLOCK = 64, ROUNDS = 80 }; /* SHA-1: block size in bytes, rounds */
+/* SHA-1: block size in bytes, number of rounds */
+enum { BLOCK = 64, ROUNDS = 80 };
 
 static uint32_t rotate_left(uint32_t x, int n)
 {
@@ -168,7 +169,8 @@ static bool is_token(char c)
 	       (c >= 'A' && c <= 'Z') || (c && strchr("!#$%&'*+-.^_`|~", c));
 }
 
-/* True for headers that the handshake sets itself. */
+/* True for a header that the handshake sends itself: the caller must not set
+ * it. */
 static bool is_ours(struct str name)
 {
 	static const char *const ours[] = { "Host",       "Upgrade",
@@ -183,8 +185,8 @@ static bool is_ours(struct str name)
 	       strncasecmp(name.ptr, prefix, sizeof(prefix) - 1) == 0;
 }
 
-/* False for line ends and other control characters, for example in a pasted
- * token. */
+/* True if the value may be sent. Line ends and other control characters may
+ * not: they could be in a pasted token. */
 static bool is_value(struct str value)
 {
 	for (size_t i = 0; i < value.len; i++) {
@@ -441,7 +443,8 @@ struct opening {
 	struct ws_link *link;
 	struct http *http;
 	const struct ws_request *req;
-	struct http_response *answer; /* the caller's, or local */
+	/* the caller's response, or a local one */
+	struct http_response *answer;
 	char key[WS_KEY_SIZE];
 };
 
@@ -581,8 +584,8 @@ static int shake_hands(struct opening *o, const struct stop *stop,
 	return 0;
 }
 
-/* Opens the connection as ws_open() says. After 0 the caller owns what is in
- * *link. */
+/* Opens the connection as ws_open() describes. If it returns 0, the caller owns
+ * the members of *link. */
 static int ws_connect(struct ws_link *link, struct http *h,
 		      const struct ws_request *req, const struct stop *stop,
 		      struct error *err)
@@ -609,8 +612,8 @@ static int ws_connect(struct ws_link *link, struct http *h,
 	conn_close(link->conn);
 	buf_release(&link->rest);
 	*link = (struct ws_link){ 0 };
-	/* The limit for the opening expired, not the caller's: a retry may
-	 * work. */
+	/* If the limit for the opening expired, and not the caller's deadline,
+	 * it is a network failure: a retry may work. */
 	if (err->code == ERR_TIMEOUT && clock_ms() < stop->deadline)
 		return error_set(
 			err, ERR_NETWORK,
@@ -644,7 +647,7 @@ struct ws {
 	struct ws_parser parser;
 	struct ws_message *first;
 	struct ws_message **last;
-	size_t queued;  /* their bytes */
+	size_t queued;  /* total bytes of these messages */
 	uint64_t total; /* bytes received on this connection */
 	uint64_t total_max;
 	/* Complete frames to send. Bytes must not move while some are unsent:
@@ -716,8 +719,8 @@ static void queue_close(struct ws *ws, int code, struct str reason)
 	append_frame(ws, WS_FIN | WS_CLOSE, payload);
 }
 
-/* Sends what fits without waiting. True if something was sent. A failure is not
- * reported yet: there may still be data to read. */
+/* Sends what fits without waiting. True if something was sent. Does not report
+ * a failure: there may still be received data to read first. */
 static bool send_pending(struct ws *ws)
 {
 	struct error ignored = { 0 };
@@ -831,7 +834,8 @@ static int parse_frames(struct ws *ws, struct str data)
 	}
 }
 
-/* Parses up to total_max bytes per connection; more is an error. */
+/* Counts and parses received bytes. More than total_max on one connection are
+ * an error. */
 static int parse_within_limit(struct ws *ws, struct str data)
 {
 	uint64_t left = ws->total_max - ws->total;
@@ -915,8 +919,9 @@ static int64_t check_clocks(struct ws *ws, bool reading)
 	return shorten_wait(ms, ws->pinged_at + ws->ping_ms, now);
 }
 
-/* Moves bytes, or waits until some can be moved. -1 only if stopped: other
- * outcomes are in ws->failed, closed and unsendable. */
+/* Sends and receives what is possible, or waits until something is. -1 only if
+ * stop ended the wait: other outcomes are in ws->failed, closed and
+ * unsendable. */
 static int move_bytes(struct ws *ws, const struct stop *stop, struct error *err)
 {
 	bool moved = send_pending(ws);
@@ -1029,7 +1034,7 @@ int ws_receive(struct ws *ws, struct buf *message, enum ws_kind *kind,
 		if (move_bytes(ws, stop, err) < 0)
 			return -1;
 	}
-	(void)send_pending(ws); /* do not delay a pong until the next call */
+	(void)send_pending(ws); /* send the pong now, not in the next call */
 	return 1;
 }
 
@@ -1078,7 +1083,8 @@ int ws_open(struct ws **out, struct http *h, const struct ws_request *req,
 	ws->idle_ms = req->idle_ms;
 	ws->pinged_at = ws->moved_at = ws->seen_at = clock_ms();
 	memcpy(ws->protocol, link.protocol, sizeof(ws->protocol));
-	/* Data that came with the answer; the first call reports a failure. */
+	/* Data that arrived together with the handshake's answer. If parsing
+	 * fails, the first call reports it. */
 	(void)parse_within_limit(ws, buf_str(&link.rest));
 	buf_release(&link.rest);
 	*out = ws;

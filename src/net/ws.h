@@ -6,9 +6,9 @@
 #include "net/http.h"
 #include "net/ws_frame.h"
 
-/* One connection, used by one thread at a time; a cancel from another thread
- * ends a blocked call at once. Pings and close frames are answered, and pings
- * sent, only during the calls below. No extensions are offered. */
+/* One connection, used by one thread at a time. A cancel from another thread
+ * ends a blocked call at once. Pings are sent, and pings and close frames are
+ * answered, only during the calls below. No extensions are offered. */
 struct ws;
 
 struct ws_request {
@@ -23,25 +23,28 @@ struct ws_request {
 	uint64_t total_max; /* bytes received on this connection; 0: no limit */
 	int64_t open_ms;    /* limit for the whole opening; 0: 60 s */
 	int64_t ping_ms;    /* between pings; 0: none */
-	int64_t pong_ms;    /* limit without any data after a ping: then
-			     * ERR_NETWORK; 0: 30 s */
-	/* limit of waiting in calls, summed, without a byte in either
-	 * direction: then ERR_NETWORK; 0: none */
+	/* limit without any data after a ping was sent: then ERR_NETWORK; 0: 30
+	 * s */
+	int64_t pong_ms;
+	/* Limit of silence: time spent waiting in calls (time between calls
+	 * does not count) without a byte in either direction. Then ERR_NETWORK;
+	 * 0: none. */
 	int64_t idle_ms;
 	unsigned flags; /* HTTP_NO_PROXY */
 	/* Receives each header line of the answer, without line end. May be
 	 * NULL. */
 	void (*header)(void *arg, struct str line);
 	void *arg;
-	/* Filled if the server answered, with either outcome (status 0: no
-	 * answer). The caller releases it. May be NULL. */
+	/* Filled if the server answered, whether the opening succeeds or not;
+	 * status is 0 if it did not answer. The caller releases it. May be
+	 * NULL. */
 	struct http_response *answer;
 };
 
 /* Connects (with TLS and proxies, see conn.h) and does the handshake. A status
  * of 300 or more gives the error of http_status_error(). ERR_PROTOCOL: any
- * other answer that is not a correct 101 for the key. ERR_CONFIG: a header
- * contains a line end, or the address is invalid; nothing is sent. */
+ * other answer that is not a correct 101 for the handshake's key. ERR_CONFIG: a
+ * header contains a line end, or the address is invalid; nothing is sent. */
 int ws_open(struct ws **ws, struct http *h, const struct ws_request *req,
 	    const struct stop *stop, struct error *err);
 /* Closes the connection without a handshake. Never blocks. NULL is allowed. */
@@ -110,9 +113,9 @@ bool ws_head_line(struct str *rest, struct str *line);
  * receives the subprotocol chosen from offered (may be NULL), or "". */
 int ws_head_check(struct str head, const char *key, const char *offered,
 		  char protocol[WS_PROTOCOL_SIZE], struct error *err);
-/* Appends the body after the headers, as far as it is in raw, with chunks
- * decoded. True if it is complete. False also if only the end of the connection
- * marks its end. */
+/* Appends the part of the answer's body that is in raw, with chunks decoded.
+ * True if the body is complete. False also if the body ends only when the
+ * connection closes. */
 bool ws_head_body(struct str head, struct str raw, struct buf *body);
 
 #endif

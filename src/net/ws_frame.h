@@ -40,11 +40,11 @@ bool ws_utf8_feed(struct ws_utf8 *u, struct str piece);
 
 enum ws_event {
 	WS_MORE = 0, /* all bytes are used; more are needed */
-	WS_MESSAGE,  /* take message and kind before the next call */
+	WS_MESSAGE,  /* call ws_parser_take() before the next call */
 	WS_PINGED,   /* control is the payload for the pong */
-	WS_PONGED,   /* control */
-	WS_CLOSED,   /* code is set, control is the reason; later data is
-		      * discarded */
+	WS_PONGED,   /* control is the payload of the pong */
+	/* code is set, control is the reason; later data is discarded */
+	WS_CLOSED,
 };
 
 /* Parses what a server sends. */
@@ -53,7 +53,8 @@ struct ws_parser {
 	int kind;           /* kind of that message; 0: none has begun */
 	unsigned char control[WS_CONTROL_MAX];
 	size_t control_len;
-	int code; /* received; after -1: the code to send */
+	/* the received close code; after -1: the close code to send */
+	int code;
 	/* Private fields. */
 	unsigned char head[WS_HEAD_MAX];
 	size_t head_len;

@@ -16,8 +16,9 @@
 #include "base/str.h"
 
 enum {
-	VISITORS = 8,        /* concurrent connections; browsers open spare
-			      * ones */
+	/* concurrent connections; a browser may open several and use only
+	 * one */
+	VISITORS = 8,
 	VISIT_MS = 5000,     /* limit until a request is complete */
 	HEAD_MAX = 16 << 10, /* bytes of a request, and of a line of input */
 	CODE_MAX = 8192,
@@ -115,8 +116,9 @@ static int read_refusal(struct reception *r, struct str query)
 	return ANSWER_REFUSED;
 }
 
-/* Checks the answer's issuer (RFC 9207): it must be the one that was asked. It
- * may be missing, unless that issuer sends it in every answer. */
+/* Checks the answer's issuer (RFC 9207): it must be the server that this login
+ * was sent to. The answer may lack an issuer, unless the server's metadata says
+ * that it is in every answer. */
 static enum answer check_issuer(struct reception *r, struct str query)
 {
 	const struct oauth_expected *e = r->expected;
@@ -134,7 +136,7 @@ static enum answer check_issuer(struct reception *r, struct str query)
 	return ANSWER_REFUSED;
 }
 
-/* Checks an answer's query. One without the right state is ignored. */
+/* Checks an answer's query. An answer without this login's state is ignored. */
 static enum answer read_query(struct reception *r, struct str query)
 {
 	struct buf state = BUF_INIT(HEAD_MAX);
@@ -199,7 +201,7 @@ static bool is_for_us(const struct reception *r, struct str head)
 }
 
 /* Answers a complete request. Only GET /callback? with this login's state
- * counts. */
+ * counts as the login's answer. */
 static enum answer read_request(struct reception *r, struct visitor *v)
 {
 	static const char path[] = "GET /callback?";
@@ -263,7 +265,8 @@ static void accept_visitor(struct reception *r)
 
 /* ---- input ---- */
 
-/* Reads a pasted line: the address that the browser ended at, or the code. */
+/* Reads a pasted line: either the address to which the browser was redirected,
+ * or the bare code. */
 static enum answer read_pasted(struct reception *r, struct str line)
 {
 	size_t at;
@@ -290,7 +293,8 @@ static enum answer read_pasted(struct reception *r, struct str line)
 	return ANSWER_CODE;
 }
 
-/* Reads pasted lines from the input. At its end, stops reading it. */
+/* Reads pasted lines from the input. At the end of the input, stops watching
+ * it. */
 static enum answer read_input(struct reception *r)
 {
 	char room[4096];

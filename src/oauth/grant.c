@@ -96,8 +96,9 @@ static bool same_origin(const struct web_url *a, const struct web_url *b)
 }
 
 /* Checks the "resource" of a server's metadata: it must be the server itself or
- * a parent of its path. Attack: the metadata names another server, to receive a
- * token for that one (RFC 9728 §3.3). */
+ * a parent of its path. Attack: the metadata names another server, so that
+ * dcode requests a token for that server and sends it to this one (RFC 9728
+ * §3.3). */
 static int check_resource(const struct oauth_net *n, const char *resource,
 			  struct error *err)
 {
@@ -224,8 +225,8 @@ static bool same_issuer(const char *a, const char *b)
 	struct str one = str_of(a);
 	struct str other = str_of(b);
 
-	/* "https://host" and "https://host/" are equal; no other variants
-	 * are. */
+	/* Only a trailing slash may differ: "https://host" equals
+	 * "https://host/". */
 	if (str_ends(one, "/"))
 		one.len--;
 	if (str_ends(other, "/"))
@@ -244,8 +245,8 @@ static int copy_url(const cJSON *tree, const char *member, char **out,
 	return oauth_check_url(member, url, err);
 }
 
-/* Which client authentication the server accepts. The default of the list is
- * [client_secret_basic] (RFC 8414). */
+/* Stores which ways of client authentication the server accepts. Without the
+ * list the default is client_secret_basic (RFC 8414). */
 static void read_client_auth(const cJSON *tree, struct oauth_issuer *out)
 {
 	const cJSON *list =
@@ -279,8 +280,8 @@ static int read_issuer(const cJSON *tree, struct oauth_issuer *out,
 				 "the metadata of %.120s has no "
 				 "authorization_endpoint or token_endpoint",
 				 out->issuer);
-	/* PKCE is required by the MCP specification: without it a code could be
-	 * stolen. */
+	/* The MCP specification requires PKCE: with it, a stolen authorization
+	 * code is useless to the thief. */
 	if (!has_name(json_get(tree, "code_challenge_methods_supported"),
 		      "S256"))
 		return error_set(err, ERR_PROTOCOL,
@@ -361,7 +362,8 @@ enum {
 
 /* ---- requests ---- */
 
-struct form_end { /* how a request may end; borrowed */
+/* what ends a request early, and where its error goes; borrowed */
+struct form_end {
 	const struct stop *stop;
 	struct error *err;
 };
@@ -547,8 +549,8 @@ static void replace_token(char **old, char *fresh)
 	*old = fresh;
 }
 
-/* Stores the tokens of an answer in g. A missing refresh token keeps the old
- * one. */
+/* Stores the tokens of an answer in g. If it has no refresh token, the old one
+ * stays valid. */
 static int read_tokens(const cJSON *tree, struct oauth_grant *g,
 		       struct error *err)
 {
@@ -589,8 +591,8 @@ static void add_basic(const struct oauth_grant *g, struct buf *out)
 	buf_wipe(&pair);
 }
 
-/* Adds the client's identity to the form, sends it and wipes it. 0 with *tree
- * (owned) if the answer is a JSON object. */
+/* Adds the client's identity to the form, sends the form and wipes it. 0 with
+ * *tree (owned) if the answer is a JSON object. */
 static int send_form(const struct oauth_net *n, struct oauth_request *q,
 		     struct buf *form, const struct oauth_grant *g,
 		     cJSON **tree, struct form_end *end)

@@ -8,7 +8,7 @@
 /* How a registered client authenticates. */
 enum oauth_client_auth { OAUTH_NONE, OAUTH_BASIC, OAUTH_POST };
 
-struct oauth_issuer { /* owned; from { 0 }, oauth_issuer_release() */
+struct oauth_issuer { /* initialize to { 0 }; oauth_issuer_release() frees it */
 	char *issuer;
 	char *resource; /* the resource that tokens are for */
 	char *authorize_url;
@@ -16,25 +16,27 @@ struct oauth_issuer { /* owned; from { 0 }, oauth_issuer_release() */
 	char *register_url; /* NULL: no dynamic registration */
 	char *revoke_url;   /* NULL: tokens cannot be revoked */
 	char *scope;        /* to request, or NULL */
-	bool names_itself;  /* sends iss in the answer to the browser (RFC
-			     * 9207) */
-	bool basic, post;   /* ways to send a client's secret */
+	/* the server sends its name as iss in every answer to the browser (RFC
+	 * 9207) */
+	bool names_itself;
+	bool basic, post; /* ways to send a client's secret */
 };
 void oauth_issuer_release(struct oauth_issuer *i);
 
 /* Follows the MCP specification
  * (modelcontextprotocol.io/specification/2025-11-25/basic/authorization, read
- * 2026-11-23). First reads the metadata of the protected resource (RFC 9728),
- * whose address is in challenge (the WWW-Authenticate value of a 401 answer, or
- * "") or at a well-known path. Then reads the metadata of the authorization
+ * 2026-11-23). First reads the metadata of the protected resource (RFC 9728).
+ * Its address is in challenge (the WWW-Authenticate value of a 401 answer, or
+ * "") or is a well-known path. Then reads the metadata of the authorization
  * server (RFC 8414, OpenID Connect Discovery). A server without resource
  * metadata is treated as its own authorization server (version 2025-03-26).
- * ERR_PROTOCOL names the wrong document and the fault. */
+ * ERR_PROTOCOL says which document is wrong, and why. */
 int oauth_discover(const struct oauth_net *n, struct str challenge,
 		   struct oauth_issuer *out, const struct stop *stop,
 		   struct error *err);
 
-struct oauth_grant { /* owned; from { 0 }, oauth_grant_release() wipes it */
+/* initialize to { 0 }; oauth_grant_release() wipes and frees it */
+struct oauth_grant {
 	char *access;
 	char *refresh;   /* or NULL */
 	int64_t expires; /* Unix seconds; 0: unknown */
@@ -48,15 +50,15 @@ struct oauth_grant { /* owned; from { 0 }, oauth_grant_release() wipes it */
 	char *scope; /* or NULL */
 };
 void oauth_grant_release(struct oauth_grant *g);
-/* Write a grant as a JSON object, and read it. False if json is not such an
- * object. */
+/* oauth_grant_write() appends the grant as a JSON object. oauth_grant_read()
+ * parses one; false if json is not such an object. */
 void oauth_grant_write(const struct oauth_grant *g, struct buf *out);
 bool oauth_grant_read(struct oauth_grant *g, struct str json);
-/* True if the token has expired or will within seconds. */
+/* True if the access token has expired or is about to. */
 bool oauth_grant_is_stale(const struct oauth_grant *g);
 
-/* Registers a client with this redirect address (RFC 7591). Fills client_id,
- * client_secret and how. */
+/* Registers dcode as a client with this redirect address (RFC 7591). Fills
+ * client_id, client_secret and how. */
 int oauth_register(const struct oauth_net *n, const struct oauth_issuer *i,
 		   const char *redirect, struct oauth_grant *g,
 		   const struct stop *stop, struct error *err);
@@ -78,7 +80,7 @@ int oauth_exchange(const struct oauth_net *n, const struct oauth_attempt *a,
 		   struct str code, struct oauth_grant *g,
 		   const struct stop *stop, struct error *err);
 /* Renews the tokens. ERR_AUTH: refused, a new login is needed. If stop ends the
- * wait, the server may already have revoked the old tokens. */
+ * call, the server may already have revoked the old tokens. */
 int oauth_refresh(const struct oauth_net *n, struct oauth_grant *g,
 		  const struct stop *stop, struct error *err);
 /* Revokes the tokens (RFC 7009) if the server supports it. */

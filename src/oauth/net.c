@@ -20,7 +20,7 @@ struct oauth_visit { /* one request in progress */
 	struct http_response *res;
 };
 
-enum nearness { /* how near an address is, the farthest first */
+enum nearness { /* an address's distance, the farthest first */
 		FAR_AWAY,
 		PRIVATE_NETWORK,
 		THIS_MACHINE,
@@ -64,9 +64,10 @@ static enum nearness nearness_at(const struct resolved *found, size_t i)
 	return nearness_of((const struct sockaddr *)&found->list[i]);
 }
 
-/* Returns the farthest of the server's addresses; others it names must not be
- * nearer. Attack: a public server's name also resolves to an address of this
- * machine. Taking the nearest would let it name local addresses. */
+/* Returns the distance of the server's farthest address. Addresses that the
+ * server names in metadata must not be nearer. Attack: a public server's host
+ * name also resolves to this machine. If its nearest address counted, it could
+ * name local services. */
 static enum nearness find_farthest(const struct resolved *found)
 {
 	enum nearness farthest = FORBIDDEN;
@@ -77,8 +78,8 @@ static enum nearness find_farthest(const struct resolved *found)
 	return farthest;
 }
 
-/* Removes the addresses that are nearer than most. Returns the nearest of
- * those. */
+/* Removes the addresses that are nearer than `most` or forbidden. Returns the
+ * distance of the nearest removed one. */
 static enum nearness drop_near(struct resolved *found, enum nearness most)
 {
 	enum nearness nearest = FAR_AWAY;
@@ -127,7 +128,8 @@ int oauth_check_url(const char *what, const char *text, struct error *err)
 	return error_wrap(err, "%s", what);
 }
 
-/* Resolves the address and keeps those of its IPs that the server may name. */
+/* Resolves the host of an address and keeps the IPs that the server may
+ * name. */
 static int check_reach(const struct oauth_net *n, const struct web_url *url,
 		       struct resolved *found, const struct stop *stop,
 		       struct error *err)

@@ -1,9 +1,11 @@
 /* jsonrpc.c - requests to a child process: one JSON message per line. */
 /* SPDX-License-Identifier: MIT */
-/* Three parts. Lines: interpret the child's messages; feed_lines() and all
- * functions above it run with the lock held. Thread: run_wire() reads, writes
- * and waits for the child's end. Calls: begin reading at jsonrpc_call(), which
- * queues a request and waits on the caller's thread. */
+/* The wire is the connection to the child: its pipes and the thread that serves
+ * them. A broken wire fails every call. Three parts. Lines: interpret the
+ * child's messages; feed_lines() and all functions above it run with the lock
+ * held. Thread: run_wire() reads, writes and waits for the child's end. Calls:
+ * begin reading at jsonrpc_call(), which queues a request and waits on the
+ * caller's thread. */
 #include "rpc/jsonrpc.h"
 
 #include <errno.h>
@@ -37,17 +39,17 @@ struct pending { /* a running call; on its caller's stack */
 
 struct jsonrpc {
 	const struct jsonrpc_peer *peer;
-	void *arg;            /* for the functions of peer */
+	void *arg;            /* argument for the functions in peer */
 	pthread_mutex_t lock; /* guards all fields below except the file
 			       * descriptors */
 	pthread_t thread;
 	pid_t pid;
 	int in, out, err; /* our ends of the child's pipes; -1 when closed */
 	int wake;         /* eventfd: wakes the thread */
-	int end;          /* readable once the child has ended */
-	struct buf queue; /* not yet written to the child */
+	int end; /* descriptor that is readable once the child has ended */
+	struct buf queue; /* bytes not yet written to the child */
 	struct buf line;  /* last, incomplete line of the child's output */
-	struct buf tail;  /* end of the child's output that is not messages */
+	struct buf tail;  /* end of the child's output other than messages */
 	size_t noise;     /* bytes that belonged to no call, since the last
 			   * answer */
 	int64_t last_id;
@@ -88,7 +90,8 @@ static void quote_tail(const struct jsonrpc *w, struct error *err)
 	buf_release(&shown);
 }
 
-/* Makes every call fail from now on, with ERR_NETWORK "NAME FMT". */
+/* Breaks the wire: every call fails from now on, with ERR_NETWORK "NAME
+ * FMT". */
 __attribute__((format(printf, 2, 3))) static void
 break_wire(struct jsonrpc *w, const char *fmt, ...)
 {
@@ -107,7 +110,8 @@ break_wire(struct jsonrpc *w, const char *fmt, ...)
 		signal_event(p->event);
 }
 
-/* Appends output that is not a message; only the end is kept. */
+/* Appends output that is not a message. Only the last JSONRPC_TAIL bytes are
+ * kept, to be quoted in errors. */
 static void add_tail(struct jsonrpc *w, struct str bytes)
 {
 	if (bytes.len > JSONRPC_TAIL)
@@ -118,8 +122,8 @@ static void add_tail(struct jsonrpc *w, struct str bytes)
 	buf_addstr(&w->tail, bytes);
 }
 
-/* Counts bytes that answer no request and breaks the wire at a limit. keep: the
- * line may be quoted in errors. */
+/* Counts bytes of the child that belong to no call and breaks the wire at a
+ * limit. keep: add the line to the tail, which errors quote. */
 static void count_noise(struct jsonrpc *w, struct str line, bool keep)
 {
 	size_t most = w->peer->lenient ? JSONRPC_NOTICES : JSONRPC_NOISE;
@@ -136,7 +140,8 @@ static void count_noise(struct jsonrpc *w, struct str line, bool keep)
 			   most >> 20);
 }
 
-/* Breaks the wire because of a message and quotes its beginning. */
+/* Breaks the wire because of one message and quotes the message's beginning in
+ * the error. */
 static void break_by_line(struct jsonrpc *w, const char *what, struct str line)
 {
 	struct buf shown = BUF_INIT(1 << 10);
@@ -158,8 +163,8 @@ static struct pending *find_call(struct jsonrpc *w, const cJSON *id)
 	return NULL;
 }
 
-/* True if id is one that dcode used: a late answer to a cancelled request is
- * not an error. */
+/* True if dcode has sent a request with this id. So a late answer to a
+ * cancelled request is not an error. */
 static bool was_asked(const struct jsonrpc *w, const cJSON *id)
 {
 	double n = cJSON_IsNumber(id) ? id->valuedouble : 0;
@@ -201,7 +206,8 @@ static struct pending *find_progress(struct jsonrpc *w, const cJSON *token)
 	return NULL;
 }
 
-/* Queues a notification for its call. Takes ownership of message. */
+/* Queues a notification for the call that it belongs to. Takes ownership of
+ * message. */
 static void on_notification(struct jsonrpc *w, struct pending *p,
 			    cJSON *message, struct str line)
 {
@@ -232,14 +238,14 @@ static void on_method(struct jsonrpc *w, cJSON *message, struct str line)
 		on_notification(w, p, message, line);
 		return;
 	}
-	/* Do not answer further requests of a child that does not read. */
+	/* Drop the requests of a child that does not read the answers. */
 	if (w->queue.len < JSONRPC_NOISE)
 		w->peer->receive(w->arg, message, &w->queue);
 	count_noise(w, line, false);
 	cJSON_Delete(message);
 }
 
-/* Takes ownership of message. */
+/* Handles an answer, notification or request. Takes ownership of message. */
 static void on_message(struct jsonrpc *w, cJSON *message, struct str line)
 {
 	if (cJSON_IsString(json_get(message, "method"))) {
@@ -302,7 +308,8 @@ static void feed_lines(struct jsonrpc *w, struct str chunk)
 	}
 }
 
-/* True if a call has too many undelivered notifications: reading pauses. */
+/* True if a call has too many undelivered notifications. Reading then
+ * pauses. */
 static bool is_behind(const struct jsonrpc *w)
 {
 	for (const struct pending *p = w->calls; p; p = p->next)
@@ -313,7 +320,7 @@ static bool is_behind(const struct jsonrpc *w)
 
 enum {
 	CHUNK = 64 << 10,
-	ROUNDS = 1024,   /* at most so many chunks are read after the end */
+	ROUNDS = 1024,   /* chunks read at most after the child has ended */
 	STATUS_MS = 500, /* wait for an exit status after the output closed */
 	KILL_MS = 2000,
 };
@@ -349,8 +356,8 @@ static bool read_chunk(struct jsonrpc *w, int *fd)
 	return true;
 }
 
-/* Writes what the pipe takes. A child that stops reading is not an error here:
- * calls have timeouts. */
+/* Writes as much as the pipe takes. A child that stops reading is not an error
+ * here: its calls time out. */
 static void write_queue(struct jsonrpc *w)
 {
 	ssize_t n;
@@ -388,7 +395,7 @@ static void kill_child(struct jsonrpc *w)
 }
 
 /* Ends the wire after handle_event() returned false. Kills the rest of the
- * process group before its id can be reused. */
+ * child's process group before the group's id can be reused. */
 static void finish_wire(struct jsonrpc *w)
 {
 	struct pollfd end = { .fd = w->end, .events = POLLIN };
@@ -477,7 +484,7 @@ static void release_wire(struct jsonrpc *w)
 	free(w);
 }
 
-/* Starts the child with the pipe ends in theirs, and the thread. */
+/* Starts the child and the thread. theirs: the child's ends of the pipes. */
 static int spawn_child(struct jsonrpc *w, const struct proc_spec *spec,
 		       int theirs[3], struct error *err)
 {

@@ -68,8 +68,8 @@ static void on_header(void *arg, struct str line)
 	buf_addstr(&f->location, str_trim(str_skip(line, 9)));
 }
 
-/* Refuses an address that is not allowed. Every address of a host must pass,
- * because they are tried in turn. */
+/* Refuses an address that is not allowed. Called for every address of a host,
+ * because dcode tries them in turn. */
 static int check_address(const struct web *w, const char *host,
 			 const struct sockaddr *a, struct error *err)
 {
@@ -100,7 +100,7 @@ static bool is_localhost(struct str host)
 	       (end.len == host.len || end.ptr[-1] == '.');
 }
 
-/* Checks that need no DNS lookup. */
+/* Makes the checks that need no DNS lookup. */
 static int check_url(const struct web *w, const struct web_url *u,
 		     struct error *err)
 {

@@ -31,7 +31,7 @@ struct xml_api {
 	void (*free_doc)(xmlDocPtr doc);
 };
 
-/* libxml2 2.14 changed its ABI, but not for the functions used here. */
+/* libxml2 2.14 changed its ABI, but not that of the functions used here. */
 static const struct library library = {
 	.name = "libxml2",
 	.files = { "libxml2.so.2", "libxml2.so.16" },
@@ -72,8 +72,9 @@ static const struct xml_api *xml_api_get(struct error *err)
 
 enum { META_BYTES = 1024 };
 
-/* The server names the charset. Only these are passed to iconv: the C library
- * has about a hundred converters, and rare ones had bugs (CVE-2024-2961). */
+/* Charsets that dcode converts. The server chooses the charset, so others are
+ * not passed to iconv: the C library has about a hundred converters, and rare
+ * ones had bugs (CVE-2024-2961). */
 static const char *const known[][2] = {
 	{ "utf-8", "UTF-8" },
 	{ "utf8", "UTF-8" },
@@ -153,8 +154,8 @@ static const char *find_named(struct str text)
 	return found;
 }
 
-/* Returns iconv's name of the charset, as charset_decode() says. Skips a byte
- * order mark. */
+/* Finds the charset as charset_decode() describes and returns iconv's name for
+ * it. Skips a byte order mark. */
 static const char *find_charset(struct str *text, const char *type)
 {
 	struct str head = { text->ptr,
@@ -172,8 +173,8 @@ static const char *find_charset(struct str *text, const char *type)
 	name = find_named(str_of(type));
 	if (!name && strcasestr(type, "html")) {
 		name = find_named(head);
-		/* The meta element was readable as ASCII, so this is not
-		 * UTF-16. */
+		/* The meta element was found by reading the text as ASCII, so
+		 * this is not UTF-16. */
 		if (name && !strncmp(name, "UTF-16", 6))
 			name = "UTF-8";
 	}
@@ -230,11 +231,12 @@ enum { QUOTES_MAX = 8, LISTS_MAX = 16 };
 struct writer { /* state of the Markdown output */
 	struct buf *out;
 	const struct web_url *url;
-	int breaks;            /* line breaks to write before the next text */
-	bool space;            /* a space is due before the next text */
-	bool begun;            /* something was written */
-	bool in_line;          /* the current line has text; otherwise its
-				* prefix is due */
+	int breaks; /* line breaks to write before the next text */
+	bool space; /* a space is due before the next text */
+	bool begun; /* something was written */
+	/* the current line has text; if not, its prefix must still be
+	 * written */
+	bool in_line;
 	int pre;               /* depth of elements that preserve white space */
 	unsigned quotes;       /* depth of block quotes */
 	unsigned lists;        /* depth of lists */
@@ -360,8 +362,8 @@ static void begin_line(struct writer *w)
 	w->in_line = true;
 }
 
-/* Writes what is due before text: line breaks, prefix, space and mark. Call
- * before every output. */
+/* Writes what must precede the text: pending line breaks, prefix, space and
+ * mark. Call before every output. */
 static void begin_text(struct writer *w)
 {
 	for (; w->begun && w->breaks > 0; w->breaks--) {
@@ -605,8 +607,8 @@ static void end_element(struct writer *w, const xmlNode *node, enum kind kind)
 	}
 }
 
-/* Returns the next node in document order and ends the elements left on the
- * way. */
+/* Returns the next node in document order. Ends the elements that lie before
+ * it. */
 static const xmlNode *next_node(struct writer *w, const xmlNode *node,
 				const xmlNode *root)
 {
@@ -664,11 +666,11 @@ static void write_title(struct writer *w, const xmlNode *root)
 	}
 }
 
-/* Appends what a reader of the page sees, as Markdown: headings, paragraphs,
- * lists, code, tables and links with absolute addresses. Omits scripts, styles,
- * form values, frames and hidden elements. text is UTF-8. Loads nothing that
- * the page refers to. ERR_SYSTEM if libxml2 is missing, ERR_PROTOCOL if it
- * cannot parse the page. */
+/* Appends what a person would see of the page, as Markdown: headings,
+ * paragraphs, lists, code, tables and links with absolute addresses. Omits
+ * scripts, styles, form values, frames and hidden elements. text is UTF-8.
+ * Loads nothing that the page refers to. ERR_SYSTEM if libxml2 is missing,
+ * ERR_PROTOCOL if it cannot parse the page. */
 static int html_read(const struct web_url *url, struct str text,
 		     struct buf *out, struct error *err)
 {

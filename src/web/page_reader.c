@@ -14,10 +14,11 @@
 
 enum {
 	TYPE_BYTES = 4096,
-	BODY_BYTES = 8 << 20,  /* bytes of a page; fetch.c cuts it earlier */
+	/* bytes of a page; fetch.c stops earlier, at FETCH_BYTES */
+	BODY_BYTES = 8 << 20,
 	TEXT_BYTES = 40 << 20, /* bytes of the page as text */
-	CPU_SECONDS = 60,      /* in case the parent is gone and cannot kill
-				* it */
+	/* limit in case dcode is gone and cannot kill the process */
+	CPU_SECONDS = 60,
 	FAILED = 3, /* exit status: the reason is on standard error */
 };
 
@@ -72,8 +73,8 @@ int page_reader_read(const struct web_url *url, const char *type,
 	const char *libraries = getenv("LD_LIBRARY_PATH");
 	char *path =
 		xasprintf("LD_LIBRARY_PATH=%s", libraries ? libraries : "");
-	/* No variables of the user but LD_LIBRARY_PATH: the process parses
-	 * untrusted input. */
+	/* The process parses untrusted input, so of the user's variables it
+	 * gets only LD_LIBRARY_PATH. */
 	char *const env[] = { (char *)"PATH=/usr/bin:/bin",
 			      libraries ? path : NULL, NULL };
 	struct buf input = BUF_INIT(body.len + URL_BYTES + TYPE_BYTES + 2);
@@ -135,7 +136,7 @@ static int read_page(struct str input, struct buf *out, struct error *err)
 	return rc;
 }
 
-/* Limits its own CPU time first, in case nobody kills it. */
+/* Limits its own CPU time first: dcode may be gone and unable to kill it. */
 int page_reader_main(void)
 {
 	const struct rlimit cpu = { CPU_SECONDS, CPU_SECONDS };

@@ -1,7 +1,8 @@
 /* search.c - web search, by a service or a command of the user's. */
 /* SPDX-License-Identifier: MIT */
 /* Begin reading at search_web(): it calls the configured search and marks the
- * results as untrusted. Tavily's API comes first. */
+ * results as untrusted. The file has Tavily's API first, then the user's
+ * command. */
 #include "web/search.h"
 
 #include <stdlib.h>
@@ -177,7 +178,7 @@ static void write_query(const struct web_query *q, struct buf *input)
 		 q->raw ? "true" : "false");
 }
 
-/* Makes an error of a command that failed. */
+/* Makes an error if the command failed. */
 static int check_end(const struct search_command *c, const struct proc_run *run,
 		     struct error *err)
 {

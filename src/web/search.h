@@ -28,15 +28,15 @@ struct web_query {         /* borrowed */
 int search_web(const struct web *w, const struct web_query *q, struct buf *out,
 	       const struct stop *stop, struct error *err);
 
-/* The vendor of web searches: its name for "dcode auth set", and the variables
- * of its key and address. */
+/* The vendor for web searches: its name in "dcode auth set", and the
+ * environment variables with its key and address. */
 #define SEARCH_VENDOR "tavily"
 #define SEARCH_KEY_ENV "TAVILY_API_KEY"
 #define SEARCH_URL_ENV "TAVILY_BASE_URL"
 
 struct tavily { /* borrowed */
 	struct http *http;
-	const char *base; /* "https://host"; NULL: Tavily's */
+	const char *base; /* "https://host"; NULL: Tavily's own */
 	const char *key;
 };
 /* Searches with Tavily's API, or a server that implements it. Appends a

@@ -53,8 +53,8 @@ static uint32_t read_word(const unsigned char *p)
 	       (uint32_t)p[2] << 8 | p[3];
 }
 
-/* Classifies an IPv6 address. One that embeds an IPv4 address counts as
- * that. */
+/* Classifies an IPv6 address. If it embeds an IPv4 address, that one is
+ * classified. */
 static enum address_reach classify_ipv6(const unsigned char *a)
 {
 	static const unsigned char mapped[12] = { [10] = 0xFF, [11] = 0xFF };
@@ -73,7 +73,7 @@ static enum address_reach classify_ipv6(const unsigned char *a)
 		return memcmp(a, aws, 16) ? ADDRESS_PRIVATE : ADDRESS_NEVER;
 	if ((a[0] & 0xE0) != 0x20)
 		return ADDRESS_NEVER;
-	/* 2001::/23 (Teredo among them), 2001:db8::/32, 3fff::/20 */
+	/* 2001::/23 (includes Teredo), 2001:db8::/32, 3fff::/20 */
 	if (a[0] == 0x20 && a[1] == 0x01 && (a[2] & 0xFE) == 0)
 		return ADDRESS_NEVER;
 	if (read_word(a) == 0x20010DB8)
@@ -176,7 +176,7 @@ static int parse_port(struct web_url *url, struct str port, struct error *err)
 	return 0;
 }
 
-/* Refuses a host that programs could parse in different ways. */
+/* Refuses a host that other programs could parse differently. */
 static int check_host(struct web_url *url, bool brackets, struct error *err)
 {
 	struct sockaddr_storage a;

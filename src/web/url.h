@@ -28,8 +28,8 @@ struct web_url {
  * underscores that is not an unusual spelling of an IP address. ERR_USAGE with
  * a message for the model. */
 int web_url_parse(struct web_url *url, struct str text, struct error *err);
-/* Resolves a reference in a page or a Location header against base. False if it
- * is too long. The result is not checked. */
+/* Resolves a reference from a page or a Location header against base. False if
+ * the result is too long. The result is not checked: call web_url_parse(). */
 bool web_url_join(const struct web_url *base, struct str reference,
 		  struct buf *out);
 /* True if the host matches one of the patterns ("example.com",
@@ -42,12 +42,12 @@ enum address_reach {
 	ADDRESS_NEVER,      /* link-local, metadata, multicast, reserved */
 };
 
-/* Protects against server-side request forgery: a model that is tricked into
- * reading what only this machine can reach, such as private networks, local
- * services and the cloud credentials at 169.254.169.254. Based on IANA's
- * special-purpose registries (read 2026-11). IPv6 is public only within
- * 2000::/3. An IPv4 address embedded in IPv6 (mapped, NAT64, 6to4) counts as
- * itself; Teredo is never allowed. */
+/* Classifies an address. Protects against server-side request forgery: a web
+ * page tricks the model into fetching what only this machine can reach, such as
+ * private networks, local services and the cloud credentials at
+ * 169.254.169.254. Based on IANA's special-purpose registries (read 2026-11).
+ * IPv6 is public only within 2000::/3. An IPv4 address embedded in IPv6
+ * (mapped, NAT64, 6to4) is classified as IPv4; Teredo is never allowed. */
 enum address_reach address_reach(const struct sockaddr *a);
 /* Parses a complete dotted quad, or an IPv6 address without brackets and
  * zone. */
