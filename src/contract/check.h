@@ -12,10 +12,11 @@ struct contract {
 	const struct contract_check *check; /* the current one */
 	struct managed_sandbox box;
 	struct sandbox *sb;
-	char *id;          /* owned; used after the box is closed */
-	char label[16];    /* the box's, or "" */
-	const char *owner; /* under which the provider lists it; or NULL */
-	char *dir;         /* owned: the test directory in the sandbox */
+	char *id;       /* owned; used after the box is closed */
+	char label[16]; /* label of that sandbox, or "" */
+	/* owner id under which the provider lists it; or NULL */
+	const char *owner;
+	char *dir; /* owned: the test directory in the sandbox */
 	struct stop stop;
 	char reason[512];
 	int64_t commands[CONTRACT_COMMANDS]; /* ms of quick commands */
@@ -24,13 +25,15 @@ struct contract {
 };
 
 enum {
-	CHECK_SLOW = 1 << 0,  /* skipped with quick */
+	CHECK_SLOW = 1 << 0,  /* skipped if request.quick is set */
 	CHECK_BOX = 1 << 1,   /* needs the sandbox */
 	CHECK_AFTER = 1 << 2, /* runs after the sandbox has been deleted */
-	CHECK_LARGE = 1 << 3, /* only with large; may take long */
-	CHECK_SURE = 1 << 4,  /* always runs, whatever only says */
-	CHECK_LONG = 1 << 5,  /* may take longer than other checks */
-	CHECK_ENDS = 1 << 6,  /* not for a sandbox that stays: it ends it */
+	CHECK_LARGE = 1 << 3, /* only if request.large is set; may take long */
+	/* always runs, even if request.only does not match it */
+	CHECK_SURE = 1 << 4,
+	CHECK_LONG = 1 << 5, /* may take longer than other checks */
+	/* skipped with request.sandbox, because it ends the sandbox */
+	CHECK_ENDS = 1 << 6,
 };
 struct contract_check {
 	const char *name;
@@ -39,15 +42,19 @@ struct contract_check {
 	const char *arg; /* argument of the check, or NULL */
 };
 
-/* The checks of a room, in the order in which they run, up to { 0 }. */
+/* The checks of one group, in the order in which they run; { 0 } is the
+ * last. */
 extern const struct contract_check contract_commands[], contract_files[];
 
 /* A command and its result. */
 struct ran {
 	/* Set before the command runs. */
-	const struct cancel *trigger; /* triggered by the first output */
-	const char *reply_to;         /* answered with "42\n": a dialog */
-	size_t refuse_at; /* bytes of output that are refused; 0: none */
+	/* triggered when the first output arrives */
+	const struct cancel *trigger;
+	/* when out contains this, "42\n" is sent as input: a dialog */
+	const char *reply_to;
+	/* output is refused after this many bytes; 0: never */
+	size_t refuse_at;
 	/* The result. */
 	int rc;
 	struct error error;
@@ -58,19 +65,19 @@ struct ran {
 	bool replied;
 };
 
-/* These set the reason and return the verdict. */
+/* Both set c->reason and return the verdict. */
 enum contract_verdict contract_fail(struct contract *c, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 enum contract_verdict contract_na(struct contract *c, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 bool contract_can(const struct contract *c, unsigned flag);
-/* Runs a command and returns r->rc. stop: NULL for that of the check. The
- * caller releases r in any case. */
+/* Runs a command and returns r->rc. stop NULL: uses c->stop. The caller
+ * releases r in any case. */
 int contract_exec(struct contract *c, const struct exec_request *req,
 		  struct ran *r, const struct stop *stop);
 void ran_release(struct ran *r);
 /* Runs a command and compares the result; out, err NULL: any. If the provider
- * merges both streams, what belongs into err may follow out. */
+ * merges both streams, the text of err may follow that of out in one stream. */
 enum contract_verdict contract_expect(struct contract *c, const char *command,
 				      int code, const char *out,
 				      const char *err);

@@ -2,9 +2,9 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * A check runs commands in the sandbox, compares what came of them and returns
- * a verdict with its reason. The first part is shared by all checks. The table
- * at the end lists those of this file. Begin reading at contract_expect().
+ * A check runs commands in the sandbox, compares their results and returns a
+ * verdict with its reason. The first part is shared by all checks. The table at
+ * the end lists those of this file. Begin reading at contract_expect().
  */
 #include <pthread.h>
 #include <stdarg.h>
@@ -21,21 +21,23 @@
 enum {
 	OUTPUT_MAX = 4 << 20,
 	COMMAND_MS = 60000,
-	LINES = 150000, /* of 7 bytes each */
+	LINES = 150000, /* lines of output, of 7 bytes each */
 	FIRST_LINE = 100000,
 	ZEROS = 1000000,
-	LONG_COMMAND = 64 << 10, /* bytes, if the provider has no limit */
-	INPUT = 3 << 20,         /* bytes */
+	/* bytes of a command if the provider has no limit */
+	LONG_COMMAND = 64 << 10,
+	INPUT = 3 << 20, /* bytes of standard input */
 	LIVE_MS = 2000,
 	LIVE_SLACK_MS = 1100, /* the first output comes within this time */
 	TIMEOUT_MS = 2000,
 	CANCEL_MS = 5000, /* a cancelled command returns within this time */
 	CLOCK_MS = 10,    /* rounding of sleep(1) and of our clock */
-	SLACK_MS = 20000, /* time for the vendor to end a command */
+	/* time for the vendor to end a command after its limit */
+	SLACK_MS = 20000,
 	BACKGROUND_MS = 3000,
 	THREADS = 8,
-	ROUNDS = 5, /* of each thread */
-	FAMILY = 4, /* sleeping processes beside the command's own */
+	ROUNDS = 5, /* each thread runs its command this many times */
+	FAMILY = 4, /* sleeping processes that the command of family() starts */
 	REFUSE_AT = 100000,
 };
 
@@ -113,7 +115,7 @@ int contract_exec(struct contract *c, const struct exec_request *req,
 	r->rc = sandbox_execute(c->sb, &mine, &r->res, stop ? stop : &c->stop,
 				&r->error);
 	r->ms = clock_ms() - r->began;
-	/* Terminates both with NUL. */
+	/* Adds a terminating NUL to both. */
 	buf_adds(&r->out, "");
 	buf_adds(&r->err, "");
 	return r->rc;
@@ -125,7 +127,7 @@ void ran_release(struct ran *r)
 	buf_release(&r->err);
 }
 
-/* True if a command printed this; NULL: anything. Without SANDBOX_STDIN both
+/* True if a command printed these texts; NULL: any. Without SANDBOX_STDIN both
  * streams may arrive as one. */
 static bool printed(const struct contract *c, const struct ran *r,
 		    const char *out, const char *err)
@@ -370,7 +372,8 @@ static enum contract_verdict check_flood(struct contract *c)
 	return verdict;
 }
 
-/* NULs, as many as there are in a large binary, and nothing else. */
+/* Checks that a million NULs arrive unchanged, as in the output of a large
+ * binary, followed by nothing. */
 static enum contract_verdict zeros(struct contract *c)
 {
 	struct exec_request req = {
@@ -456,7 +459,7 @@ static enum contract_verdict check_arguments(struct contract *c)
 	return verdict;
 }
 
-/* A command of the greatest length that the provider takes. */
+/* Checks a command of the greatest length that the provider accepts. */
 static enum contract_verdict check_long_command(struct contract *c)
 {
 	static const char head[] = "printf %s '";
@@ -496,8 +499,9 @@ static enum contract_verdict with_input(struct contract *c,
 	return verdict;
 }
 
-/* Input arrives whole, and a command need not read it. Without SANDBOX_STDIN it
- * is refused, not lost. */
+/* Checks that input arrives whole, and that a command may leave it unread.
+ * Without SANDBOX_STDIN input must cause an error: it must not be dropped
+ * silently. */
 static enum contract_verdict check_input(struct contract *c)
 {
 	struct exec_request req = { .command = STR("cat"), .input = STR("x") };
@@ -547,10 +551,10 @@ static enum contract_verdict check_dialog(struct contract *c)
 	return verdict;
 }
 
-/* Gives so many bytes, in chunks of different sizes. */
+/* A source of input: returns this many bytes, in chunks of different sizes. */
 struct spring {
 	int64_t left;
-	int64_t fail_at; /* fails when so many are left; 0: never */
+	int64_t fail_at; /* fails when this many bytes are left; 0: never */
 	int calls;
 };
 
@@ -570,7 +574,7 @@ static int64_t pull(void *arg, char *room, size_t len, struct error *err)
 	return (int64_t)n;
 }
 
-/* True if the error's message names this. */
+/* True if the error's message contains this name. */
 static bool says(const struct ran *r, const char *name)
 {
 	struct str said = str_of(r->error.message);
@@ -578,8 +582,9 @@ static bool says(const struct ran *r, const char *name)
 	return str_search(said, str_of(name)) < said.len;
 }
 
-/* A missing directory is an error that names it. Some engines only have an exit
- * status for it; the command does not run in any case. */
+/* Checks that a missing working directory is an error that names it. Some
+ * engines report it only as an exit status. The command must not run in any
+ * case. */
 static enum contract_verdict check_missing_cwd(struct contract *c)
 {
 	static const char cwd[] = "/no/such/place";
@@ -625,7 +630,8 @@ static enum contract_verdict check_env_cwd(struct contract *c)
 	return verdict;
 }
 
-/* Counts processes with "9" and this as an argument, without grep itself. */
+/* A command that counts the processes with "9%s" as an argument. The pattern
+ * begins with [9], so that grep does not find itself. */
 #define COUNT                                                                  \
 	"cat /proc/[0-9]*/cmdline 2>/dev/null | tr '\\0' '\\n' |"              \
 	" grep -c -x '[9]%s'"
@@ -658,8 +664,8 @@ static enum contract_verdict check_live(struct contract *c)
 	return verdict;
 }
 
-/* A command whose output is refused ends at once, with the error of who
- * refused. */
+/* Checks that a command ends at once if its output is refused, with the error
+ * of the function that refused it. */
 static enum contract_verdict check_refused(struct contract *c)
 {
 	struct exec_request req = {
@@ -697,7 +703,8 @@ static char *family(char mark[16])
 			 mark, mark, mark, mark, mark + 1, mark);
 }
 
-/* Nothing with this mark runs when the next command starts. */
+/* Checks that no process with this mark is left when the next command
+ * starts. */
 static enum contract_verdict none_left(struct contract *c, const char *mark)
 {
 	char *command = xasprintf(COUNT " || true", mark + 1);
@@ -710,7 +717,8 @@ static enum contract_verdict none_left(struct contract *c, const char *mark)
 	return verdict;
 }
 
-/* A source of input that ends, fails, or is not read. */
+/* Checks a source of input that ends, one that fails, and one that is not
+ * read. */
 static enum contract_verdict check_source(struct contract *c)
 {
 	struct spring s = { .left = 50000001 };
@@ -758,7 +766,7 @@ static enum contract_verdict check_source(struct contract *c)
 	return verdict;
 }
 
-/* Checks the first output of a family. */
+/* Checks the first output of a command of family(): all its processes run. */
 static enum contract_verdict began(struct contract *c, const struct ran *r)
 {
 	struct str rest = str_skip(buf_str(&r->out), sizeof("begun ") - 1);
@@ -818,7 +826,8 @@ static enum contract_verdict check_cancel(struct contract *c)
 	}
 	stop = stop_on(&cancel);
 	if (!contract_can(c, SANDBOX_LIVE)) {
-		/* No output is seen before the end: cancel after a time. */
+		/* This provider shows no output before the end: cancel after a
+		 * fixed time, not at the first output. */
 		r.trigger = NULL;
 		stop = stop_within(&stop, TIMEOUT_MS);
 	}
@@ -837,8 +846,8 @@ static enum contract_verdict check_cancel(struct contract *c)
 	return verdict == CONTRACT_OK ? none_left(c, mark) : verdict;
 }
 
-/* What a command leaves in the background neither delays its end nor is ended
- * with it. Some engines end it if it prints then. */
+/* Checks that a background process neither delays the end of its command nor is
+ * ended with it. Some engines end it if it writes output after that end. */
 static enum contract_verdict check_background(struct contract *c)
 {
 	struct exec_request req = {
@@ -878,10 +887,10 @@ struct one { /* one of several parallel commands */
 	pthread_t thread;
 	int number;
 	bool started;
-	char why[256]; /* it failed; or "" */
+	char why[256]; /* why it failed; "": it did not */
 };
 
-/* Sets why if the command did not do what it should. */
+/* Sets o->why if the command did not do what it should. */
 static void judge(struct one *o, const struct ran *r)
 {
 	char out[32];
@@ -901,7 +910,8 @@ static void judge(struct one *o, const struct ran *r)
 			 r->out.ptr);
 }
 
-/* Once with the others, then as often as there are rounds. */
+/* A thread: runs its command ROUNDS times. The first run waits until the
+ * commands of all threads have started. */
 static void *run_one(void *arg)
 {
 	struct one *o = arg;

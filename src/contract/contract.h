@@ -18,12 +18,13 @@ struct contract_result { /* borrowed for the call */
 };
 struct contract_request { /* all borrowed for the call */
 	struct sandbox_client *client;
-	/* May be NULL with SANDBOX_UNISOLATED, and with sandbox. */
+	/* May be NULL if the provider has SANDBOX_UNISOLATED or if sandbox is
+	 * set. */
 	struct store *store;
 	struct mask *mask;
-	/* Run the checks in this sandbox, which stays, instead of creating one:
-	 * those that stop or delete it are left out. label and owner: those
-	 * that it was created with. NULL: create one. */
+	/* An open sandbox in which the checks run; NULL: create one. An open
+	 * one is not deleted, and checks that would stop or delete it are
+	 * skipped. label and owner: those with which it was created. */
 	struct sandbox *sandbox;
 	const char *label, *owner;
 	/* A snapshot with this name is created and stays: it cannot be deleted.
@@ -40,17 +41,18 @@ struct contract_request { /* all borrowed for the call */
 };
 struct contract_summary {
 	size_t passed, failed, absent;
-	int64_t create_ms;    /* -1 unknown, like the others */
+	/* milliseconds; -1: unknown, like the fields below */
+	int64_t create_ms;
 	int64_t command_ms;   /* median of quick commands */
-	int64_t remove_ms;    /* until confirmed */
+	int64_t remove_ms;    /* until the deletion was confirmed */
 	int64_t upload_kib_s; /* of the largest file */
 	int64_t download_kib_s;
 };
 /*
  * Creates a sandbox with lifecycle_open(), so it is in the ledger, runs every
  * check in it, and deletes it in any case; with request->sandbox only removes
- * the files of the checks from it. -1 only if stop ended it: a broken promise,
- * even of create, is a failed check.
+ * the files of the checks from it. -1 only if stop ended it: whatever the
+ * provider does wrong, even in create, is a failed check.
  */
 int contract_run(const struct contract_request *request,
 		 struct contract_summary *summary, const struct stop *stop,

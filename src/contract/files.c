@@ -2,9 +2,9 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * Files of each size and name go in and come back unchanged, and each error is
- * that of its own file. Then each tool that works with files is called once.
- * The table at the end lists the checks.
+ * Files of many sizes and names are uploaded and downloaded and must come back
+ * unchanged. An invalid file must not make other files fail. Then each tool
+ * that works with files is called once. The table at the end lists the checks.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -109,7 +109,8 @@ static enum contract_verdict round_trip(struct contract *c, const char *path,
 	return CONTRACT_OK;
 }
 
-/* The size is also checked in the sandbox. */
+/* Transfers a file whose size is check->arg; compares the size in the sandbox
+ * too. */
 static enum contract_verdict check_file(struct contract *c)
 {
 	char *name = xasprintf("new/size-%s", c->check->arg);
@@ -174,7 +175,7 @@ static const char *const names[] = {
 };
 enum { NAMES = sizeof(names) / sizeof(names[0]) };
 
-/* One with an odd name that is too large for a command. */
+/* Transfers a file with an unusual name that is too large for a command. */
 static enum contract_verdict odd_file(struct contract *c)
 {
 	char *path = inside(c, "a b'c\"d?e&f%g\\h\377\n");
@@ -184,7 +185,8 @@ static enum contract_verdict odd_file(struct contract *c)
 	return verdict;
 }
 
-/* Transfers all files in one call each way: errors and order are per file. */
+/* Transfers all files in one call each way. The results must have the order of
+ * the requests, and each file its own error. */
 static enum contract_verdict check_names(struct contract *c)
 {
 	struct transfer t[NAMES];
@@ -229,8 +231,8 @@ static enum contract_verdict check_names(struct contract *c)
 	return verdict == CONTRACT_OK ? odd_file(c) : verdict;
 }
 
-/* A mode is set, and the directory holds the files and nothing else: no part of
- * one that was put together. */
+/* Checks that the mode of an upload is set, and that the directory contains
+ * only the uploaded files: no part of a file that was uploaded in parts. */
 static enum contract_verdict check_modes(struct contract *c)
 {
 	char *one = inside(c, "modes/one");
@@ -266,8 +268,8 @@ static enum contract_verdict fails_with(struct contract *c, const char *path,
 			     file_error_name(want));
 }
 
-/* Checks that an upload of so many bytes to this path fails with this error, or
- * does not (FILE_OK). */
+/* Checks that an upload of size bytes to path fails with the error want;
+ * FILE_OK: that it succeeds. */
 static enum contract_verdict refuses(struct contract *c, const char *path,
 				     enum file_error want, int64_t size)
 {
@@ -322,8 +324,9 @@ static enum contract_verdict good_among_bad(struct contract *c,
 	return verdict;
 }
 
-/* Both ways. name: in the directory, or "" for itself; NULL: a relative path.
- */
+/* Checks that a download of a path fails with the error down, and an upload
+ * with up. name: a name in the test directory; "": that directory; NULL: a
+ * relative path. */
 static enum contract_verdict both_fail(struct contract *c, const char *name,
 				       enum file_error down, enum file_error up)
 {
@@ -340,7 +343,8 @@ static enum contract_verdict both_fail(struct contract *c, const char *name,
 	return verdict;
 }
 
-/* A file that its user may not read, unless that user reads all. */
+/* Checks a file that its owner may not read. Not possible if the sandbox's user
+ * can read every file, like root. */
 static enum contract_verdict locked_file(struct contract *c)
 {
 	struct exec_request req = {
@@ -360,13 +364,15 @@ static enum contract_verdict locked_file(struct contract *c)
 		verdict = both_fail(c, "locked", FILE_PERMISSION_DENIED,
 				    FILE_PERMISSION_DENIED);
 	ran_release(&r);
-	req.command = STR("rm -f locked"); /* a snapshot could not read it */
+	/* a snapshot of the sandbox could fail on an unreadable file */
+	req.command = STR("rm -f locked");
 	(void)contract_exec(c, &req, &r, NULL);
 	ran_release(&r);
 	return verdict;
 }
 
-/* With a file that a command can carry, or one that it cannot. */
+/* Checks the errors for a missing file, a directory, a relative path and a file
+ * without permission, and that a valid file among invalid ones arrives. */
 static enum contract_verdict check_file_errors(struct contract *c)
 {
 	char *missing = inside(c, "is/missing");
@@ -384,8 +390,8 @@ static enum contract_verdict check_file_errors(struct contract *c)
 	return verdict == CONTRACT_OK ? locked_file(c) : verdict;
 }
 
-/* A path whose parent is a file: there is nothing to read and nowhere to write.
- * Some providers use another error for it. */
+/* Checks a path whose parent is a file, so that there is nothing to read and
+ * nowhere to write. Some providers use another error for it. */
 static enum contract_verdict check_below_file(struct contract *c)
 {
 	static const int64_t sizes[] = { 1, 3 << 20 };
@@ -411,7 +417,8 @@ static enum contract_verdict check_below_file(struct contract *c)
 	return verdict;
 }
 
-/* In the order of the checks; @ is replaced by the directory. */
+/* The tool calls, in the order of their checks. @ is replaced by the test
+ * directory; the result must contain want. */
 static const struct {
 	const char *tool, *args, *want;
 } calls[] = {
@@ -439,7 +446,8 @@ static char *with_dir(const struct contract *c, const char *args)
 
 	json_quote(&quoted, str_of(c->dir));
 	for (; *args; args++) {
-		if (*args == '@') /* without the quotes */
+		/* inserts the JSON string without its quotes */
+		if (*args == '@')
 			buf_add(&out, quoted.ptr + 1, quoted.len - 2);
 		else
 			buf_addc(&out, *args);

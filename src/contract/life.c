@@ -1,12 +1,13 @@
-/* life.c - a sandbox from create to nothing left, and each check in it. */
+/* life.c - checks a sandbox's life from create to delete, and runs all
+ * checks. */
 /* SPDX-License-Identifier: MIT */
 
 /*
  * First the checks of a sandbox's life: that it is listed, attached to, stopped
- * and deleted, and that its network is what was asked for. They need other
- * sandboxes of the provider or its list. Those of commands and files, inside
- * one sandbox, are in commands.c and files.c. Begin reading at contract_run()
- * at the end.
+ * and deleted, and that its network is what was requested. They need other
+ * sandboxes of the provider or its list. The checks of commands and files,
+ * inside one sandbox, are in commands.c and files.c. Begin reading at
+ * contract_run() at the end.
  */
 #include <arpa/inet.h>
 #include <ifaddrs.h>
@@ -31,9 +32,10 @@
 #include "session/store.h"
 
 enum {
-	CHECK_MS = 180000,    /* a check that takes longer has failed */
-	LONG_MS = 900000,     /* create, and the largest sizes */
-	LATEST_S = 7 * 86400, /* a later end fails the check */
+	CHECK_MS = 180000, /* a check that takes longer has failed */
+	LONG_MS = 900000,  /* create, and the largest sizes */
+	/* a sandbox that ends later than this fails the check */
+	LATEST_S = 7 * 86400,
 	TARGETS = 8,
 	REACH_MS = 25000,
 	NO_CLIENT = 127,
@@ -43,7 +45,7 @@ enum {
 	REQUEST_BYTES = 4096,
 };
 
-/* Runs no sandbox of dcode's. */
+/* An owner id under which no sandbox exists. */
 static const char nobody[] = "00000000-0000-4000-8000-000000000000";
 
 /* Makes a new directory in the sandbox. On failure the sandbox is unusable. */
@@ -427,7 +429,7 @@ struct another {
 	enum sandbox_network network;
 };
 
-/* Creates it, runs the function with it as c->sb, and deletes it. */
+/* Creates the other sandbox, calls run with it as c->sb, and deletes it. */
 static enum contract_verdict
 with_another(struct contract *c, const struct another *other,
 	     enum contract_verdict (*run)(struct contract *c, void *arg),
@@ -501,7 +503,7 @@ struct listener {                       /* initialise with { 0 } */
 	pthread_t thread;
 };
 
-/* Answers a client. One that sends nothing gets an answer after a while. */
+/* Answers a client. One that sends nothing is answered after CLIENT_MS. */
 static void answer(const struct listener *l, int client)
 {
 	struct pollfd both[] = { { .fd = client, .events = POLLIN },
@@ -595,18 +597,20 @@ struct reach_target { /* a listening server */
 	char host[254];
 	unsigned port;
 	char *url; /* owned */
-	bool ours; /* dcode's test server, which answers the token */
+	bool ours; /* dcode's test server, which answers with the token */
 };
 
 struct reach {
 	struct listener listener;
 	struct reach_target targets[TARGETS];
 	size_t n;
-	const struct reach_target *reached; /* the target reached with full */
+	/* target that the sandbox with network full reached */
+	const struct reach_target *reached;
 };
 
 /* Prints "tried", the server's answer, and "reached". Uses the first program
- * that exists, so none uses the same one as full. */
+ * that exists, so that the sandboxes with network none and full use the same
+ * one. */
 static const char script[] =
 	"echo tried\n"
 	"if command -v curl >/dev/null; then"
@@ -733,7 +737,8 @@ static enum contract_verdict with_full(struct contract *c, void *arg)
 	return verdict;
 }
 
-/* With none, no listening target may be reached. */
+/* For with_another(): with network none, no target that listens may be
+ * reached. */
 static enum contract_verdict with_none(struct contract *c, void *arg)
 {
 	enum contract_verdict verdict = CONTRACT_OK;
@@ -751,8 +756,8 @@ static enum contract_verdict with_none(struct contract *c, void *arg)
 	return CONTRACT_OK;
 }
 
-/* With network full tests the targets until one is reached. Then tests that one
- * with network none. */
+/* In a sandbox with network full, tries the targets until one is reached. Then
+ * tries that target in a sandbox with network none. */
 static enum contract_verdict compare(struct contract *c, struct reach *r)
 {
 	bool elsewhere;
@@ -904,7 +909,7 @@ static void end(struct contract *c)
 	free(c->dir);
 }
 
-/* Runs the checks of one room. -1 only if stop ended it. */
+/* Runs the checks of one group. -1 only if stop ended it. */
 static int run_room(struct contract *c, const struct contract_check *check,
 		    const struct stop *stop, struct error *err)
 {

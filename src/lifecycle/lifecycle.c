@@ -204,8 +204,8 @@ static int dispose_sandbox(struct managed_sandbox *box, const struct error *why,
 }
 
 enum {
-	PROMPT_MS = 10,      /* a deletion that is faster is awaited */
-	SHOWN_MS = 300,      /* longer waits are announced */
+	PROMPT_MS = 10, /* a deletion that takes no longer is awaited at once */
+	SHOWN_MS = 300, /* a wait longer than this is announced */
 	LINES_MAX = 1 << 20, /* bytes of buffered messages */
 };
 
@@ -216,7 +216,7 @@ struct lifecycle_ending {
 	struct managed_sandbox *box;
 	struct error why;
 	struct store *store;   /* the thread's own connection; owned */
-	struct store *callers; /* the caller's; borrowed */
+	struct store *callers; /* the caller's store; borrowed */
 	struct mask *mask;
 	struct lifecycle_ui ui;
 	/* messages not printed yet: 'p' or 'w', text, NUL */
@@ -411,7 +411,9 @@ static bool start_ending(struct managed_sandbox *box, const struct error *why)
 }
 
 enum {
-	TAIL_MAX = 64 << 10, /* bytes of output held if it is not shown */
+	/* If the script's output is not shown, its last bytes are stored for an
+	 * error message: at most this many. */
+	TAIL_MAX = 64 << 10,
 	TAIL_KEPT = 8 << 10,
 };
 
@@ -952,8 +954,8 @@ int lifecycle_open(struct managed_sandbox *box,
 }
 
 /* True if processes can outlive the sandbox because it is a directory on a
- * machine that continues to exist. With SANDBOX_LEAVES in lacks no process
- * outlives its request. */
+ * machine that continues to exist. If the client lacks SANDBOX_LEAVES, no
+ * process outlives the request that started it. */
 static bool shares_machine(const struct managed_sandbox *box)
 {
 	const struct sandbox_client *client = box->request.client;

@@ -9,13 +9,13 @@
 
 enum {
 	LIFECYCLE_CLEANUP_MS = 10000, /* time limit of a deletion */
-	/* time limit of saving work before it */
+	/* time limit of saving work before a deletion */
 	LIFECYCLE_SAVE_MS = 30000,
 	LIFECYCLE_SETUP_MS = 60 * 60000, /* time limit of a setup script */
 	/* time limit of stopping a kept sandbox */
 	LIFECYCLE_STOP_MS = 60000,
 	LIFECYCLE_KEEP_S = 7 * 86400, /* default time to keep a sandbox */
-	/* A running sandbox costs money: request at most this time. */
+	/* A running sandbox costs money: do not request more than this time. */
 	LIFECYCLE_KEEP_RUNNING_S = 86400,
 };
 
@@ -27,10 +27,11 @@ enum lifecycle_exit {
 	LIFECYCLE_KEEP, /* keep it running if possible */
 };
 
-/* Each may be NULL. All but changed are called on the calling thread. */
+/* Each callback may be NULL. All but changed are called on the calling
+ * thread. */
 struct lifecycle_ui {
-	/* A line of progress, not masked, and control characters are not
-	 * removed: "Starting Docker sandbox...". */
+	/* A line of progress, neither masked nor without control characters:
+	 * "Starting Docker sandbox...". */
 	void (*progress)(void *arg, const char *line);
 	void (*warn)(void *arg, const char *line);
 	/* The setup script's output as it arrives, masked and sanitised. NULL:
@@ -47,11 +48,13 @@ struct lifecycle_ui {
 
 struct lifecycle_request { /* all borrowed, until lifecycle_close() */
 	struct sandbox_client *client;
-	struct store *store; /* not used with SANDBOX_UNISOLATED: may be NULL */
-	struct mask *mask;   /* receives the values that setup uses */
-	const char *attach_id; /* --sandbox-id, or NULL: create */
-	const char *snapshot;  /* --sandbox-snapshot-name, or NULL */
-	const char *setup;     /* --sandbox-setup: a local path, or NULL */
+	/* not used, and may be NULL, with SANDBOX_UNISOLATED */
+	struct store *store;
+	struct mask *mask; /* receives the values that setup uses */
+	/* --sandbox-id: sandbox to attach to; NULL: create one */
+	const char *attach_id;
+	const char *snapshot; /* --sandbox-snapshot-name, or NULL */
+	const char *setup;    /* --sandbox-setup: a local path, or NULL */
 	/* Called after all checks that do not need the provider. May be
 	 * NULL. */
 	void (*begins)(void *arg);
@@ -66,7 +69,8 @@ struct lifecycle_request { /* all borrowed, until lifecycle_close() */
 	void (*before_remove)(void *arg, struct sandbox *sb,
 			      const struct stop *stop);
 	void *before_remove_arg;
-	/* --trust-project: do not ask about the project's key */
+	/* --trust-project: do not ask before the setup script runs in an
+	 * account whose key the project chose */
 	bool trust_project;
 	enum sandbox_network network;
 	int64_t lifetime_s; /* 0: the provider's default */
@@ -80,8 +84,9 @@ struct lifecycle_request { /* all borrowed, until lifecycle_close() */
 	 * ui until lifecycle_close(), which must be called, or until
 	 * lifecycle_await_ending(). */
 	bool cancels_at_once;
-	const char *thread; /* the thread that it belongs to, or NULL */
-	int64_t keep_s;     /* seconds to keep it; 0: the default */
+	/* id of the thread to which the sandbox belongs, or NULL */
+	const char *thread;
+	int64_t keep_s; /* seconds to keep it; 0: the default */
 	struct lifecycle_ui ui;
 };
 
@@ -89,15 +94,17 @@ struct lifecycle_keepalive;
 struct lifecycle_ending;
 struct managed_sandbox { /* initialise with { 0 } */
 	struct sandbox sandbox;
-	char label[16]; /* in the ledger; "" if attached by id */
+	char label[16]; /* its label in the ledger; "" if attached by id */
 	bool ours;      /* lifecycle_close() deletes, stops or keeps it */
 	bool resumed;   /* taken over: a failure never deletes it */
-	/* With resumed: the row's values before. */
+	/* If resumed is set: the values of the ledger row before this process
+	 * took the sandbox over. */
 	bool was_kept;
 	enum ledger_state before;
 	struct lifecycle_request request;
-	bool none_made;     /* after a failed opening: nothing was created */
-	int64_t lifetime_s; /* requested lifetime while it is in use */
+	bool none_made; /* after a failed opening: nothing was created */
+	/* seconds: lifetime to request while the sandbox is in use */
+	int64_t lifetime_s;
 	struct lifecycle_keepalive *keepalive; /* owned, or NULL */
 	/* enum sandbox_state, as last reported between commands; any thread. */
 	_Atomic int seen;
@@ -140,19 +147,21 @@ int lifecycle_close(struct managed_sandbox *box, struct error *err);
 int lifecycle_await_ending(const struct managed_sandbox *box,
 			   const struct stop *stop, struct error *err);
 
-/* Call after an attach: tools start where its setup script ended. store may be
- * NULL. */
+/* Call after an attach: makes tools start in the directory in which the
+ * sandbox's setup script ended. store may be NULL. */
 void lifecycle_restore_start(struct sandbox *sb, struct store *store);
-/* Deletes by id, confirms it, and updates the ledger row (label NULL: none). If
- * the provider does not know the id, searches for the label. */
+/* Deletes a sandbox by its id, confirms that, and updates its ledger row (label
+ * NULL: it has none). If the provider does not know the id, searches for the
+ * label. */
 int lifecycle_remove(struct sandbox_client *client, struct store *store,
 		     const char *id, const char *label, const struct stop *stop,
 		     struct error *err);
 struct lifecycle_stopping {
 	const char *id;
-	const char *label;  /* of its row; NULL: no row */
-	const char *thread; /* NULL: unchanged */
-	int64_t keep_s;     /* seconds to keep it; 0: the default */
+	const char *label; /* of its row in the ledger; NULL: it has none */
+	/* to be stored in the row; NULL: leave it unchanged */
+	const char *thread;
+	int64_t keep_s; /* seconds to keep it; 0: the default */
 	/* Output: */
 	int64_t ends;     /* Unix seconds until which it is kept */
 	bool vendor_ends; /* the vendor deletes it at that time; else gc does */
