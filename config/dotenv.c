@@ -1,9 +1,10 @@
 /* dotenv.c - reads .env files and exported variables into locked memory. */
 /* SPDX-License-Identifier: MIT */
 /*
- * Three parts. Names that a .env file must not set (dotenv_denied()). The
- * parser of a file: begin reading at dotenv_parse(). struct env: the variables
- * of all sources, of which the first source wins; the values are in locked
+ * Three parts. First, the names that a .env file must not set
+ * (dotenv_denied()). Then the parser of a file: begin reading at
+ * dotenv_parse(). Last, struct env: the variables of all sources. If several
+ * sources set a variable, the first one added counts. The values are in locked
  * memory.
  */
 #include "config/dotenv.h"
@@ -94,8 +95,8 @@ static const char *const nobody_starts[] = {
 	"BASH_FUNC_", "DYLD_", "GIT_CONFIG", "GIT_TRACE", "LD_",
 };
 
-/* Variables that decide where dcode looks, which servers it contacts or what it
- * permits. A project's .env file must not set them. */
+/* Variables that decide where dcode looks for files, which servers it contacts
+ * or what it permits. A project's .env file must not set them. */
 static const char *const no_project[] = {
 	"AUTO_CLASSIFIER_MODEL",
 	"AUTO_CLASSIFIER_TIMEOUT",
@@ -167,7 +168,8 @@ static const char *const no_project_ends[] = {
 	"_HOST", "_KEY_ENV",   "_PROXY",  "_URL",
 };
 
-/* For names with this part in the middle, such as AWS_ENDPOINT_URL_S3. */
+/* Denied if the name contains one of these parts, such as
+ * AWS_ENDPOINT_URL_S3. */
 static const char *const no_project_holds[] = {
 	"_BASE_URL_",
 	"_ENDPOINT_",
@@ -220,7 +222,8 @@ bool dotenv_denied(struct str name, enum dotenv_owner owner)
 
 	if (is_listed(name, nobody, COUNT(nobody)))
 		return true;
-	/* Names with the prefix override all of the user's other values. */
+	/* Deny every name with the DEEPAGENTS_CODE_ prefix: it would override
+	 * all of the user's other values. */
 	if (owner == DOTENV_PROJECT && starts_with_any(name, prefix, 1))
 		return true;
 	while (starts_with_any(name, prefix, 1))
@@ -366,8 +369,8 @@ static void append_reference(struct dotenv_reader *r, struct str name,
 	buf_add(&r->value, r->at, (size_t)(end - r->at));
 }
 
-/* Expands the reference at "${". False if it is not a reference. end is the
- * limit of the search. */
+/* Expands the reference at "${". False if it is not a reference. end: where the
+ * value ends at the latest. */
 static bool expand_reference(struct dotenv_reader *r, const char *end)
 {
 	const char *name = r->at + 2;
@@ -508,8 +511,8 @@ static void store_value(struct dotenv_reader *r, struct str name, int line)
 					       value, line };
 }
 
-/* Stops at a file whose values are too large in total. Discarded values count
- * too, since references can multiply a small file. */
+/* Warns that the file's values are too large in total; parsing stops. Discarded
+ * values count too, since references can multiply a small file. */
 static void warn_too_large(struct dotenv_reader *r, int line)
 {
 	add_warning(r, line,
@@ -621,8 +624,8 @@ void dotenv_release(struct dotenv *d)
 	*d = (struct dotenv){ 0 };
 }
 
-/* Minimum block size: one page including the block's header and the 16 bytes
- * that sodium_malloc() adds. */
+/* Minimum block size: a block with its header and the 16 bytes that
+ * sodium_malloc() adds fills one page. */
 enum { BLOCK = 4096 - 3 * 8 - 16 };
 
 struct env_block {
@@ -639,8 +642,9 @@ static void reserve_room(struct env *e, size_t size)
 
 	if (b && size <= b->size - b->used)
 		return;
-	/* Rounded up, since sodium_malloc() aligns the end of a block, and the
-	 * start must be aligned too. */
+	/* Round up: sodium_malloc() places a block so that it ends at the end
+	 * of a page, so its size must be a multiple of 16 for its start to be
+	 * aligned. */
 	room = ((sizeof(*b) + room + 15) & ~(size_t)15) - sizeof(*b);
 	b = sodium_init() < 0 ? NULL : sodium_malloc(sizeof(*b) + room);
 	if (!b)
@@ -703,7 +707,8 @@ void env_add_all(struct env *e, char **entries)
 {
 	size_t size = 0;
 
-	/* One block for all entries, since each block costs system calls. */
+	/* Allocate one block for all entries, since each block costs system
+	 * calls. */
 	for (char **entry = entries; entry && *entry; entry++)
 		size += strlen(*entry) + 1;
 	reserve_room(e, size);
@@ -728,7 +733,8 @@ const struct env_var *env_prefixed(const struct env *e, const char *name)
 {
 	static const char prefix[] = "DEEPAGENTS_CODE_";
 	size_t size = sizeof(prefix) + strlen(name);
-	/* This runs several times per setting, so it avoids the heap. */
+	/* Called several times per setting, so the name is built on the
+	 * stack. */
 	char room[128];
 	char *full = size <= sizeof(room) ? room : xcalloc(1, size);
 	const struct env_var *v;

@@ -21,7 +21,7 @@ enum dotenv_owner { DOTENV_USER, DOTENV_PROJECT };
 
 struct dotenv_var {
 	char *name;  /* owned */
-	char *value; /* owned; no NUL inside */
+	char *value; /* owned; contains no NUL */
 	int line;    /* from 1 */
 };
 
@@ -38,8 +38,9 @@ struct dotenv_input {
 	struct str text;
 	const char *file; /* for warnings */
 	enum dotenv_owner owner;
-	/* Returns the value of ${NAME} in the environment, which overrides the
-	 * file's own NAME. NULL: not set. Not called for DOTENV_PROJECT. */
+	/* Returns the value of ${NAME} in the environment. It is used even if
+	 * the file sets NAME too. NULL: not set. Not called for
+	 * DOTENV_PROJECT. */
 	const char *(*lookup)(void *arg, const char *name);
 	void *arg;
 };
@@ -69,8 +70,8 @@ enum setting_source {
 	SOURCE_CONFIG,      /* ~/.deepagents/config.toml */
 	SOURCE_DOTENV_USER, /* ~/.deepagents/.env */
 	SOURCE_DOTENV_PROJECT,
-	SOURCE_ENV,    /* exported */
-	SOURCE_STORED, /* dcode auth set */
+	SOURCE_ENV,    /* exported environment variable */
+	SOURCE_STORED, /* stored by `dcode auth set` */
 	SOURCE_FLAG,   /* command line */
 	SOURCE_POLICY, /* SETTINGS_POLICY_FILE */
 };
@@ -79,24 +80,25 @@ struct env_var {
 	const char *name;
 	const char *value; /* may be empty */
 	enum setting_source source;
-	int line; /* line in the .env file; 0: exported */
+	int line; /* line in the .env file; 0: an exported variable */
 };
 
 struct env_block; /* a block of locked memory */
 
-/* Start from { 0 }. Since some values are secret, all are in memory that is
- * never swapped or dumped, and that is zeroed on release. */
+/* Initialize to { 0 }. Some values are secret, so all of them are in memory
+ * that is never swapped or dumped and is zeroed on release. */
 struct env {
 	struct env_var *vars; /* owned; names are unique */
 	size_t n;
-	struct env_var *shadowed; /* owned; values that were overridden */
+	/* owned; values not used because an earlier source has the name */
+	struct env_var *shadowed;
 	size_t n_shadowed;
 	struct env_block *blocks; /* owned; storage of names and values */
 	struct hash names;        /* name -> index into vars */
 };
 
-/* Adds a variable. The first value of a name wins. Later ones go to shadowed,
- * because an unused secret must be masked too. */
+/* Adds a variable. If the name exists already, the new value goes to shadowed:
+ * it is not used, but may be a secret that must be masked. */
 void env_add(struct env *e, struct str name, const char *value,
 	     enum setting_source source, int line);
 /* Adds exported NAME=value entries; the list ends with NULL. */

@@ -10,7 +10,8 @@
 
 enum { LARGEST = 64 << 20 };
 
-/* Appends a literal string if s allows it, else an escaped one. */
+/* Appends s as a TOML literal string ('...') if its characters allow that, else
+ * as an escaped one ("..."). */
 static void add_string(struct buf *out, struct str s)
 {
 	bool literal = true;
@@ -121,7 +122,7 @@ static int fail_uneditable(const struct list_edit *e, struct error *err)
 			 e->name, e->table, e->key);
 }
 
-/* Appends the text with middle inserted at offset at. */
+/* Appends the text to out, with middle inserted at offset `at`. */
 static void append_spliced(struct str text, size_t at, struct str middle,
 			   struct buf *out)
 {

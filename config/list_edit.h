@@ -16,12 +16,13 @@ struct list_edit {
 };
 int list_edit_add(const struct list_edit *e, struct str text, struct str item,
 		  struct buf *out, struct error *err);
-/* Like list_edit_add(), but removes the line that contains only this item.
- * ERR_NOT_FOUND if it is not in the list; ERR_CONFIG if it shares a line. */
+/* Like list_edit_add(), but removes the item, which must be alone on its line.
+ * ERR_NOT_FOUND if it is not in the list; ERR_CONFIG if the line has anything
+ * else. */
 int list_edit_remove(const struct list_edit *e, struct str text,
 		     struct str item, struct buf *out, struct error *err);
-/* Sets a string key to value; NULL removes its line, if there is one.
- * ERR_CONFIG if the key shares a line. */
+/* Sets a string key to value. NULL removes the key's line, if there is one.
+ * ERR_CONFIG if something else is on that line. */
 int list_edit_string(const struct list_edit *e, struct str text,
 		     const char *value, struct buf *out, struct error *err);
 

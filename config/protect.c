@@ -34,8 +34,8 @@ int protect_load(struct protect *p, const struct settings *set,
 	return 0;
 }
 
-/* Decodes a UTF-8 sequence into *c and returns its length. An invalid byte is a
- * sequence of one, with a value that equals no character. */
+/* Decodes a UTF-8 sequence into *c and returns its length. An invalid byte
+ * counts as a sequence of length 1; its value equals no character. */
 static size_t decode_utf8(const unsigned char *p, size_t len, uint32_t *c)
 {
 	size_t n = p[0] < 0x80   ? 1
@@ -83,8 +83,8 @@ static bool is_ignored(uint32_t c)
 	return false;
 }
 
-/* Returns c in lower case. Outside ASCII, only these two characters fold to an
- * ASCII letter. */
+/* Returns c in lower case. Besides A to Z, only the two characters below have
+ * an ASCII letter as their lower case. */
 static uint32_t fold_case(uint32_t c)
 {
 	if (c >= 'A' && c <= 'Z')
@@ -94,8 +94,8 @@ static uint32_t fold_case(uint32_t c)
 	return c == 0x212A ? 'k' : c; /* KELVIN SIGN */
 }
 
-/* Returns the name with its letters in ASCII lower case, other characters
- * unchanged, as a file system would compare it. */
+/* Returns the name as a file system would compare it: letters in ASCII lower
+ * case, ignored characters removed, others unchanged. */
 static struct str fold_name(struct str name, char room[NAME_BYTES])
 {
 	const unsigned char *p = (const unsigned char *)name.ptr;
@@ -106,7 +106,8 @@ static struct str fold_name(struct str name, char room[NAME_BYTES])
 		size_t step = decode_utf8(p + i, name.len - i, &c);
 		uint32_t low = fold_case(c);
 
-		/* NTFS: the name of an alternate stream follows */
+		/* NTFS: what follows the colon is the name of an alternate
+		 * stream */
 		if (low == ':')
 			break;
 		if (n + step > NAME_BYTES)

@@ -26,7 +26,7 @@ int protect_load(struct protect *p, const struct settings *set,
  * blanks, and recognises short names of FAT and NTFS (VSCODE~1).
  */
 bool protect_matches(const struct protect *p, struct str name);
-/* True for ".git" in any such spelling. */
+/* True for ".git" in any spelling that protect_matches() would accept. */
 bool protect_is_git(struct str name);
 /* Returns the first component of path that is .git or protected; "" if there is
  * none. */

@@ -1,12 +1,12 @@
 /* settings.c - resolves the value of every setting, with its source. */
 /* SPDX-License-Identifier: MIT */
 /*
- * A slot is one row of the schema with the value that has precedence. Sources
- * in this order: the machine's policy, flag, exported variable, stored key,
- * .env files, config.toml, default. Begin reading at settings_load().
- * settings_files.c reads the files, settings_stored.c finds keys,
- * settings_slot.c checks types, settings_env.c makes the environments of
- * programs.
+ * A slot holds one row of the schema together with its value. If several
+ * sources set the value, the first of these counts: the machine's policy, flag,
+ * exported variable, stored key, .env files, config.toml, default. Begin
+ * reading at settings_load(). settings_files.c reads the files,
+ * settings_stored.c finds keys, settings_slot.c checks types, settings_env.c
+ * makes the environments of programs.
  */
 #include "config/settings.h"
 
@@ -22,7 +22,8 @@
 #include "config/settings_impl.h"
 #include "config/toml.h"
 
-/* Compares groups by their text. NULL is the core. */
+/* True if two groups have the same name. NULL is the name of the core's
+ * group. */
 static bool is_same_group(const char *a, const char *b)
 {
 	return a == b || (a && b && !strcmp(a, b));
@@ -166,7 +167,8 @@ const char *setting_type_name(enum setting_type type)
 	return names[type];
 }
 
-/* Returns the stored key of a row, which settings_load() does not look up. */
+/* Returns the stored key of a row. settings_load() does not look it up, because
+ * that may ask for the passphrase. */
 static const char *slot_stored(const struct settings *s,
 			       const struct setting_slot *slot)
 {
@@ -268,15 +270,15 @@ const char *settings_variable(const struct settings *s, const char *group,
 	return v ? v->name : NULL;
 }
 
-/* Returns HOME if it is absolute, else the home in the user database. Owned, or
- * NULL. */
+/* Returns HOME if it is an absolute path, else the home directory in the user
+ * database. Owned, or NULL. */
 static char *find_home(const char *home)
 {
 	struct passwd entry;
 	struct passwd *found = NULL;
 	char room[4096];
 
-	/* a relative one would be inside a repository */
+	/* a relative path would lead into a repository */
 	if (home && home[0] == '/')
 		return xstrdup(home);
 	if (getpwuid_r(getuid(), &entry, room, sizeof(room), &found) != 0 ||
@@ -285,8 +287,8 @@ static char *find_home(const char *home)
 	return xstrdup(found->pw_dir);
 }
 
-/* Sets s->dir to the exported DEEPAGENTS_HOME, else ~/.deepagents. A .env file
- * cannot set it, since those are read later. */
+/* Sets s->dir to the exported DEEPAGENTS_HOME, else to ~/.deepagents. Called
+ * before the .env files are read, so they cannot set it. */
 static int find_dir(struct settings *s, struct error *err)
 {
 	const struct env_var *given = env_get(&s->env, "DEEPAGENTS_HOME");
@@ -299,7 +301,7 @@ static int find_dir(struct settings *s, struct error *err)
 	s->dir = path_expand(given->value, s->home);
 	for (len = strlen(s->dir); len > 1 && s->dir[len - 1] == '/'; len--)
 		s->dir[len - 1] = '\0';
-	if (s->dir[0] == '/') /* a relative one would be inside a repository */
+	if (s->dir[0] == '/') /* a relative path would lead into a repository */
 		return 0;
 	return error_set(err, ERR_CONFIG,
 			 "DEEPAGENTS_HOME = \"%.200s\" is not an absolute path",
@@ -318,8 +320,9 @@ static void name_files(struct settings *s)
 	s->files[FILE_USER_ENV].path = path_join(s->dir, ".env");
 }
 
-/* Returns the key of a provider's parameter. Built by hand: xasprintf() for
- * each of 160 rows took a tenth of the time to load the settings. Owned. */
+/* Returns the full key of a provider's parameter, owned. Does not use
+ * xasprintf(): for 160 rows that took a tenth of the time to load the
+ * settings. */
 static char *param_path(const char *provider, const char *key)
 {
 	static const char before[] = "sandboxes.providers.";
@@ -366,8 +369,8 @@ static void make_slots(struct settings *s, const struct setting_group *groups)
 		add_slots(s, g);
 }
 
-/* True if the project's .env file must be read. False if the setting is
- * invalid. */
+/* True if the project's .env file must be read. False also if the setting that
+ * controls it is invalid. */
 static bool may_read_project_env(struct settings *s)
 {
 	static const char key[] = "startup.read_project_dotenv";
@@ -393,7 +396,7 @@ static const struct toml_value *not_a_table(const struct settings *s,
 	return v && v->kind != TOML_TABLE ? v : NULL;
 }
 
-/* Warns about values where a table is required. */
+/* Warns about values at keys that must be tables. */
 static void check_tables(struct settings *s)
 {
 	const char *file = s->files[FILE_CONFIG].path;
@@ -416,7 +419,7 @@ static void check_tables(struct settings *s)
 				      v->items[i].column, v->items[i].key);
 }
 
-/* Warns once about each value of the wrong type, with its place. */
+/* Warns once about each value of the wrong type and gives its file and line. */
 static void check_values(struct settings *s)
 {
 	for (size_t i = 0; i < s->n_slots; i++) {
@@ -429,8 +432,8 @@ static void check_values(struct settings *s)
 	}
 }
 
-/* Warns if an untrusted .git is ignored, since the project's root is then not
- * where the user expects it. */
+/* Warns if a .git that is not trusted is ignored: the project's root is then
+ * not where the user expects it. */
 static void warn_about_git(struct settings *s)
 {
 	char *line = project_ignored_git(s->cwd);

@@ -25,13 +25,13 @@ enum {
 	SETTING_PREFIX_ONLY = 1 << 2, /* read only DEEPAGENTS_CODE_X */
 	SETTING_ENV_ONLY = 1 << 3,    /* ignore config.toml */
 	SETTING_PAIRS = 1 << 4,       /* a list of NAME=value entries */
-	/* a key that is neither a model's nor a sandbox's */
+	/* a key for a service other than a model or a sandbox */
 	SETTING_SERVICE = 1 << 5,
 };
 
 /* Defines one setting. The resolver, dcode config, doctor and the help use
  * it. */
-struct setting { /* an array of these ends with { 0 } */
+struct setting { /* arrays of this end with { 0 } */
 	/* "models.default"; for a provider the parameter's name: "image" */
 	const char *key;
 	enum setting_type type;
@@ -42,30 +42,32 @@ struct setting { /* an array of these ends with { 0 } */
 	const char *help;    /* one line */
 	const char *unit;    /* "seconds", or NULL */
 	const char *example; /* as in TOML; NULL: fallback is the example */
-	/* For providers/kit/body.h: member of the create request that gets the
-	 * value ("resources.vcpus"), and the minimum of an integer. */
+	/* For providers/kit/body.h: the value is sent as this member of the
+	 * create request ("resources.vcpus"). minimum: the smallest value of an
+	 * integer. */
 	const char *field;
 	int64_t least;
 };
 
-/* The machine's policy file, shared with the Python program. Its path is fixed:
- * whoever can write to /etc sets the policy. */
+/* The machine's policy file; the Python program reads it too. Its path is
+ * fixed: only who may write to /etc can set the policy. */
 #define SETTINGS_POLICY_FILE "/etc/dcode/managed_config.toml"
 
 /* Immutable once loaded, except for settings_set_flag(). Any thread may
  * read. */
 struct settings;
 
-/* How the stored keys are opened when the first one is needed. Called on the
- * thread that needs it. */
+/* How the stored keys are opened. That happens when the first key is needed, on
+ * the thread that needs it. */
 struct settings_store {
 	struct vault_ask ask; /* asks for the passphrase */
 	/* called if the store cannot be opened */
 	void (*warn)(const char *line);
-	/* Called for each stored key, so that it can be masked. */
+	/* Called for each stored key when the store is opened, so that the
+	 * caller can mask the key in output. */
 	void (*found)(void *arg, const char *name, const char *value);
-	/* Returns the name under which the address for this variable is stored,
-	 * or NULL. */
+	/* Returns the name of the stored entry that has the address for this
+	 * variable, or NULL. */
 	const char *(*url_owner)(const char *variable);
 	void *arg;
 };
@@ -80,41 +82,44 @@ struct settings_input {
 	const struct settings_store *store; /* borrowed; NULL: no stored keys */
 	bool quiet;                         /* do not warn about unknown keys */
 };
-struct setting_group { /* a list of these ends with { 0 } */
+struct setting_group { /* arrays of this end with { 0 } */
 	/* NULL for the core; else a provider ("docker"), whose keys mean
 	 * sandboxes.providers.docker.params.KEY */
 	const char *name;
-	const char *also; /* NULL, or another name of that table: "podman" */
+	/* another name of the provider's table: "podman"; or NULL */
+	const char *also;
 	const struct setting *rows;
 };
 
-/* Reads config.toml, .env files and the environment. An invalid file is a
+/* Reads config.toml, .env files and the environment. An invalid file causes a
  * warning, not an error; see settings_warnings(). Fails only if there is no
  * home directory. */
 int settings_load(struct settings **s, const struct settings_input *in,
 		  struct error *err);
 void settings_free(struct settings *s);
 
-/* Returns the warnings in order: "file:line:column: what is wrong" or other
- * remarks. If there are many, the last one gives the number of the others. */
+/* Returns the warnings in order, each "file:line:column: what is wrong" or
+ * other text. If there are too many, the last one says how many were left
+ * out. */
 size_t settings_warnings(const struct settings *s, const char *const **list);
-/* Returns NULL, or a line with the settings in config.toml that only the Python
- * program has. This is not a warning, since both programs may use the file. */
+/* Returns a line that names the settings in config.toml that only the Python
+ * program has, or NULL. It is not a warning, since both programs may use the
+ * file. */
 const char *settings_foreign(const struct settings *s);
-/* Returns NULL, or why config.toml could not be used ("invalid TOML syntax:
- * file:3:5: ..."). Flags that depend on the file must report it. */
+/* Returns why config.toml could not be used ("invalid TOML syntax: file:3:5:
+ * ..."), or NULL. Code for a flag that needs the file must report it. */
 const char *settings_broken(const struct settings *s);
-/* Returns NULL, or why a restriction in config.toml is not in effect, with its
- * place: the file does not parse, or a restricting key has the wrong type. Code
- * that runs anything must then refuse or ask. */
+/* Returns why a restriction in config.toml is not in effect, and where it is,
+ * or NULL. Either the file does not parse, or a restricting key has the wrong
+ * type. Code that runs anything must then refuse or ask. */
 const char *settings_unguarded(const struct settings *s);
-/* Returns NULL, or why the policy cannot be enforced, with its place. Code that
- * runs anything must then refuse. */
+/* Returns why the policy cannot be enforced, and where, or NULL. Code that runs
+ * anything must then refuse. */
 const char *settings_policy_error(const struct settings *s);
 /* Returns a value in the policy file itself, or NULL. */
 const struct toml_value *settings_policy(const struct settings *s,
 					 const char *dotted);
-/* The files that were looked for: the policy, config.toml, the project's .env,
+/* The files that dcode looks for: the policy, config.toml, the project's .env,
  * the user's .env. */
 enum settings_file_state {
 	SETTINGS_FILE_OK,
@@ -133,28 +138,28 @@ const char *settings_home(const struct settings *s); /* the user's home */
 const char *settings_cwd(const struct settings *s);
 const char *settings_dir(const struct settings *s); /* ~/.deepagents */
 
-/* Returns a variable: DEEPAGENTS_CODE_NAME if it is set, even if empty; else
- * the stored key or address for NAME; else NAME. An empty value gives NULL.
- * Looks in exported variables and then in the user's .env, never in a
+/* Returns a variable's value: DEEPAGENTS_CODE_NAME if it is set, even if empty;
+ * else the stored key or address for NAME; else NAME. NULL if the value is
+ * empty. Looks in exported variables and then in the user's .env, never in a
  * project's: only settings_credential() and settings_setup_value() read that.
  * Borrowed. */
 const char *settings_env(const struct settings *s, const char *name);
 /* Like settings_env(), for a key that is useful but not required: never asks
- * for the passphrase of the stored keys. */
+ * for the passphrase of the stored keys, so it may not find a stored one. */
 const char *settings_env_unasked(const struct settings *s, const char *name);
 /* Returns NAME only, without prefix or stored keys; "" if it is empty. */
 const char *settings_env_plain(const struct settings *s, const char *name);
 enum setting_source settings_env_source(const struct settings *s,
 					const char *name);
 
-/* Returns a vendor's credential: settings_env(); else that of the project's
- * .env, if the user has no credential of this vendor, not even an empty one. In
- * the latter case *project (may be NULL) becomes the variable's name unless it
- * is set. */
+/* Returns a vendor's credential: settings_env(), else the value in the
+ * project's .env. The latter is used only if the user has set no credential of
+ * this vendor, not even an empty one. Then *project (project may be NULL)
+ * becomes the variable's name, unless it is set already. */
 const char *settings_credential(const struct settings *s, const char *variable,
 				const char **project);
-/* Returns a value for a setup script: settings_env_plain(), else the
- * project's. */
+/* Returns a value for a setup script: settings_env_plain(), else the value in
+ * the project's .env. */
 const char *settings_setup_value(const struct settings *s, const char *name,
 				 enum setting_source *source);
 /* Returns the source of a credential for messages: "X_API_KEY of
@@ -181,8 +186,8 @@ void settings_each_credential(const struct settings *s,
 					   const struct settings_credential *c),
 			      void *arg);
 
-/* Reads the stored keys again after dcode changed them. Borrowed values stay
- * valid. Call on one thread only. */
+/* Reads the stored keys again after dcode changed them. Values borrowed before
+ * stay valid. Call on one thread only. */
 void settings_store_changed(struct settings *s);
 /* Returns the entry stored under a name. Opens the store. Borrowed, or NULL. */
 const struct vault_entry *settings_vault_entry(const struct settings *s,
@@ -197,11 +202,12 @@ int settings_set_flag(struct settings *s, const char *key, const char *value,
 		      struct error *err);
 
 /*
- * Read a resolved setting: policy, flag, DEEPAGENTS_CODE_X, X, config.toml,
- * default. group is a provider's name for its rows, NULL for the core's. If
- * nothing is set, *value is NULL for strings and unchanged for int and bool;
- * settings_source() tells. Fails with ERR_CONFIG if the value has the wrong
- * type; the message says where it comes from.
+ * Read a resolved setting. If several sources set it, the first of these
+ * counts: policy, flag, DEEPAGENTS_CODE_X, X, config.toml, default. group is a
+ * provider's name for its rows, NULL for the core's. If nothing is set, *value
+ * is NULL for strings and unchanged for int and bool; call settings_source() to
+ * find out. Fails with ERR_CONFIG if the value has the wrong type; the message
+ * says where the value comes from.
  */
 int settings_string(const struct settings *s, const char *group,
 		    const char *key, const char **value, struct error *err);
@@ -220,14 +226,15 @@ int settings_list(const struct settings *s, const char *group, const char *key,
 enum setting_source settings_source(const struct settings *s, const char *group,
 				    const char *key);
 const char *setting_source_name(enum setting_source source); /* "env" */
-/* Returns the variable that the value came from, with its prefix; NULL if it
- * came from elsewhere. */
+/* Returns the name of the variable that set the value, including a prefix; NULL
+ * if the value came from another source. */
 const char *settings_variable(const struct settings *s, const char *group,
 			      const char *key);
 /*
- * Calls each for all values to mask: those of SETTING_SECRET rows; variables
- * that config.toml names in *_env keys or as ${NAME}; members of config.toml
- * with a secret-looking name; and such variables with at least 8 bytes.
+ * Calls each for all values that must be masked in output: values of
+ * SETTING_SECRET rows; variables that config.toml names in *_env keys or as
+ * ${NAME}; members of config.toml with a secret-looking name; and variables
+ * with such a name and a value of at least 8 bytes.
  */
 void settings_each_secret(const struct settings *s,
 			  void (*each)(void *arg, const char *name,
@@ -242,13 +249,14 @@ bool setting_looks_secret(const char *name);
 
 extern const struct setting settings_core[]; /* config/schema.c */
 
-/* A key inside a table setting. The code that uses the table reads it. These
- * rows serve to find unknown keys and to list the keys in the manual. */
+/* A key inside a table setting. The code that uses the table reads the key
+ * itself. These rows only serve to find unknown keys and to list the keys in
+ * the manual. */
 struct setting_key {
 	const char *table; /* "models.providers.NAME", where NAME is any name */
 	const char *key;
 	const char *type; /* "string", "number", "list", ... */
-	const char *unit; /* or NULL, as the next two */
+	const char *unit; /* NULL: none; also for the next two */
 	const char *fallback;
 	const char *example;
 	const char *help;

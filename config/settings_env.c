@@ -17,7 +17,8 @@
 #include "base/str.h"
 #include "config/settings_impl.h"
 
-enum { SHORTEST = 8 }; /* minimum bytes of a variable that only looks secret */
+/* minimum bytes of a variable that is secret only by its name */
+enum { SHORTEST = 8 };
 
 struct each {
 	void (*call)(void *arg, const char *name, const char *value);
@@ -62,8 +63,8 @@ static void report_var(const struct env_var *v, size_t shortest,
 		each->call(each->arg, v->name, v->value);
 }
 
-/* Reports all values of a variable, the user's and the project's: overridden
- * ones are secret too. */
+/* Reports all values of a variable, from the user and from the project. Values
+ * that another source overrides are secret too. */
 static void each_of_name(const struct settings *s, const char *name,
 			 size_t shortest, const struct each *each)
 {
@@ -108,7 +109,8 @@ static bool is_secret_row(const struct settings *s, const char *name)
 	return false;
 }
 
-/* Reports variables with secret-looking names, including overridden ones. */
+/* Reports variables with a secret-looking name, including values that another
+ * source overrides. */
 static void each_variable(const struct settings *s, const struct each *each)
 {
 	for (size_t i = 0; i < s->env.n; i++) {
@@ -151,9 +153,9 @@ static void each_named(const struct settings *s, const char *text,
 	}
 }
 
-/* Reports the secrets in a table of config.toml. A member is secret by its own
- * name or that of a table around it. Members named ..._env or credentials
- * contain names of secret variables. */
+/* Reports the secrets in a table of config.toml. A member is secret because of
+ * its own name or because of the name of a table around it. Members named
+ * ..._env or credentials contain names of secret variables. */
 static void each_member(const struct settings *s, const struct toml_value *v,
 			bool secret, const struct each *each)
 {
@@ -169,7 +171,8 @@ static void each_member(const struct settings *s, const struct toml_value *v,
 		} else if (item->kind == TOML_STRING && name &&
 			   (has_suffix_nocase(str_of(name), "_env") ||
 			    !strcmp(name, "credentials"))) {
-			/* stored keys are reported when the store is opened */
+			/* A stored key is not reported here but when the store
+			 * is opened. */
 			each_of_name(s, item->text, 1, each);
 		} else if (item->kind == TOML_STRING && hidden && name) {
 			each->call(each->arg, name, item->text);
@@ -177,7 +180,8 @@ static void each_member(const struct settings *s, const struct toml_value *v,
 	}
 }
 
-/* Like settings_each_secret(), but without variables that only look secret. */
+/* Like settings_each_secret(), but without variables that are secret only by
+ * their name. */
 static void settings_each_key(const struct settings *s,
 			      void (*each)(void *arg, const char *name,
 					   const char *value),
@@ -211,7 +215,7 @@ static void wipe_line(char *line)
 	free(line);
 }
 
-/* Replaces the variable of this name; without a value removes it. */
+/* Replaces the variable of this name. Without a value, removes it. */
 static void set_var(struct list *l, const char *name, const char *value)
 {
 	size_t len = strlen(name);
@@ -354,8 +358,8 @@ static void wipe_entry(char *entry)
 		sodium_memzero(value + 1, strlen(value + 1));
 }
 
-/* Overwrites a variable in dcode's own environment, with and without the
- * prefix. */
+/* Overwrites a variable's value in dcode's own environment, for the name with
+ * the DEEPAGENTS_CODE_ prefix and without. */
 static void wipe_name(void *arg, const char *name, const char *value)
 {
 	static const char prefix[] = "DEEPAGENTS_CODE_";

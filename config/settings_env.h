@@ -7,28 +7,30 @@ struct settings;
 
 /*
  * Environments for programs: NAME=value strings, NULL-terminated, owned. They
- * contain only exported variables and none of .env files, since no list of
- * dangerous names could be complete: KUBECONFIG, DOTNET_STARTUP_HOOKS, LUA_INIT
- * and PYTHONPLATLIBDIR all run code.
+ * contain only exported variables. Variables of .env files are left out, since
+ * no list of dangerous names could be complete: KUBECONFIG,
+ * DOTNET_STARTUP_HOOKS, LUA_INIT and PYTHONPLATLIBDIR all make programs run
+ * code.
  */
 /*
- * For programs that dcode starts itself (a provider's, Python, pip, bwrap,
- * credential_process). PATH has no empty or relative entries. provider: for a
- * sandbox provider's program, adds the keys, including stored ones, that its
- * entry in config.toml names as credentials or that the built-in provider of
- * this name uses; NULL for other programs. Other stored keys are never added.
+ * For programs that dcode starts for its own work (a provider's program,
+ * Python, pip, bwrap, credential_process). PATH has no empty or relative
+ * entries. provider: the sandbox provider whose program is started, or NULL.
+ * Its program also gets its keys, including stored ones: those that its entry
+ * in config.toml names as credentials, or that the built-in provider of this
+ * name uses. Other stored keys are never added.
  */
 char **settings_environ(const struct settings *s, const char *provider);
-/* Like settings_environ(), but without keys that dcode uses or config.toml
- * names: for a program whose own configuration may pass variables on to others
- * (SendEnv of ssh). */
+/* Like settings_environ(), but without the variables whose keys dcode uses or
+ * config.toml names. For a program whose own configuration may pass variables
+ * on to another machine (SendEnv of ssh). */
 char **settings_environ_keyless(const struct settings *s);
 /* For commands of the user and of the model on this machine: all exported
  * variables. */
 char **settings_environ_exported(const struct settings *s);
-/* For programs of a repository that the user allowed (hooks, MCP servers): only
- * HOME, LOGNAME, PATH (absolute entries), SHELL, TERM, USER, LANG, LC_* and
- * TMPDIR. Such programs must not get exported keys. */
+/* For programs that a repository defines and the user allowed (hooks, MCP
+ * servers): only HOME, LOGNAME, PATH (absolute entries), SHELL, TERM, USER,
+ * LANG, LC_* and TMPDIR. Such programs must not get exported keys. */
 char **settings_environ_project(const struct settings *s);
 /* Zeroes the strings before it frees them, since some are secret. */
 void settings_environ_free(char **env);

@@ -1,9 +1,9 @@
 /* settings_files.c - reads config.toml, the machine's policy and .env files. */
 /* SPDX-License-Identifier: MIT */
 /*
- * In order: config.toml and the .env files; settings that only the Python
- * program has; unknown keys; the guard, which prevents a run if a restriction
- * cannot be read; the machine's policy.
+ * In order: reads config.toml and the .env files; finds settings that only the
+ * Python program has; finds unknown keys; guards against a restriction that
+ * cannot be read, which prevents a run; applies the machine's policy.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -24,9 +24,10 @@
 #include "config/toml.h"
 
 struct foreign_key {
-	const char *path; /* "interpreter.enable_interpreter" */
-	unsigned kinds; /* bit set of allowed kinds (1 << toml_kind); 0: any */
-	bool part;      /* a table: matches every key in it */
+	const char *path; /* full key: "interpreter.enable_interpreter" */
+	/* bit set of the TOML kinds that match (1 << toml_kind); 0: any */
+	unsigned kinds;
+	bool part; /* path is a table: every key in it matches */
 };
 
 enum {
@@ -70,10 +71,12 @@ static int open_file(const char *path, struct stat *st)
 	return -1;
 }
 
-/* Reads the file and closes fd. -1 with errno; EFBIG if it does not fit. */
+/* Reads the file and closes fd. -1 with errno; EFBIG if the file does not fit
+ * into out. */
 static int read_file(int fd, const struct stat *st, struct buf *out)
 {
-	/* one extra byte to detect the end */
+	/* One byte more than the file has, so that read() can detect its
+	 * end. */
 	size_t size = (size_t)st->st_size + 1;
 	ssize_t n = 0;
 	char *room;
@@ -112,8 +115,8 @@ static void set_config_broken(struct settings *s, const char *why,
 	settings_warn(s, "%s (the file is not used)", detail);
 }
 
-/* True for a link whose target does not exist: the user meant to have a
- * file. */
+/* True for a symbolic link whose target does not exist: the user meant to have
+ * a file here. */
 static bool is_dangling(const char *path)
 {
 	struct stat st;
@@ -163,8 +166,9 @@ static bool is_own_definition(const struct toml_value *v)
 	       toml_get(v, "command") || toml_get(v, "http");
 }
 
-/* Renames the table [sandboxes.providers.podman] to docker, the same provider,
- * unless it describes a provider of its own. */
+/* Renames the table [sandboxes.providers.podman] to docker: both names mean the
+ * same provider. Not if the table describes a provider that the user
+ * defined. */
 static void join_names(struct settings *s, const struct settings_file *file,
 		       struct toml_value *root)
 {
@@ -209,8 +213,8 @@ void settings_read_config(struct settings *s)
 		join_names(s, &s->files[FILE_CONFIG], &s->config);
 }
 
-/* True if the file exists but cannot be opened. Not for EACCES of a directory
- * above, which does not tell whether the file exists. */
+/* True if the file exists but cannot be opened. False if a directory above
+ * denies access (EACCES): whether the file exists is then unknown. */
 static bool is_unreadable(const char *path)
 {
 	struct stat st;
@@ -218,8 +222,8 @@ static bool is_unreadable(const char *path)
 	return errno == EACCES && stat(path, &st) == 0 && S_ISREG(st.st_mode);
 }
 
-/* True if the file is trusted: another user may have put one into a directory
- * above, such as /tmp. */
+/* True if the .env file and the directories on its path are trusted. Attack:
+ * another user puts a .env into a directory above, such as /tmp. */
 static bool is_counted(struct settings *s, const char *dir, const char *path,
 		       uid_t owner)
 {
@@ -231,8 +235,8 @@ static bool is_counted(struct settings *s, const char *dir, const char *path,
 	return rc == 0;
 }
 
-/* Finds the nearest trusted .env from cwd upwards. Returns its path (owned), or
- * NULL. *fd is -1 if it exists but cannot be read. */
+/* Finds the nearest trusted .env in cwd or a directory above. Returns its path
+ * (owned), or NULL. *fd is -1 if the file exists but cannot be read. */
 static char *find_project(struct settings *s, int *fd, struct stat *st)
 {
 	uid_t owner = project_owner(s->cwd);
@@ -292,7 +296,8 @@ static void parse_dotenv(struct settings *s, struct settings_file *file, int fd,
 		settings_warn(s, "%s", d->warnings[i]);
 }
 
-/* Reads the project's .env, unless it is the user's own file. */
+/* Reads the project's .env. Skips it if it is the same file as the user's own
+ * .env. */
 static void read_project(struct settings *s, const struct stat *user_file)
 {
 	struct settings_file *file = &s->files[FILE_PROJECT_ENV];
@@ -305,7 +310,9 @@ static void read_project(struct settings *s, const struct stat *user_file)
 		return;
 	if (fd >= 0 && st.st_dev == user_file->st_dev &&
 	    st.st_ino == user_file->st_ino) {
-		close(fd); /* below ~/.deepagents, so it is the user's own */
+		/* the file is in ~/.deepagents or below, so it is the user's
+		 * own */
+		close(fd);
 		free(path);
 		return;
 	}
@@ -352,8 +359,8 @@ enum {
 };
 
 /* Keys of the Python program that dcode does not have, from its documentation
- * ("Configuration", version 0.1.59 and later). The row of a key precedes that
- * of its table. */
+ * ("Configuration", version 0.1.59 and later). The first match counts, so a key
+ * comes before the table that contains it. */
 static const struct foreign_key keys[] = {
 	{ "agents", ANY, true },
 	{ "async_subagents", ANY, true },
@@ -389,8 +396,8 @@ static const struct foreign_key keys[] = {
 	{ "warnings", ANY, true },
 };
 
-/* Variables of the Python program that have no key in config.toml or a
- * different one in dcode. */
+/* Variables of the Python program for which config.toml has no key, or for
+ * which dcode's key has another name. */
 static const char *const variables[] = {
 	"AUTO_CLASSIFIER_MODEL",
 	"AUTO_CLASSIFIER_TIMEOUT",
@@ -491,13 +498,13 @@ enum {
 };
 
 struct names {
-	/* borrowed strings, or those in kept; the array is owned */
+	/* the array is owned; its strings are borrowed or in kept */
 	const char **list;
 	char **kept; /* owned */
 	size_t n;
 };
 
-/* Found while the keys are checked. */
+/* Results of the check for unknown keys. */
 struct unknown {
 	struct buf foreign; /* names of the Python program's settings */
 	size_t n;           /* number of unknown keys */
@@ -506,13 +513,15 @@ struct unknown {
 static void check_table(struct settings *s, const struct toml_value *table,
 			const char *prefix, struct unknown *u);
 
-struct key_level { /* a table during the check */
+struct key_level { /* a table whose keys are being checked */
 	const char *prefix;
-	struct names names; /* filled at the first unknown key */
+	/* known names in this table; filled when the first unknown key is
+	 * found */
+	struct names names;
 };
 
-/* Adds the part of a known path directly below prefix: "default" of
- * "models.default" for "models". */
+/* Adds the part of a known path that is directly below prefix: for
+ * "models.default" and prefix "models" that is "default". */
 static void add_part(struct names *names, const char *path, const char *prefix)
 {
 	size_t len = strlen(prefix);
@@ -527,7 +536,7 @@ static void add_part(struct names *names, const char *path, const char *prefix)
 	names->n++;
 }
 
-/* Adds the keys of a table in settings_keys. */
+/* Adds the keys that settings_keys has for this table. */
 static void add_table(struct names *names, const char *table)
 {
 	for (const struct setting_key *k = settings_keys; k->key; k++)
@@ -568,7 +577,8 @@ static void warn_unknown(struct settings *s, const struct toml_value *v,
 	const char *near;
 	size_t far = key.len / 3 + 1;
 
-	/* One more is counted: the last line gives the number of the others. */
+	/* Beyond MOST_UNKNOWN keys are only counted: settings_check_unknown()
+	 * then replaces the last line by their number. */
 	if (++u->n >= MOST_UNKNOWN + 1)
 		return;
 	near = nearest_name(key, names->list, names->n);
@@ -600,7 +610,7 @@ static bool is_row(const struct settings *s, const char *path)
 	return false;
 }
 
-/* Warns about unknown keys in one table, whose name is path. */
+/* Warns about unknown keys in one table. path: the table's full key. */
 static void check_entries(struct settings *s, const struct toml_value *table,
 			  const char *path, const struct names *names,
 			  struct unknown *u)
@@ -650,15 +660,15 @@ static void check_limits(struct settings *s, const struct toml_value *limits,
 	names_release(&names);
 }
 
-/* True if the entry is a program or a service of the user, which defines its
- * own params. */
+/* True if the entry defines a provider of the user's own, a program or a
+ * service. Its params can have any names. */
 static bool is_user_defined(const struct toml_value *entry)
 {
 	return toml_get(entry, "command") || toml_get(entry, "class_path") ||
 	       toml_get(entry, "http");
 }
 
-/* True if the names below this path are chosen by the user, or checked by other
+/* True if the names below this path are chosen by the user or checked by other
  * code. */
 static bool is_free(const struct settings *s, const char *path,
 		    const struct toml_value *v)
@@ -669,7 +679,7 @@ static bool is_free(const struct settings *s, const char *path,
 		return !is_setting_or_table(s, path);
 	if (str_starts(p, "retries.") && v->kind == TOML_TABLE)
 		return true;
-	/* other keys of an entry are checked where they are read */
+	/* the code that reads an entry checks its other keys */
 	return str_starts(p, providers) && v->kind != TOML_TABLE &&
 	       !strstr(path, ".params.");
 }
@@ -699,7 +709,7 @@ static void add_foreign(struct buf *names, const char *path)
 		names->ptr[names->len = before] = '\0';
 }
 
-/* Stores one line that names the Python program's settings. */
+/* Stores one line that names the Python program's settings found. */
 static void store_foreign(struct settings *s, const struct buf *names)
 {
 	if (names->len)
@@ -786,14 +796,15 @@ void settings_check_variables(struct settings *s)
 }
 
 /*
- * An invalid file or a key of the wrong type has the effect of a missing
+ * An invalid file or a key of the wrong type has the same effect as a missing
  * setting. If that setting is a cap, a list of allowed commands or an
  * isolation, the run would be allowed more than the user intended, and nobody
- * reads warnings of scripts. settings_unguarded() returns the first such fault;
- * cmd/policy.c then ends the run or asks.
+ * reads the warnings of a script. So settings_unguarded() returns the first
+ * such fault, and cmd/policy.c then ends the run or asks.
  */
 
-/* Settings that restrict. A name with a final dot stands for its section. */
+/* Settings that restrict what a run may do. A name with a final dot means every
+ * setting in that section. */
 static const char *const core_keys[] = {
 	"approvals.",
 	"limits",
@@ -815,7 +826,7 @@ static const char *const core_keys[] = {
 	"workspace.",
 };
 
-/* Restricting keys of sandboxes.providers.NAME.params: network, isolation and
+/* Keys of sandboxes.providers.NAME.params that restrict: network, isolation and
  * caps. */
 static const char *const params[] = {
 	"auto_delete",
@@ -877,7 +888,7 @@ static bool is_guarded_slot(const struct setting_slot *slot)
 	return false;
 }
 
-/* Sets *fault unless it is set. */
+/* Sets *fault to this error, unless an earlier one is stored there. */
 static void set_fault(char **fault, const struct settings *s, int file,
 		      const struct toml_value *v, const char *path,
 		      const char *wanted)
@@ -891,7 +902,7 @@ static void set_fault(char **fault, const struct settings *s, int file,
 				   strchr("ai", kind[0]) ? "an" : "a", kind);
 }
 
-/* True for an amount that the cap accepts: "5 or 0.50". */
+/* True for an amount of money that the cap accepts: "5" or "0.50". */
 static bool is_amount(const struct toml_value *v)
 {
 	char *end = NULL;
@@ -902,7 +913,8 @@ static bool is_amount(const struct toml_value *v)
 	       (v->kind == TOML_FLOAT && isfinite(v->real) && v->real > 0);
 }
 
-/* Checks [limits], a row that is a table whose members its users parse. */
+/* Checks [limits]. In the schema it is one row, a table; the code that uses a
+ * member parses it. */
 static void guard_limits(char **fault, const struct settings *s, int file,
 			 const struct toml_value *root)
 {
@@ -946,8 +958,8 @@ static void guard_models(char **fault, const struct settings *s, int file,
 		}
 }
 
-/* Reports the section, or a table around it, if it is not a table, since its
- * settings then have no effect. section is a part of path. */
+/* Reports the section as a fault if it, or a table around it, is not a table:
+ * its settings then have no effect. section is the beginning of path. */
 static void guard_section(char **fault, const struct settings *s, int file,
 			  const struct toml_value *root, struct str section)
 {
@@ -1042,9 +1054,9 @@ static bool is_text(const struct toml_value *v, const char *text)
 }
 
 /*
- * The Python program uses the same file. What it sets for features that dcode
- * lacks needs no enforcement; but what requires such a feature cannot be
- * honoured.
+ * The Python program uses the same policy file. A policy for a feature that
+ * dcode lacks needs no enforcement. A policy that requires such a feature
+ * cannot be obeyed: that is an error.
  */
 static void check_foreign(struct settings *s, const struct toml_value *v,
 			  const char *path)
@@ -1090,8 +1102,8 @@ static void check_keys(struct settings *s, const struct toml_value *table,
 	}
 }
 
-/* Merges from into `into`: tables are merged, other values are replaced.
- * Empties from. */
+/* Moves the members of `from` into `into`. Tables on both sides are merged;
+ * other values of `into` are replaced. Leaves `from` empty. */
 static void merge_tables(struct toml_value *into, struct toml_value *from)
 {
 	for (size_t i = 0; i < from->n_items; i++) {

@@ -9,14 +9,15 @@
 #include "config/hash.h"
 #include "config/settings.h"
 
-/* One row of the schema with its value of highest precedence. */
+/* One row of the schema and the value of its first source that sets one. */
 struct setting_slot {
 	const struct setting *row;
 	const char *group; /* borrowed; NULL for the core */
 	char *path;        /* full key in config.toml; owned */
 	enum setting_source source;
-	const char *text; /* value of a flag or variable; borrowed */
-	const struct toml_value *toml; /* value in config.toml, or fallback */
+	/* value from a flag, a variable or a stored key; borrowed */
+	const char *text;
+	const struct toml_value *toml; /* value in config.toml, or &fallback */
 	char *flag;                    /* owned */
 	struct toml_value fallback;    /* owned */
 	char **list; /* owned: the strings of a SETTING_LIST */
@@ -30,7 +31,7 @@ struct old_vault {
 };
 
 struct settings {
-	char *home; /* owned, like the next two */
+	char *home; /* owned, as are the next two */
 	char *cwd;
 	char *dir;
 	struct env env; /* exported variables and the user's .env */
@@ -45,26 +46,28 @@ struct settings {
 	char *policy_error; /* owned, or NULL */
 	char **warnings;    /* owned */
 	size_t n_warnings;
-	size_t untold; /* number of warnings left out */
+	size_t untold; /* number of warnings that were left out */
 	char *foreign; /* owned, or NULL: see settings_foreign() */
 	struct settings_file files[FILES]; /* paths owned */
 	/* borrowed; used only while loading */
 	const struct setting_group *groups;
 	struct setting_slot *slots; /* owned */
 	size_t n_slots;
-	struct hash slot_index; /* from a row's key to indexes of slots */
+	struct hash slot_index; /* maps a row's key to indexes of slots */
 	const struct settings_store *store; /* borrowed, or NULL */
 	pthread_mutex_t vault_lock;         /* guards the next two fields */
 	bool vault_tried;
 	struct vault *vault; /* owned; NULL if it is not open */
-	/* owned; from before dcode changed the store: values are borrowed */
+	/* Vaults that were open before dcode changed the store; owned. They
+	 * stay open, because values in them are borrowed. */
 	struct old_vault *old_vaults;
 	size_t n_old_vaults;
 };
 
-/* settings_slot.c. -1 with err: the value does not have the type; the error
+/* In settings_slot.c. -1 with err: the value does not have the type; the error
  * starts with where to look, "DEEPAGENTS_CODE_X" or "file:3:5: models.default".
- * Where nothing sets the slot, a string is NULL and other values stay. */
+ * If no source sets the slot, a string becomes NULL and other values stay
+ * unchanged. */
 int setting_slot_string(const struct settings *s,
 			const struct setting_slot *slot, const char **value,
 			struct error *err);
@@ -77,8 +80,8 @@ int setting_slot_list(const struct settings *s, const struct setting_slot *slot,
 /* Checks the slot's value against the type of its row. */
 int setting_slot_check(const struct settings *s,
 		       const struct setting_slot *slot, struct error *err);
-/* Returns the variable that sets the row, exported or in the user's .env; NULL
- * if there is none or it is empty. Borrowed. */
+/* Returns the variable that sets the row, exported or in the user's .env. NULL
+ * if there is none or its value is empty. Borrowed. */
 const struct env_var *setting_slot_variable(const struct settings *s,
 					    const struct setting *row);
 
@@ -88,29 +91,31 @@ void settings_warn(struct settings *s, const char *fmt, ...)
 void settings_read_config(struct settings *s);
 void settings_read_dotenv(struct settings *s, bool project);
 
-/* Sets *fault, unless it is set, to the first restricting section of root that
- * is not a table, or to the first part of such a table with the wrong type. The
- * caller owns it. file: FILE_CONFIG or FILE_POLICY. */
+/* Sets *fault to the first restricting section of root that is not a table, or
+ * to the first restricting key in such a table with the wrong type. Does
+ * nothing if *fault is set already. The caller owns *fault. file: FILE_CONFIG
+ * or FILE_POLICY. */
 void settings_guard_tables(const struct settings *s, int file,
 			   const struct toml_value *root, char **fault);
-/* Like settings_guard_tables(), for the values set by config.toml. Call after
- * all rows are resolved. */
+/* Like settings_guard_tables(), for the values that config.toml sets. Call
+ * after all rows are resolved. */
 void settings_guard_values(struct settings *s);
 
 /* Warns about unknown keys in config.toml. */
 void settings_check_unknown(struct settings *s);
-/* Adds the Python program's variables to the line about its settings. */
+/* Adds the Python program's variables to the line that settings_foreign()
+ * returns. */
 void settings_check_variables(struct settings *s);
 
 void settings_read_policy(struct settings *s);
 void settings_check_policy(struct settings *s);
-/* In settings_stored.c. Returns the project's value of this row if the user has
- * no credential of that vendor; else NULL. */
+/* In settings_stored.c. Returns this row's value in the project's .env if the
+ * user has no credential of the same vendor; else NULL. */
 const char *setting_slot_project(const struct settings *s,
 				 const struct setting_slot *slot);
 
-/* Returns the key or address stored by dcode auth set for this variable; NULL
- * if DEEPAGENTS_CODE_variable overrides it. Borrowed. */
+/* Returns the key or address that `dcode auth set` stored for this variable;
+ * NULL if there is none or DEEPAGENTS_CODE_variable overrides it. Borrowed. */
 const char *settings_stored(const struct settings *s, const char *variable);
 /* Returns the array of variables that an entry of sandboxes.providers requests
  * as credentials, or NULL. */

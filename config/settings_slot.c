@@ -2,9 +2,9 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * A slot has the text of a flag, a variable or a stored key, or a value of
- * config.toml. Each function here reads one type from either, or says what is
- * wrong and where. Begin reading at setting_slot_check().
+ * A slot has either text (from a flag, a variable or a stored key) or a value
+ * of config.toml. Each function here reads one type from either of them, or
+ * says what is wrong and where. Begin reading at setting_slot_check().
  */
 #include <string.h>
 

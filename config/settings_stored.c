@@ -22,7 +22,7 @@ typedef bool each_fn(void *arg, const struct settings_credential *c);
 
 struct stored_search {
 	const char *name;
-	char *variable; /* of the stored key; owned */
+	char *variable; /* name of the variable whose key is stored; owned */
 };
 
 struct naming {
@@ -76,7 +76,8 @@ const struct toml_value *settings_credentials(const struct toml_value *entry)
 }
 
 /* Returns the next ${NAME} in the headers of [sandboxes.providers.X.http].
- * *item and *at, initially 0, are the position. Owned, or NULL. */
+ * *item and *at hold the position between calls; set both to 0 first. Owned, or
+ * NULL. */
 static char *next_header_env(const struct toml_value *provider, size_t *item,
 			     size_t *at)
 {
@@ -110,9 +111,9 @@ static char *header_env(const struct toml_value *provider)
 	return next_header_env(provider, &item, &at);
 }
 
-/* True if the user has a key for one of the headers. Then the project must not
- * set the others: a variable in a header such as X-Organization could decide
- * what the user's key is used for. */
+/* True if the user has a key for one of the headers. Then the project's .env
+ * must not supply the variables of the others: one in a header such as
+ * X-Organization could decide what the user's key is used for. */
 static bool user_has_header(const struct settings *s,
 			    const struct toml_value *provider)
 {
@@ -128,8 +129,9 @@ static bool user_has_header(const struct settings *s,
 	return found;
 }
 
-/* Returns the i-th variable with a key of an entry of sandboxes.providers:
- * first that of its headers, then those in credentials. Owned, or NULL. */
+/* Returns the i-th variable that holds a key of an entry of
+ * sandboxes.providers: first those in its headers, then those in its
+ * credentials. Owned, or NULL. */
 static char *service_variable(const struct toml_value *entry, size_t i)
 {
 	const struct toml_value *list = settings_credentials(entry);
@@ -144,7 +146,8 @@ static char *service_variable(const struct toml_value *entry, size_t i)
 	return xstrdup(list->items[i].text);
 }
 
-/* True for the name of a model vendor, whose key is not a sandbox's. */
+/* True for the name of a model vendor: a key stored under it is not a
+ * sandbox's. */
 static bool is_of_models(const struct settings *s, const char *name)
 {
 	const struct toml_value *own = settings_toml(s, "models.providers");
@@ -160,8 +163,8 @@ static bool is_of_models(const struct settings *s, const char *name)
 	return found;
 }
 
-/* Returns the name for storing a service's key. The first one is the provider's
- * name alone. Owned. */
+/* Returns the name under which a service's key is stored. For the service's
+ * first key it is the provider's name alone. Owned. */
 static char *service_name(const struct settings *s, const char *key, size_t i,
 			  const char *variable)
 {
@@ -276,7 +279,8 @@ static bool match_name(void *arg, const struct settings_credential *c)
 	return !s->variable;
 }
 
-/* Opens the vault and reports its keys, to be masked. Warns if it fails. */
+/* Opens the vault and passes its keys to the caller's found(), which masks
+ * them. Warns if the vault cannot be opened. */
 static void open_vault(struct settings *s)
 {
 	const struct settings_store *store = s->store;
@@ -317,8 +321,8 @@ static const struct vault_entry *find_entry(const struct settings *set,
 	return e;
 }
 
-/* True if opening the stored keys would ask for a passphrase: there is no key
- * file. */
+/* True if opening the stored keys would ask for a passphrase, because there is
+ * no key file. */
 static bool is_phrase_needed(const struct settings *set)
 {
 	struct settings *s = (struct settings *)set;
@@ -519,11 +523,12 @@ const struct toml_value *settings_toml(const struct settings *s,
 }
 
 /*
- * The project's .env is part of a repository, which must not decide whose
- * account is used: with an attacker's RUNLOOP_API_KEY the user's files and
- * tokens would go into the attacker's sandbox. So the file supplies a
- * credential only if the user has none of that vendor, and otherwise only
- * variables that a setup script names. No other code can read it.
+ * The project's .env is part of a repository. A repository must not decide
+ * whose account is used: with an attacker's RUNLOOP_API_KEY in that file, the
+ * user's files and tokens would go into the attacker's sandbox. So the file
+ * supplies a credential only if the user has none of that vendor. Otherwise it
+ * supplies only variables that a setup script names. Other code must not read
+ * it.
  */
 
 static const char *find_project_value(const struct settings *s,
@@ -532,8 +537,8 @@ static const char *find_project_value(const struct settings *s,
 	return dotenv_get(&s->project, str_of(name));
 }
 
-/* True if the user has this variable, even if empty: that is how users turn a
- * credential off. */
+/* True if the user has set this variable. An empty value counts: that is how
+ * users turn a credential off. */
 static bool user_has(const struct settings *s, const char *variable)
 {
 	return env_resolve(&s->env, variable) || settings_stored(s, variable);
@@ -546,7 +551,7 @@ static bool is_same_vendor(const struct setting_slot *a,
 }
 
 /* True if the user has any credential of the slot's vendor. A vendor may accept
- * one of several variables: a project's VERCEL_OIDC_TOKEN would override the
+ * several variables: a VERCEL_OIDC_TOKEN from the project would override the
  * user's VERCEL_TOKEN. */
 static bool user_has_vendor(const struct settings *s,
 			    const struct setting_slot *slot)
@@ -588,7 +593,9 @@ const char *settings_credential(const struct settings *s, const char *variable,
 		 : user_has(s, variable) || !names_key(s, variable))
 		return NULL;
 	if (store_failed(s))
-		return NULL; /* the user may have one */
+		/* the stored keys could not be read: the user may have one
+		 * there */
+		return NULL;
 	if (project && !*project)
 		*project = slot ? slot->row->env : variable;
 	return other;

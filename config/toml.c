@@ -24,7 +24,8 @@ static void init_table(struct toml_reader *r, struct toml_value *v,
 	v->flags = ++r->tables << TOML_ID_SHIFT | flags;
 }
 
-/* The capacity doubles whenever the count is a power of two. */
+/* The capacity is the count rounded up to a power of two, so the array grows
+ * whenever the count is a power of two. */
 struct toml_value *toml_append(struct toml_value *holder)
 {
 	size_t n = holder->n_items;
@@ -46,7 +47,7 @@ static uint64_t code_of(const struct toml_value *table,
 			 table->flags >> TOML_ID_SHIFT);
 }
 
-/* Returns the member of the table with this key, or NULL. */
+/* Returns the table's member with this key, or NULL. */
 static struct toml_value *find_item(const struct toml_reader *r,
 				    const struct toml_value *table,
 				    const struct toml_key *key)
@@ -56,8 +57,8 @@ static struct toml_value *find_item(const struct toml_reader *r,
 	size_t cursor = 0;
 	uint32_t i;
 
-	/* A member of another table may have the same code, so the index is
-	 * checked. */
+	/* A member of another table may have the same code, so check that the
+	 * index leads to this key in this table. */
 	while (hash_next(&r->names, code, &cursor, &i)) {
 		struct toml_value *item;
 
@@ -117,7 +118,8 @@ static struct toml_value *fail_duplicate(struct toml_reader *r,
 	return NULL;
 }
 
-/* Enters, or creates, the table of a key before a dot in "a.b = 1". */
+/* Returns the table for a key before a dot in "a.b = 1". Creates it if it does
+ * not exist. */
 static struct toml_value *enter_dotted(struct toml_reader *r,
 				       struct toml_value *table,
 				       struct toml_key *key)
@@ -138,8 +140,8 @@ static struct toml_value *enter_dotted(struct toml_reader *r,
 	return next;
 }
 
-/* Adds the member for the key just read, entering the tables of its dots. Fails
- * if the key exists. */
+/* Adds the member for the key just read, inside the tables that its dotted
+ * parts name. Fails if the key exists. */
 static struct toml_value *find_member(struct toml_reader *r,
 				      struct toml_value *table)
 {
@@ -161,7 +163,8 @@ static struct toml_value *find_member(struct toml_reader *r,
 	return NULL;
 }
 
-/* Enters, or creates, the table of a key before a dot in "[a.b]". */
+/* Returns the table for a key before a dot in "[a.b]". Creates it if it does
+ * not exist. */
 static struct toml_value *enter_header(struct toml_reader *r,
 				       struct toml_value *table,
 				       struct toml_key *key, int *depth)
@@ -207,8 +210,8 @@ static struct toml_value *open_element(struct toml_reader *r,
 	return element;
 }
 
-/* Creates the table of a [header], or defines one that exists only
- * implicitly. */
+/* Creates the table of a [header], or marks a table as defined that "[a.b]"
+ * created for its "a". */
 static struct toml_value *open_table(struct toml_reader *r,
 				     struct toml_value *table,
 				     struct toml_key *key)
@@ -582,7 +585,8 @@ const struct toml_value *toml_get(const struct toml_value *table,
 	return lookup_member(table, str_of(key));
 }
 
-/* Removes a segment, "a" or "\"a.b\"", and the dot after it from the front. */
+/* Removes the first segment ("a" or "\"a.b\"") and the dot after it from *rest.
+ * False at the end. */
 static bool next_segment(struct str *rest, struct str *segment)
 {
 	bool quoted = rest->len && rest->ptr[0] == '"';

@@ -18,8 +18,9 @@ const struct toml_value *toml_get(const struct toml_value *table,
 /* Returns the value at "a.b.c", or NULL. Segments may be quoted: a."x.y".c. */
 const struct toml_value *toml_path(const struct toml_value *table,
 				   const char *dotted);
-const char *toml_kind_name(enum toml_kind kind); /* "string", "integer" */
-/* Appends a zeroed item and returns it. */
+/* returns "string", "integer", ... */
+const char *toml_kind_name(enum toml_kind kind);
+/* Appends a zeroed item to a table or array and returns it. */
 struct toml_value *toml_append(struct toml_value *holder);
 /* Parses a single value, such as a default ("3600"). */
 int toml_parse_value(struct toml_value *v, struct str text, const char *name,

@@ -40,7 +40,7 @@ int toml_fail(struct toml_reader *r, struct toml_place at, const char *fmt, ...)
 			 at.column, what);
 }
 
-/* Returns the code point at `at`; U+FFFD for invalid UTF-8. */
+/* Returns the code point that begins at `at`; U+FFFD for invalid UTF-8. */
 static unsigned decode_code_point(const char *at, const char *end)
 {
 	size_t len = str_char_offset((struct str){ at, (size_t)(end - at) }, 1);
@@ -211,8 +211,8 @@ static int month_days(int year, int month)
 	return days[month - 1] + (month == 2 && leap);
 }
 
-/* The parse_ functions remove their part from the front. They return NULL, or
- * what is wrong. */
+/* Each parse_ function removes what it has parsed from the front of *s. Returns
+ * NULL, or what is wrong. */
 static const char *parse_date(struct str *s)
 {
 	int high = read_two_digits(s);
@@ -286,7 +286,8 @@ static bool is_date_like(struct str word)
 	       (n == 2 && n < word.len && word.ptr[n] == ':');
 }
 
-/* Extends the word if a time follows the date after a single space. */
+/* A date and a time may be separated by one space: then returns the word with
+ * both. */
 static struct str extend_with_time(const struct toml_reader *r, struct str word)
 {
 	const char *p = word.ptr + word.len;
@@ -359,8 +360,8 @@ static bool is_letter(char c)
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-/* Returns all bytes that can belong to a number, a date or a boolean. The kind
- * is determined later. */
+/* Returns the bytes from here on that could belong to a number, a date or a
+ * boolean. The caller determines which it is. */
 static struct str bare_word(const struct toml_reader *r)
 {
 	const char *p = r->at;
@@ -482,7 +483,7 @@ static bool float_shape(struct str s)
 	return !s.len && (fraction || exponent);
 }
 
-/* Converts to double with '.' as the decimal point in any locale. */
+/* Converts s to double. The decimal point is '.' in any locale. */
 static double to_double(struct str s)
 {
 	locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
@@ -516,7 +517,7 @@ static bool read_float(struct str s, double *value)
 	return true;
 }
 
-/* Returns why the word is not a value. */
+/* Returns a message: why the word is not a value. */
 static const char *explain_invalid(struct str w)
 {
 	struct str number = w;

@@ -40,7 +40,9 @@ struct toml_reader {
 	const char *at;   /* next byte to read */
 	const char *end;
 	int line;
-	const char *mark; /* a byte of the current line whose column is known */
+	/* a byte of the current line whose column is known; toml_here() counts
+	 * on from it */
+	const char *mark;
 	int mark_column;
 	struct toml_key keys[TOML_DEEPEST]; /* the dotted key read last */
 	size_t n_keys;
@@ -58,7 +60,8 @@ int toml_fail(struct toml_reader *r, struct toml_place at, const char *fmt, ...)
 /* Describes the text at r->at for a message: "found 'x'", "the end of the
  * line". */
 const char *toml_found(const struct toml_reader *r, char out[32]);
-/* Returns a key for a message: shortened, without control characters. */
+/* Returns a key as it is shown in a message: shortened, without control
+ * characters. */
 const char *toml_shown(struct str key, char out[64]);
 bool toml_at_newline(const struct toml_reader *r); /* LF or CR LF */
 void toml_blanks(struct toml_reader *r);           /* spaces and tabs */

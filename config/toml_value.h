@@ -22,8 +22,9 @@ enum toml_kind {
 struct toml_value {
 	enum toml_kind kind;
 	int line, column; /* from 1; column counts characters */
-	char *key;        /* key of this member of a table, else NULL */
-	size_t key_len;   /* bytes; a key may hold NUL */
+	/* this value's key in its table; NULL if it is not in a table */
+	char *key;
+	size_t key_len; /* bytes; a key may hold NUL */
 	/* strings (NUL-terminated, may contain NUL) and dates in RFC 3339
 	 * form */
 	char *text;

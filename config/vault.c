@@ -2,8 +2,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Begin reading at vault_change(). Three parts: encryption with a passphrase
- * (Argon2id) or a key file; the records; the file, which is replaced as a whole
- * under a lock. Decrypted data is in locked memory and zeroed afterwards.
+ * (Argon2id) or a key file; the records in the decrypted text; the file, which
+ * is replaced as a whole under a lock. Decrypted data is in locked memory and
+ * is zeroed afterwards.
  */
 #include "config/vault.h"
 
@@ -26,7 +27,7 @@
 
 enum { VAULT_FILE_MAX = 4 << 20, VAULT_SECRET = 32 };
 
-/* How a file is encrypted, as its first line says. */
+/* A seal: how a file is encrypted. The file's first line describes it. */
 struct vault_seal {
 	bool phrase;
 	unsigned long long ops; /* Argon2id's opslimit */
@@ -47,7 +48,8 @@ struct vault {
 enum {
 	LINE_MAX_ = 200, /* bytes of the first line */
 	OPS_MAX = 10,
-	/* bytes for Argon2id: a damaged file must not request more */
+	/* limit in bytes for Argon2id: a damaged file could request any
+	 * amount */
 	MEM_MAX = 1 << 30,
 	NONCE = crypto_aead_xchacha20poly1305_ietf_NPUBBYTES,
 	TAG = crypto_aead_xchacha20poly1305_ietf_ABYTES,
@@ -57,8 +59,8 @@ static const char by_file[] = "dcode-credentials 1 key-file";
 
 static const char by_phrase[] = "dcode-credentials 1 argon2id";
 
-/* Allocates zeroed locked memory, to be freed with sodium_free(). Aborts if
- * there is none. */
+/* Allocates zeroed locked memory, to be freed with sodium_free(). Aborts if it
+ * cannot. */
 static void *alloc_locked(size_t size)
 {
 	void *p;
@@ -72,7 +74,7 @@ static void *alloc_locked(size_t size)
 	return p;
 }
 
-/* Seals start from { 0 }. */
+/* Initialize a seal to { 0 }. */
 static void release_seal(struct vault_seal *s)
 {
 	sodium_free(s->secret);
@@ -96,7 +98,7 @@ static int read_salt(struct vault_seal *s, struct str hex)
 	return len == sizeof(s->salt) ? 0 : -1;
 }
 
-/* Parses the first line of an encrypted file, without its secret. */
+/* Parses the first line of an encrypted file. Does not set the secret. */
 static int read_seal(struct vault_seal *s, struct str file, struct error *err)
 {
 	struct str line = { file.ptr, str_find(file, '\n') };
@@ -146,7 +148,8 @@ static int make_seal(struct vault_seal *s, struct str phrase, struct error *err)
 	return derive_secret(s, phrase, err);
 }
 
-/* Reads the secret from an open key file, unless others can read the file. */
+/* Reads the secret from an open key file. Refuses a file that other users can
+ * read. */
 static int read_secret(struct vault_seal *s, int fd, const char *path,
 		       struct error *err)
 {
@@ -233,7 +236,7 @@ static void seal_text(const struct vault_seal *s, struct str text,
 	head = file->len;
 	nonce = (unsigned char *)buf_room(file, NONCE + text.len + TAG);
 	if (!nonce)
-		return; /* the caller's buf_check() reports it */
+		return; /* out of memory; the caller's buf_check() reports it */
 	randombytes_buf(nonce, NONCE);
 	crypto_aead_xchacha20poly1305_ietf_encrypt(
 		nonce + NONCE, NULL, (const unsigned char *)text.ptr, text.len,
@@ -243,7 +246,7 @@ static void seal_text(const struct vault_seal *s, struct str text,
 
 enum { FIELDS = 4 };
 
-/* Locked memory of fixed size. Appending never writes beyond it. */
+/* Locked memory of fixed size. Appending beyond its end does nothing. */
 struct text {
 	char *ptr;
 	size_t len;
@@ -272,7 +275,8 @@ static void add_entry(struct vault *v, const char *const *field, bool plain)
 	};
 }
 
-/* Adds the records in text. -1 if it is not a list of records. */
+/* Adds the records in text. -1 if it is not a list of records. plain: text was
+ * made from auth.json. */
 static int read_records(struct vault *v, char *text, size_t len, bool plain)
 {
 	struct str rest = { text, len };

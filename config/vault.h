@@ -1,4 +1,4 @@
-/* vault.h - stores keys encrypted on disk; in locked memory once opened. */
+/* vault.h - stores keys encrypted on disk; decrypts them into locked memory. */
 /* SPDX-License-Identifier: MIT */
 #ifndef CONFIG_VAULT_H
 #define CONFIG_VAULT_H
@@ -35,8 +35,8 @@ struct vault_entry {      /* in locked memory owned by the vault */
 struct vault;
 
 /* Writes the passphrase to room and returns its length, or -1 with err. attempt
- * counts from 0. After a wrong passphrase it is called again, up to three times
- * in total. */
+ * is 0 in the first call. After a wrong passphrase the function is called
+ * again, up to three times in total. */
 struct vault_ask {
 	int (*passphrase)(void *arg, int attempt, char *room, size_t size,
 			  struct error *err);
@@ -57,8 +57,8 @@ struct vault_change { /* borrowed */
 	const char *name;
 	struct str key;  /* empty: remove the entry */
 	const char *url; /* or NULL */
-	/* If not empty: encrypt with this passphrase from now on, and remove
-	 * the key file. */
+	/* If not empty: encrypt with this passphrase from now on and remove the
+	 * key file. */
 	struct str phrase;
 };
 /*
