@@ -158,7 +158,37 @@ static void test_kill(void **state)
 	each_shell(tree_dies);
 }
 
-<<<<<<< HEAD
+/* A child that stays in the tree, one in a session of its own, a daemon. */
+static struct str family(char space[256], const char *member)
+{
+	int n = snprintf(space, 256,
+			 "%s & setsid %s & (setsid sh -c 'setsid %s & %s' &) ; "
+			 "echo begun; %s",
+			 member, member, member, member, member);
+
+	return (struct str){ space, (size_t)n };
+}
+
+struct canceller {
+	struct cancel cancel;
+	char member[32]; /* what the family consists of */
+	int running;     /* how many there were just before */
+	atomic_bool began;
+};
+
+static void *cancel_later(void *arg)
+{
+	struct canceller *c = arg;
+
+	for (int i = 0; i < 400 && (c->running < 5 || !atomic_load(&c->began));
+	     i++) {
+		usleep(50000);
+		c->running = count_running(c->member);
+	}
+	cancel_trigger(&c->cancel);
+	return NULL;
+}
+
 /* What a call gets: a copy, because it was on the stack of an execute that has
  * returned when its job is killed. */
 struct slow_call {
@@ -247,10 +277,7 @@ static void test_a_job_is_killed_when_its_caller_has_returned(void **state)
 	cancel_release(&slow_go);
 }
 
-static void test_live(void **state)
-=======
 static void test_contract(void **state)
->>>>>>> 3654ad6f (wip)
 {
 	static const char *const not_here[] = {
 		"dialog",       "source of input",
@@ -397,13 +424,9 @@ int main(void)
 			test_output_comes_in_pieces_that_a_connection_carries),
 		cmocka_unit_test(test_cuts),
 		cmocka_unit_test(test_kill),
-<<<<<<< HEAD
 		cmocka_unit_test(
 			test_a_job_is_killed_when_its_caller_has_returned),
-		cmocka_unit_test(test_live),
-=======
 		cmocka_unit_test(test_contract),
->>>>>>> 3654ad6f (wip)
 		cmocka_unit_test(test_large),
 	};
 
