@@ -108,8 +108,9 @@ static const char reftable[] = "its repository is outside of the directory and "
 static const char in_system[] =
 	"the sandbox has its own system files where the repository is";
 
-/* Entries of a git directory that git obeys. They are protected even while they
- * do not exist. */
+/* Entries of a git directory that make git run commands or use other
+ * directories. Attack: a command in the sandbox creates one, and git on the
+ * host obeys it. So they are protected even while they do not exist. */
 static const struct {
 	const char *name;
 	enum bind_git_use use;
@@ -204,11 +205,13 @@ static char *read_worktree(const char *git_dir)
 	return value;
 }
 
-/* True if the git directory points back to this tree: a linked worktree's has a
- * file gitdir that names the .git file, a submodule's has core.worktree. */
+/* True if the git directory points back to this tree. A linked worktree's git
+ * directory has a file gitdir that names the .git file; a submodule's has
+ * core.worktree in its config. */
 static bool names_tree(const char *git_dir, const char *root, const char *dot)
 {
-	/* Relative with worktree.useRelativePaths (git 2.48). */
+	/* The path may be relative, with worktree.useRelativePaths (git
+	 * 2.48). */
 	char *back = read_line(git_dir, "gitdir");
 	char *tree = back ? NULL : read_worktree(git_dir);
 	char *whole =
@@ -324,7 +327,7 @@ bool bind_git_find(struct bind_git *b, const struct settings *set,
 		b->common = xstrdup(dot);
 	}
 	free(dot);
-	/* A git directory inside dir is already bound with dir. */
+	/* If both git directories are inside dir, they are bound with dir. */
 	if (b->limit || !b->git_dir ||
 	    (is_below(b->git_dir, dir) && is_below(b->common, dir)))
 		return false;
@@ -394,8 +397,8 @@ static void add_branch(const struct parts *p, const char *path,
 		p->each(p->arg, path, BIND_GIT_READS);
 }
 
-/* Adds the entries of the worktree's own git directory that a commit does not
- * write. */
+/* Makes read-only the entries of the worktree's own git directory that a commit
+ * does not write. For the names in `obeyed` the caller does that. */
 static void add_own(const struct parts *p, const char *path, const char *name,
 		    const struct stat *st)
 {

@@ -1,4 +1,4 @@
-/* bind.h - a directory of this machine that is bound into a sandbox. */
+/* bind.h - checks a host directory that is to be bound into a sandbox. */
 /* SPDX-License-Identifier: MIT */
 #ifndef SANDBOX_BIND_H
 #define SANDBOX_BIND_H
@@ -15,15 +15,15 @@ int bind_check(const struct settings *set, const char *dir, char **real,
 
 /*
  * A linked worktree and a submodule have a file .git that names a directory
- * elsewhere; a subdirectory of a repository has its .git above. If a sandbox
- * binds only the directory, git does not work there. So the sandbox also gets
- * that git directory, at its original path, because its files contain absolute
- * paths.
+ * elsewhere. A subdirectory of a repository has its .git in a parent. If a
+ * sandbox binds only the directory itself, git does not work in the sandbox. So
+ * the sandbox also gets the git directory, at its original path, because its
+ * files contain absolute paths.
  *
  * The tree is not trusted. Attack: an archive has a .git file that names
- * another repository of the user, so that the sandbox can write to it. So a git
- * directory is accepted only if it points back to the tree and belongs to root,
- * the user or the tree's owner (project_trusts() of base/project.h).
+ * another repository of the user, so that the sandbox can write to that. So a
+ * git directory is accepted only if it points back to the tree and belongs to
+ * root, the user or the tree's owner (project_trusts() of base/project.h).
  */
 struct settings;
 
@@ -47,8 +47,9 @@ bool bind_git_find(struct bind_git *b, const struct settings *set,
 		   const char *dir);
 void bind_git_release(struct bind_git *b);
 
-/* What a sandbox may do with a part of the repository. For a path that does not
- * exist, the last two mean that it must not be created. */
+/* What a sandbox may do with a part of the repository. BIND_GIT_NO_FILE and
+ * BIND_GIT_NO_DIRECTORY: an existing one is read-only, and a missing one must
+ * not be created. */
 enum bind_git_use {
 	BIND_GIT_READS,
 	BIND_GIT_WRITES,

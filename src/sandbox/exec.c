@@ -28,11 +28,12 @@
 struct background {
 	struct background_work work;
 	struct cancel cancel;
-	struct cancel ended; /* triggered at the end; why is final then */
+	/* triggered when the work has ended; why is final from then on */
+	struct cancel ended;
 	struct error why;
 	int rc;
 	atomic_bool known; /* rc and why are final */
-	bool said;         /* the failure has been reported */
+	bool said; /* the failure was reported: do not report it again */
 	pthread_t thread;
 };
 
@@ -196,13 +197,14 @@ void facts_describe(const struct sandbox_facts *f, struct buf *out)
 	buf_addc(out, '.');
 }
 
-enum { PROMPT_MS = 30 }; /* a kill that is faster is awaited */
+enum { PROMPT_MS = 30 }; /* how long a cancelled kills_run() still waits */
 
 struct kill_queue {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
-	struct kill *first; /* the one that runs now; then those that wait */
-	bool running;       /* the thread has been started */
+	/* the one that runs now, followed by those that wait */
+	struct kill *first;
+	bool running; /* the thread has been started */
 	bool leaving;
 	pthread_t thread;
 };
@@ -277,7 +279,7 @@ static bool queue_kill(struct kill_queue *ks, struct kill *k)
 int kills_run(struct kill_queue *ks, struct kill *k, const struct stop *stop,
 	      struct error *err)
 {
-	/* The kill has its own deadline. */
+	/* Ignore the deadline of stop: the kill has its own. */
 	struct stop cancelled = stop_on(stop->cancel);
 	struct error ignored = { 0 };
 	struct error why = { 0 };
@@ -336,7 +338,7 @@ enum { MAX = SUPERVISE_READ_MAX };
 struct supervise_read {
 	pthread_mutex_t lock;
 	char prefix[SUPERVISE_PREFIX + 1];
-	bool used; /* a job has been named */
+	bool used; /* supervise_read_name() was called */
 	char ids[MAX][SUPERVISE_JOB + 1];
 	size_t n;
 };

@@ -29,8 +29,9 @@ struct exec_request {
 	/* Also ask the sandbox for the shell, system and user of its commands
 	 * (sandbox.facts), if they are unknown. */
 	bool facts;
-	/* Set only by sandbox_execute(), or NULL: the provider runs
-	 * facts_add_script() with this nonce before the command. */
+	/* NULL, or a nonce: the provider must then run the line of
+	 * facts_add_script() with this nonce before the command. Set only by
+	 * sandbox_execute(). */
 	const char *aside;
 	/* for a plain command: deliver output as it arrives, not at the end */
 	bool live;
@@ -79,10 +80,12 @@ struct sandbox_facts {
 /* Fills in the facts for commands that run on this machine. user: NULL for the
  * user of this process. */
 void facts_here(struct sandbox_facts *f, const char *user);
-/* Appends a line of sh that prints the facts as an aside (frame.h) with this
- * nonce. It does not change the shell that runs it. */
+/* Appends a line of sh that prints the facts as an aside (frame.h: a marked
+ * text inside a command's output) with this nonce. It does not change the shell
+ * that runs it. */
 void facts_add_script(struct buf *out, const char *nonce);
-/* Parses such an aside. The bytes are untrusted and become plain text. */
+/* Parses the text of such an aside. It is untrusted: control characters are
+ * removed. */
 void facts_read(struct sandbox_facts *f, struct str aside);
 /* Appends "Commands run in bash on Debian GNU/Linux 12 (bookworm), as the user
  * root." */
@@ -90,7 +93,8 @@ void facts_describe(const struct sandbox_facts *f, struct buf *out);
 
 enum {
 	SUPERVISE_JOB = 16, /* characters of a job's name */
-	/* of these, the prefix shared by a sandbox's jobs */
+	/* the first characters of a job's name, the same for all jobs of a
+	 * sandbox */
 	SUPERVISE_PREFIX = 8,
 	SUPERVISE_READ_MAX = 32,
 	SUPERVISE_READ_IDS = SUPERVISE_READ_MAX * (SUPERVISE_JOB + 1) + 1,
@@ -115,15 +119,15 @@ void supervise_read_forgot(struct supervise_read *r, const char *ids);
 struct background;
 
 struct background_work {
-	/* Runs on its own thread; its commands set "ahead" (exec_request). */
+	/* Runs on its own thread. Its commands must set exec_request.ahead. */
 	int (*run)(void *arg, const struct stop *stop, struct error *err);
 	void (*release)(void *arg);
 	void *arg; /* owned: released even if the thread cannot be started */
 };
 
-/* Starts the work and stores it in *b, the sandbox's "background". Until it has
- * ended, successfully or not, sandbox_execute() and sandbox_upload() wait for
- * it. */
+/* Starts the work and stores it in *b, which is the sandbox's `background`.
+ * Until the work has ended, successfully or not, sandbox_execute() and
+ * sandbox_upload() wait for it. */
 int background_start(struct background **b, const struct background_work *work,
 		     struct error *err);
 /* Waits for the end of the work. -1 only when stop ended the wait. 0 at once if
@@ -137,8 +141,9 @@ int background_failed(struct background *b, struct error *err);
  * cancelled; 0 also without work. No other thread may be waiting for it. */
 int background_end(struct background **b, int64_t ms, struct error *err);
 
-/* The kill of one command: the first member of the struct, on the heap, that a
- * provider keeps for a command. Set run and release, the rest is zero. */
+/* Kills one command. It is the first member of the heap struct that a provider
+ * allocates for the command. The provider sets run and release and zeroes the
+ * rest. */
 struct kill {
 	/* Kills the command and has its own deadline. It may run after execute
 	 * has returned, so it uses no memory of execute's caller. */
@@ -150,20 +155,22 @@ struct kill {
 	struct cancel over; /* triggered when run has returned */
 	struct kill *next;
 };
-/* Gives up a reference: the provider's last use of the struct. */
+/* Drops the provider's reference. The provider must not use the struct
+ * afterwards. */
 void kill_drop(struct kill *k);
 
-/* A sandbox's kills. One thread runs them in their order; it is started for the
- * first one. */
+/* Runs the kills of a sandbox in order, on one thread that is started for the
+ * first of them. */
 struct kill_queue;
 
 struct kill_queue *kills_new(void);
-/* Waits for the kills. */
+/* Waits for all kills, then ends the thread. */
 void kills_free(struct kill_queue *ks);
-/* Runs the kill: on the thread, or on the caller's if ks is NULL or there can
- * be no thread. 0 when it is over. -1 with ERR_CANCELLED if stop is cancelled
- * and the kill is not over PROMPT_MS later: it continues, and its struct may
- * not be read, only dropped. A deadline of stop has no effect. */
+/* Runs the kill: on the queue's thread, or on the caller's if ks is NULL or no
+ * thread can be started. 0 when the kill is over. -1 with ERR_CANCELLED if stop
+ * is cancelled and the kill is not over PROMPT_MS later: then it continues, and
+ * the caller may only drop the struct, not read it. A deadline of stop has no
+ * effect. */
 int kills_run(struct kill_queue *ks, struct kill *k, const struct stop *stop,
 	      struct error *err);
 /* Waits until all kills are over; any thread. -1 only when stop ended the wait;

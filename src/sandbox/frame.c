@@ -3,9 +3,9 @@
 
 /*
  * The input is untrusted and arrives in pieces. A frame is the whole answer of
- * a helper, an aside is a remark inside a command's own output, a record is a
- * line of glob.sh or grep.sh. A nonce in frames and asides prevents that a
- * command's own output is taken for one.
+ * a helper script. An aside is a marked text that a script adds to a command's
+ * own output. A record is a line of glob.sh or grep.sh. The nonce in frames and
+ * asides prevents a command from printing one itself.
  */
 #include "sandbox/frame.h"
 
@@ -63,7 +63,7 @@ static int hex_value(unsigned char c)
 	return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-/* Decodes in place; the result is never longer. */
+/* Decodes base64 or hexadecimal in place; the result is never longer. */
 static size_t decode_bytes(struct frame *f, char *bytes, size_t len)
 {
 	int width = f->enc == 'b' ? 6 : 4;
@@ -101,7 +101,8 @@ static int emit_body(struct frame *f, size_t len, const struct frame_sink *sink,
 	return 0;
 }
 
-/* Appends to the noise, of which only the first bytes are stored. */
+/* Adds held bytes to the noise (bytes outside of frames). Only the first of
+ * them are stored. */
 static void append_noise(struct frame *f, size_t len)
 {
 	size_t room = sizeof(f->noise) - 1 - f->noise_len;
@@ -213,8 +214,8 @@ void aside_init(struct aside *a)
 	ids_random(a->nonce, ASIDE_NONCE);
 }
 
-/* True if the bytes held, after their mark, are an aside of dcode or may become
- * one. */
+/* True if the bytes held are the beginning of an aside with our nonce, or a
+ * whole one. */
 static bool may_be_ours(const struct aside *a)
 {
 	char head[sizeof(aside_name) + ASIDE_NONCE + 1];
@@ -236,7 +237,8 @@ static void flush_held(struct aside *a, struct buf *out)
 
 void aside_feed(struct aside *a, struct str chunk, struct buf *out)
 {
-	/* including the mark */
+	/* bytes before the text of an aside: the mark, the name, the nonce, a
+	 * space */
 	size_t head = sizeof(aside_name) + ASIDE_NONCE + 1;
 
 	while (chunk.len) {
@@ -282,7 +284,7 @@ static const struct str next_root = { "\n.//./", 6 };
 
 enum { PATH_BYTES = 64 << 10 };
 
-/* Handles one record, without its newline. */
+/* Passes one record, without its newline, to each. */
 static bool deliver_path(struct path_records *p, struct str record,
 			 bool (*each)(void *arg, struct str path), void *arg)
 {
@@ -325,10 +327,12 @@ void path_records_end(struct path_records *p, bool whole,
 {
 	struct str last = buf_str(&p->held);
 
-	/* find, when it is cut off, does not always end its last line. */
+	/* A find that was killed may leave its last line incomplete. */
 	if (whole && str_ends(last, "\n"))
 		(void)deliver_path(p, (struct str){ last.ptr, last.len - 1 },
-				   each, arg); /* nothing is left to stop */
+				   /* the return value does not matter: this is
+				    * the last path */
+				   each, arg);
 	else if (last.len)
 		p->incomplete = true;
 	buf_release(&p->held);
@@ -373,8 +377,9 @@ static size_t path_end(struct str record)
 	return record.len;
 }
 
-/* Cuts the root's prefix off a path. Bytes before the last prefix belong to an
- * earlier line with a NUL, because busybox's cut ends lines at NUL too. */
+/* Removes the root's prefix from a path. busybox's cut ends lines at NUL too,
+ * so other lines with a NUL may precede the record; the path begins after the
+ * last prefix. */
 static bool cut_root(struct str *path)
 {
 	for (;;) {

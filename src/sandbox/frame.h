@@ -42,15 +42,16 @@ int frame_feed(struct frame *f, struct str chunk, const struct frame_sink *sink,
 void frame_release(struct frame *f);
 
 /*
- * A script prints RS (0x1E), "dcode-NONCE ", a text and RS. NONCE is made for
- * one command, so that nothing else that it prints can be mistaken for an
- * aside. All other bytes pass unchanged.
+ * An aside: a script prints RS (0x1E), "dcode-NONCE ", a text and RS between
+ * the output of a command. NONCE is new for each command, so the command's own
+ * output cannot be mistaken for an aside. aside_feed() passes on all other
+ * bytes unchanged.
  */
 enum { ASIDE_NONCE = 16, ASIDE_MAX = 4096 /* bytes of the text */ };
 
 struct aside {
 	char nonce[ASIDE_NONCE + 1];
-	struct buf held; /* may be the beginning of an aside */
+	struct buf held; /* bytes that may be the beginning of an aside */
 	struct buf text; /* text of the last aside found */
 	bool found;
 };
@@ -63,15 +64,16 @@ void aside_feed(struct aside *a, struct str chunk, struct buf *out);
 void aside_end(struct aside *a, struct buf *out);
 void aside_release(struct aside *a);
 
-/* Paths that arrive in pieces: each is ".//./PATH\n"; a final "//\n" means that
- * paths are missing. */
+/* Parser of paths that arrive in pieces. Each is ".//./PATH\n". A final "//\n"
+ * means that some paths are missing. */
 struct path_records {
-	struct buf held; /* start from { 0 } */
-	/* paths are missing: the last line said so, or one was too long */
+	struct buf held; /* initialise with { 0 } */
+	/* paths are missing: the answer ended in "//\n", or a path was too
+	 * long */
 	bool incomplete;
 };
-/* each receives a path below the root; false stops. Returns false once
- * stopped. */
+/* Calls each with every path that is complete, relative to the root; it returns
+ * false to stop. Returns false once stopped. */
 bool path_records_feed(struct path_records *p, struct str chunk,
 		       bool (*each)(void *arg, struct str path), void *arg);
 /* whole: the output was not cut off, so the last path is complete. */
@@ -80,9 +82,9 @@ void path_records_end(struct path_records *p, bool whole,
 
 enum match_form { MATCH_FILE, MATCH_NULL, MATCH_COLON };
 struct match_record {
-	struct str path; /* below the root; empty for MATCH_FILE */
+	struct str path; /* relative to the root; empty for MATCH_FILE */
 	int64_t line;
-	/* true for "12+:": the text does not begin at the start of the line */
+	/* true for "12+:": the start of the line was cut off */
 	bool later;
 	struct str text;
 };

@@ -14,7 +14,8 @@
 
 enum {
 	COMMAND_MAX = 32 << 20,
-	/* the longest helper with its framing and names */
+	/* bytes: the longest script with its libraries and the lines around
+	 * them */
 	SCRIPTS_SIZE = 12 << 10,
 };
 
@@ -87,7 +88,8 @@ static const unsigned char workspace_scan_sh[] = {
 
 static const struct {
 	struct str text;
-	struct str before[4]; /* libraries it needs besides prelude.sh */
+	/* other scripts to send before it, in addition to prelude.sh */
+	struct str before[4];
 } scripts[] = {
 	[HELPER_READ] = { ROW(read_sh), { { 0 } } },
 	[HELPER_LS] = { ROW(ls_sh), { { 0 } } },
@@ -122,8 +124,8 @@ static bool has_stdin(const struct sandbox *sb)
 	return sb->client->provider->flags & SANDBOX_STDIN;
 }
 
-/* Returns how the script's content() gets the content: the word for its
- * variable "src". */
+/* Returns the value of the script's variable "src". It tells the script's
+ * content() where to get the content from. */
 static const char *choose_source(const struct sandbox *sb,
 				 const struct helper *h)
 {
@@ -134,8 +136,8 @@ static const char *choose_source(const struct sandbox *sb,
 	return has_stdin(sb) ? "stdin" : "text";
 }
 
-/* Builds the command: variables, the arguments, the content if it is sent in
- * the text, and the scripts. */
+/* Builds the command: variables, the arguments, the scripts and, without
+ * standard input, the content. */
 static int compose_command(const struct sandbox *sb, const struct helper *h,
 			   const char *nonce, struct buf *cmd,
 			   struct error *err)
@@ -143,8 +145,8 @@ static int compose_command(const struct sandbox *sb, const struct helper *h,
 	bool text = !h->dialog && !h->source && !has_stdin(sb);
 	char name[] = "a0";
 
-	/* A provider with SANDBOX_STDIN passes bytes unchanged; others may
-	 * accept text only. */
+	/* Without SANDBOX_STDIN a provider may accept only text, so the answer
+	 * is sent as base64. */
 	buf_addf(cmd, "nonce=%s enc=%c exact=%s\n", nonce,
 		 has_stdin(sb) ? 'r' : 'b', h->exact ? "1" : "");
 	quote_assign(cmd, "src", str_of(choose_source(sb, h)));
@@ -176,7 +178,9 @@ struct helper_run {
 	struct helper *h;
 	struct frame frame;
 	struct frame_sink sink;
-	struct buf *reply; /* valid inside the provider's callback only */
+	/* the callback's reply buffer; NULL outside of the provider's
+	 * callback */
+	struct buf *reply;
 };
 
 static int on_body(void *arg, struct str bytes, struct error *err)
@@ -218,8 +222,8 @@ static int on_output(void *arg, enum exec_stream stream, struct str chunk,
 	return frame_feed(&r->frame, chunk, &r->sink, err);
 }
 
-/* Explains an answer without the expected frames: shows the noise, if the shell
- * printed any, or the exit code. */
+/* Sets err for an answer without the expected frames: it quotes the noise
+ * (bytes outside of frames), if there is any, or gives the exit code. */
 static int explain_answer(struct helper_run *r, const struct exec_result *res,
 			  struct error *err)
 {

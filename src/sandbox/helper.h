@@ -29,18 +29,20 @@ struct helper {
 	enum helper_script script;
 	struct str args[HELPER_ARGS]; /* any bytes but NUL */
 	size_t n_args;
-	/* Returned by the script's content(). Sent as standard input or,
-	 * without SANDBOX_STDIN, in the command's text. With source instead: an
-	 * absolute path in the sandbox. */
+	/* The bytes that the script's content() returns. They are sent as
+	 * standard input or, without SANDBOX_STDIN, as part of the command's
+	 * text. Alternatively source: an absolute path in the sandbox from
+	 * where to read them. */
 	struct str content;
 	const char *source;
-	/* Alternative with SANDBOX_STDIN: the content is read from this
-	 * function, called like exec_request.source with arg. */
+	/* Alternative to content, with SANDBOX_STDIN: called like
+	 * exec_request.source, with arg, to get the bytes. */
 	int64_t (*pull)(void *arg, char *room, size_t len, struct error *err);
-	bool no_base64; /* the sandbox cannot decode it */
+	bool no_base64; /* the sandbox has no base64 program */
 	bool exact;     /* args[0] is a real path: follow no symbolic link */
 	bool ahead;     /* see exec_request.ahead */
-	bool dialog;    /* reply is called between two frames */
+	/* the script writes two frames; reply is called after the first */
+	bool dialog;
 	int64_t timeout_ms;
 	/* Receives decoded body bytes. NULL: they are collected in out. */
 	int (*body)(void *arg, struct str bytes, struct error *err);
@@ -49,7 +51,7 @@ struct helper {
 	int (*reply)(void *arg, struct buf *reply, struct error *err);
 	void *arg;
 	struct buf out;             /* set max before; the caller releases */
-	char status[HELPER_STATUS]; /* out: status of the last frame */
+	char status[HELPER_STATUS]; /* out: status line of the last frame */
 	bool timed_out;             /* out: the body is incomplete */
 };
 

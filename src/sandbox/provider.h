@@ -23,7 +23,8 @@ enum sandbox_isolation {
 
 #define ISOLATION_WORDS "none, namespaces, container, gVisor, VM or microVM"
 
-/* "gVisor"; "not documented" for the first two. */
+/* Returns "gVisor", ...; "not documented" for ISOLATION_UNSET and
+ * ISOLATION_UNKNOWN. */
 const char *isolation_name(enum sandbox_isolation isolation);
 /* Parses a name, ignoring case; ISOLATION_UNSET for other words. */
 enum sandbox_isolation isolation_parse(struct str name);
@@ -32,7 +33,7 @@ void isolation_json(struct buf *out, enum sandbox_isolation isolation);
 
 struct sandbox_price { /* price of a running sandbox */
 	int64_t usd_s; /* trillionths of a US dollar a second; -1: unknown */
-	/* The vendor bills actual use: this price is the maximum. */
+	/* the vendor bills actual use, so this price is a maximum */
 	bool at_most;
 };
 
@@ -52,11 +53,12 @@ struct sandbox_info { /* borrowed for the call */
 	int64_t created;   /* Unix seconds, 0 unknown */
 	/* Unix seconds when the sandbox ends by itself, 0 unknown */
 	int64_t ends;
-	/* Of this sandbox; ISOLATION_UNSET: the client's applies. */
+	/* of this sandbox; ISOLATION_UNSET: see sandbox_isolation() */
 	enum sandbox_isolation isolation;
 };
 
-/* Receives the sandboxes of a list, one call each. A NULL sink ignores them. */
+/* Receives the sandboxes of a list: `each` is called for each. NULL:
+ * ignored. */
 struct info_sink {
 	void (*each)(void *arg, const struct sandbox_info *info);
 	void *arg;
@@ -74,8 +76,9 @@ enum file_error {
 	FILE_PERMISSION_DENIED,
 	FILE_IS_DIRECTORY,
 	FILE_INVALID_PATH,
-	FILE_NO_API, /* api_only, and the provider takes no files */
-	FILE_OTHER,  /* see detail */
+	/* api_only is set, but the provider has no upload operation */
+	FILE_NO_API,
+	FILE_OTHER, /* any other error; detail describes it */
 };
 const char *file_error_name(enum file_error e); /* "file_not_found" */
 
@@ -84,7 +87,9 @@ struct transfer {
 	const char *path; /* absolute, in the sandbox */
 	int64_t size;     /* upload: bytes that read() returns */
 	int mode;         /* upload: permission bits; 0: 0644, or unchanged */
-	bool api_only;    /* upload: never as command text (FILE_NO_API) */
+	/* upload: true if the bytes may only go through the provider's file
+	 * API, never into a command's text; see FILE_NO_API */
+	bool api_only;
 	/* Upload: writes at most len bytes into room; 0 at the end, -1
 	 * aborts. */
 	int64_t (*read)(void *arg, char *room, size_t len, struct error *err);
@@ -107,61 +112,69 @@ struct sandbox_region {
 
 /* How --workspace bind gives a sandbox the user's own directory. */
 struct sandbox_binding {
-	/* The setting of the provider that requests the binding, and its value.
-	 * NULL: the directory itself, which only a new sandbox can get. */
+	/* The setting of the provider that requests the binding, and the value
+	 * for it. NULL: the value is the directory itself, which only a new
+	 * sandbox can get. */
 	const char *key;
 	const char *value;
-	/* The setting for the path of the directory in the sandbox; a linked
-	 * worktree must be at its original path, for git. NULL: the provider
-	 * chooses that path itself. */
+	/* The setting for the directory's path in the sandbox. A linked
+	 * worktree must be at its original path there, because git stores
+	 * absolute paths. NULL: the provider chooses the path. */
 	const char *path_key;
-	/* An engine mounts it, which may run on another machine or map users:
-	 * creating a file there detects both. It cannot mount the repository of
-	 * a submodule. */
+	/* A container engine mounts the directory. The engine may run on
+	 * another machine, or map user ids: after mounting, dcode creates a
+	 * file in the directory through the sandbox and checks where it appears
+	 * and who owns it. The engine cannot mount the repository of a
+	 * submodule. */
 	bool by_engine;
 };
 
-/* Static description of a provider; a row of providers/table.c. */
+/* Static description of a provider; providers/table.c lists them. */
 struct sandbox_provider {
 	const char *name; /* "docker" */
-	/* A second name for users, such as "podman", or NULL. The ledger,
-	 * labels and config.toml use the first name. sandbox_client.also tells
-	 * open() which one was used. */
+	/* A second name that users may type, such as "podman", or NULL. The
+	 * ledger, labels and config.toml use the first name.
+	 * sandbox_client.also tells open() which one was typed. */
 	const char *also;
 	const char *also_summary;
 	const char *summary; /* one line for provider list */
-	const char *noun;    /* what an id numbers: "job"; or NULL */
-	const char *workdir; /* default in the sandbox, absolute; NULL: the
-				user's */
-	unsigned flags;      /* SANDBOX_... */
-	size_t max_command;  /* maximum bytes of exec_request.command */
-	int64_t lifetime_s;  /* default lifetime */
-	const struct setting *settings; /* rows, or NULL */
+	/* what its ids identify, for messages ("job 7"): "job"; or NULL */
+	const char *noun;
+	/* default workdir in the sandbox, absolute; NULL: the user's workdir */
+	const char *workdir;
+	unsigned flags;     /* SANDBOX_... */
+	size_t max_command; /* maximum bytes of exec_request.command */
+	int64_t lifetime_s; /* default lifetime */
+	/* descriptions of its settings, or NULL */
+	const struct setting *settings;
 	const struct sandbox_ops *ops;
-	/* Variables that can set its server address, highest precedence first,
-	 * NULL-terminated; or NULL. */
+	/* Environment variables that can set the address of its server, highest
+	 * precedence first, NULL-terminated; or NULL. */
 	const char *const *url_env;
-	/* The setting that can set the address instead ("host"), or NULL. */
+	/* Key of the setting that can set the address instead ("host"), or
+	 * NULL. */
 	const char *url_key;
-	/* Names for its addresses (dcode auth set --base-url); ends in { 0 },
-	 * or NULL. */
+	/* Short names for its addresses (dcode auth set --base-url eu); ends
+	 * with { 0 }; or NULL. */
 	const struct sandbox_region *regions;
 	/* Sets *price to the vendor's published price of a sandbox that
-	 * create() would make with these settings. snapshot: used instead of
-	 * the configured one, or NULL. Leaves *price unchanged if it is
-	 * unknown. NULL: always unknown. */
+	 * create() would make with these settings. snapshot: replaces the
+	 * configured one unless NULL. Leaves *price unchanged if the price is
+	 * unknown. The function pointer is NULL if it is always unknown. */
 	int (*price)(const struct settings *set, const char *snapshot,
 		     struct sandbox_price *price, struct error *err);
-	/* Removes what killed runs left on this machine. Called once by each
-	 * dcode; fast if there is nothing. NULL: nothing can be left. */
+	/* Removes what dcode processes that were killed left on this machine.
+	 * Called once by each dcode; fast if there is nothing to remove. NULL:
+	 * nothing can be left. */
 	void (*sweep)(const char *settings_dir);
 	/* How its commands are isolated from the host, according to the
 	 * vendor. */
 	enum sandbox_isolation isolation;
-	/* Where the vendor documents that, and when it was read; or NULL. */
+	/* The document that states the isolation, and when it was read; or
+	 * NULL. */
 	const char *isolation_source;
 	const struct sandbox_binding *binding; /* NULL: not supported */
-	/* Its page in the manual, or NULL: the page for all vendors. */
+	/* name of its manual page, or NULL: the page for all vendors */
 	const char *topic;
 };
 

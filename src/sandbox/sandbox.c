@@ -3,8 +3,9 @@
 
 /*
  * The wrappers of struct sandbox_ops check what the provider supports, wait for
- * background work and kills, retry what may be retried, and put the provider's
- * name before errors. Begin reading at sandbox_create() and sandbox_execute().
+ * background work and kills, retry create, remove and what else may be retried,
+ * and put the provider's name before errors. Begin reading at sandbox_create()
+ * and sandbox_execute().
  */
 #include "sandbox/sandbox.h"
 
@@ -28,7 +29,7 @@ void mounts_add(struct sandbox_mounts *m, const char *inside, const char *path)
 {
 	for (size_t i = 0; i < m->n; i++)
 		if (!strcmp(m->list[i].inside, inside))
-			return; /* already listed */
+			return; /* this path in the sandbox is already listed */
 	m->list = xrealloc(m->list, m->n + 1, sizeof(*m->list));
 	m->list[m->n++] =
 		(struct sandbox_mount){ xstrdup(inside), xstrdup(path) };
@@ -48,10 +49,11 @@ enum {
 	TRIES = 4, /* attempts to create or remove */
 	/* pause between attempts to remove a busy sandbox */
 	BUSY_MS = 500,
-	BUSY_MAX_MS = 120000, /* how long these attempts go on */
+	BUSY_MAX_MS = 120000, /* total time of these attempts */
 };
 
-/* A request whose output starts with an aside: the sandbox's facts. */
+/* A request whose output starts with an aside (frame.h) that has the sandbox's
+ * facts. */
 struct facts_request {
 	struct sandbox *sb;
 	const struct exec_request *req; /* the caller's request */
@@ -231,8 +233,9 @@ int sandbox_client_open(struct sandbox_client *client,
 				      http, err);
 }
 
-/* Fails if a sandbox that was created or attached has no id. Sets its workdir,
- * if the provider did not, and the state of its commands. */
+/* Completes a sandbox that was created or attached: sets its workdir, if the
+ * provider did not, and allocates the state of its commands. Fails if it has no
+ * id. */
 static int finish_made(struct sandbox *sb, const char *what, struct error *err)
 {
 	const struct sandbox_provider *p = sb->client->provider;
@@ -255,7 +258,8 @@ static int create_once(struct sandbox *sb, const struct sandbox_spec *spec,
 {
 	if (sb->client->provider->ops->create(sb, spec, stop, err) == 0)
 		return 0;
-	/* A request that was refused or never sent has created nothing. */
+	/* A request that was refused, or never reached the server, has created
+	 * nothing. */
 	if (!sb->id && (err->code == ERR_UNREACHABLE || retry_was_refused(err)))
 		err->nothing_made = true;
 	return -1;
@@ -274,7 +278,8 @@ static void announce_retry(const struct sandbox_spec *spec,
 	free(line);
 }
 
-/* A create that returned an id is repeated only if the connection broke. */
+/* True if create may be called again. Once it has returned an id, only after a
+ * broken connection. */
 static bool may_repeat_create(const struct sandbox *sb, const struct error *why)
 {
 	return retry_is_transient(why) && (!sb->id || why->code == ERR_NETWORK);
@@ -297,9 +302,9 @@ void sandbox_release(struct sandbox *sb)
 	*sb = (struct sandbox){ 0 };
 }
 
-/* Each attempt uses the same label, so that no second sandbox is made. An id
- * that a failed attempt returned is kept: the caller must delete that
- * sandbox. */
+/* Each attempt uses the same label, so the provider can recognise the sandbox
+ * of an earlier attempt and no second one is made. sb->id stays set if any
+ * attempt returned one: the caller must delete that sandbox. */
 static int create_with_retries(struct sandbox *sb,
 			       const struct sandbox_spec *spec,
 			       const struct stop *stop, struct error *err)
@@ -467,7 +472,8 @@ static bool asks_facts(const struct sandbox *sb, const struct exec_request *req)
 	       atomic_load(&sb->facts_known) == FACTS_UNKNOWN;
 }
 
-/* Makes the caller's request one that also asks for the sandbox's facts. */
+/* Copies the caller's request to own and lets it ask for the sandbox's facts
+ * too. */
 static void facts_begin(struct facts_request *a, struct exec_request *own)
 {
 	aside_init(&a->aside);
@@ -477,7 +483,8 @@ static void facts_begin(struct facts_request *a, struct exec_request *own)
 	own->arg = a;
 }
 
-/* Reads the facts and passes on the rest of the output. */
+/* Parses the facts and passes the rest of the output to the caller's
+ * callback. */
 static int facts_end(struct facts_request *a, int rc, struct error *err)
 {
 	aside_end(&a->aside, &a->text);
@@ -556,7 +563,7 @@ void sandbox_settle(struct sandbox *sb, char notice[SANDBOX_NOTICE])
 }
 
 /* Repeats the request while the sandbox is busy and after transient failures.
- * If it is not found after it was busy, it has been removed. */
+ * If it was busy and then is not found, it has been removed: returns 0. */
 int sandbox_remove(struct sandbox_client *client, const char *id,
 		   const struct stop *stop, struct error *err)
 {
@@ -694,8 +701,8 @@ int sandbox_extend(struct sandbox *sb, int64_t lifetime_s,
 		       : 0;
 }
 
-/* Returns an error if the snapshot name is taken: many engines and vendors
- * would silently move the name to the new snapshot. */
+/* Fails if the snapshot name is taken: many engines and vendors would silently
+ * move the name to the new snapshot. */
 static int check_name_free(struct sandbox_client *client, const char *name,
 			   const struct stop *stop, struct error *err)
 {

@@ -19,12 +19,12 @@ struct sandbox_mount {
 	char *path;   /* owned: "/home/ann/project" */
 };
 
-struct sandbox_mounts { /* from { 0 } */
+struct sandbox_mounts { /* initialise with { 0 } */
 	struct sandbox_mount *list;
 	size_t n;
 };
 
-/* Adds a mount, once per path inside the sandbox. */
+/* Adds a mount, unless the path inside the sandbox is already listed. */
 void mounts_add(struct sandbox_mounts *m, const char *inside, const char *path);
 void mounts_release(struct sandbox_mounts *m);
 
@@ -32,9 +32,9 @@ enum {
 	SANDBOX_ATTACH = 1 << 0,   /* --sandbox-id */
 	SANDBOX_SNAPSHOT = 1 << 1, /* --sandbox-snapshot-name */
 	SANDBOX_LIVE = 1 << 2,     /* output arrives while a command runs */
-	/* input, source and dialog; separate stderr */
+	/* exec_request's input, source and dialog work; stderr is separate */
 	SANDBOX_STDIN = 1 << 3,
-	SANDBOX_NETWORK = 1 << 4, /* --sandbox-network works */
+	SANDBOX_NETWORK = 1 << 4, /* --sandbox-network is supported */
 	/* no isolation: it is the user's own machine */
 	SANDBOX_UNISOLATED = 1 << 5,
 	/* list() finds dcode's sandboxes by label */
@@ -43,31 +43,32 @@ enum {
 	SANDBOX_STAYS = 1 << 7,
 	/* runs only while a dcode process uses it */
 	SANDBOX_BOUND = 1 << 8,
-	/* only in lacks: stop() does not work here */
+	/* set only in sandbox_client.lacks: stop() does not work */
 	SANDBOX_STOP = 1 << 9,
 	/* extend() starts the full lifetime again */
 	SANDBOX_RENEWS = 1 << 10,
 	/* not isolated, on a machine shared with others */
 	SANDBOX_SHARED = 1 << 11,
-	/* place_expect() knows a new sandbox's workdir */
+	/* place_expect() can predict a new sandbox's workdir */
 	SANDBOX_PLACED = 1 << 12,
-	SANDBOX_PLACED_AGAIN = 1 << 13, /* and that of an attached one */
-	SANDBOX_FREEZES = 1 << 14,      /* stop() preserves running processes */
-	/* only in lacks: no process outlives its command */
+	SANDBOX_PLACED_AGAIN = 1 << 13, /* ... and an attached sandbox's */
+	SANDBOX_FREEZES = 1 << 14, /* stopping preserves running processes */
+	/* set only in sandbox_client.lacks: processes end with their command */
 	SANDBOX_LEAVES = 1 << 15,
-	/* prompts do not name its directory, which only the sandbox knows */
+	/* only the sandbox knows its workdir, so prompts do not name it */
 	SANDBOX_UNNAMED = 1 << 16,
 };
 
 enum sandbox_network { NETWORK_DEFAULT = 0, NETWORK_FULL, NETWORK_NONE };
-struct sandbox_spec { /* what to create; borrowed for the call */
+struct sandbox_spec { /* What to create. Borrowed for the call. */
 	/* dcode's label, unique, written to the ledger before create():
 	 * "dcode-" and 8 characters of a-z2-7 */
 	const char *label;
 	const char *owner;    /* UUID of this installation */
 	const char *snapshot; /* --sandbox-snapshot-name, or NULL */
 	enum sandbox_network network;
-	int64_t lifetime_s; /* after this it must end by itself */
+	/* seconds after which the sandbox must end by itself */
+	int64_t lifetime_s;
 	/* One line of progress for the user ("pulling python:3 45%"). */
 	void (*progress)(void *arg, const char *line);
 	void *arg;
@@ -93,22 +94,22 @@ struct sandbox_ops {
 		     struct error *err);
 	/* Sets sb->id as soon as it is known, even if create then fails: the
 	 * caller removes a sandbox that has an id or a label. Makes one
-	 * attempt; sandbox_create() repeats it. So it must be idempotent by
-	 * label: a repeated call never makes a second sandbox. If that is
-	 * impossible, its errors set exhausted. Sets nothing_made in the error
-	 * if it failed before any request was sent. */
+	 * attempt; sandbox_create() repeats it. So a repeated call with the
+	 * same label must not make a second sandbox. If the vendor cannot do
+	 * that, errors have exhausted set, so that create is not repeated.
+	 * Errors have nothing_made set if no request was sent. */
 	int (*create)(struct sandbox *sb, const struct sandbox_spec *spec,
 		      const struct stop *stop, struct error *err);
 	/* Starts or resumes a stopped sandbox. Sets sb->id and checks it. */
 	int (*attach)(struct sandbox *sb, const char *id,
 		      const struct stop *stop, struct error *err);
-	/* Lists sandboxes with a dcode label; owner NULL: of any owner. */
+	/* Lists sandboxes with a dcode label. owner: only those with this owner
+	 * id; NULL: all. */
 	int (*list)(struct sandbox_client *client, const char *owner,
 		    const struct info_sink *sink, const struct stop *stop,
 		    struct error *err);
-	/* Lists all sandboxes of the account, dcode's or not: for services
-	 * without labels, where only the id identifies a sandbox. Used if list
-	 * is NULL. */
+	/* Lists all sandboxes of the account, dcode's or not. For services
+	 * without labels: the caller compares the ids. Used if list is NULL. */
 	int (*list_ids)(struct sandbox_client *client,
 			const struct info_sink *sink, const struct stop *stop,
 			struct error *err);
@@ -118,8 +119,8 @@ struct sandbox_ops {
 	int (*extend)(struct sandbox *sb, int64_t lifetime_s,
 		      const struct stop *stop, struct error *err);
 	/* replace: an existing snapshot of this name is replaced. Otherwise the
-	 * caller has checked find_snapshot or, where that is NULL, this
-	 * function refuses a taken name. */
+	 * name must be free: the caller has checked that with find_snapshot or,
+	 * if that is NULL, this function does and fails. */
 	int (*snapshot)(struct sandbox *sb, const char *name, bool replace,
 			const struct stop *stop, struct error *err);
 	/* 1: a snapshot of this name exists; 0: none. */
@@ -131,7 +132,7 @@ struct sandbox_ops {
 	int (*execute)(struct sandbox *sb, const struct exec_request *req,
 		       struct exec_result *res, const struct stop *stop,
 		       struct error *err);
-	/* Returns the notice that no result has reported yet, or "". Called
+	/* Returns a notice that no exec_result has contained yet, or "". Called
 	 * when all cancelled commands have ended. */
 	void (*settle)(struct sandbox *sb, char notice[SANDBOX_NOTICE]);
 	/* Transfers n files in order and sets an error per file. -1 only if
@@ -140,30 +141,32 @@ struct sandbox_ops {
 		      const struct stop *stop, struct error *err);
 	int (*download)(struct sandbox *sb, struct transfer *files, size_t n,
 			const struct stop *stop, struct error *err);
-	/* Removes by id, with one attempt: sandbox_remove() repeats it after
-	 * transient failures and while it returns ERR_BUSY. 0 once the end is
-	 * confirmed, 1 if no sandbox has this id. */
+	/* Removes a sandbox by id, with one attempt: sandbox_remove() repeats
+	 * it after transient failures and while it returns ERR_BUSY. 0 once the
+	 * removal is confirmed, 1 if no sandbox has this id. */
 	int (*remove)(struct sandbox_client *client, const char *id,
 		      const struct stop *stop, struct error *err);
-	/* Stops by id: processes end or freeze, files stay, and attach() starts
-	 * it again. In: the vendor should not delete it for *keep_s seconds.
-	 * Out: how long it really will not; 0: never deletes. Returns 0 once it
-	 * is stopped, even if it was before; 1 if no sandbox has this id. */
+	/* Stops a sandbox by id: processes end or freeze, files stay, and
+	 * attach() starts it again. *keep_s, in: for how many seconds the
+	 * vendor should not delete it; out: for how many it will not; 0: it
+	 * never deletes. Returns 0 once it is stopped, even if it was before; 1
+	 * if no sandbox has this id. */
 	int (*stop)(struct sandbox_client *client, const char *id,
 		    int64_t *keep_s, const struct stop *stop,
 		    struct error *err);
-	/* Reports what commands did to files of the user's machine since the
-	 * last call; with last, since the sandbox was opened: no command
-	 * follows. Called on the agent's thread. */
+	/* Calls each with a line for the user about what commands did to files
+	 * of the user's machine since the last call. last: since the sandbox
+	 * was opened; no command follows. Called on the agent's thread. */
 	void (*check)(struct sandbox *sb, bool last,
 		      void (*each)(void *arg, const char *line), void *arg);
-	void (*discard)(struct sandbox *sb); /* frees sb->priv, processes */
-	/* Facts that hold for all its sandboxes and are known before one is
-	 * created. NULL: only the sandbox knows. */
+	/* frees sb->priv and ends its processes */
+	void (*discard)(struct sandbox *sb);
+	/* Facts that hold for all sandboxes of this provider and are known
+	 * before one is created. NULL: only the sandbox knows. */
 	void (*facts)(const struct sandbox_client *client,
 		      struct sandbox_facts *f);
-	/* Tests what open() cannot see without effort: whether this machine
-	 * lets a sandbox start. For dcode --install. NULL: nothing to test. */
+	/* For dcode --install: tests whether a sandbox can start on this
+	 * machine, which open() cannot tell cheaply. NULL: nothing to test. */
 	int (*self_test)(const struct sandbox_client *client,
 			 const struct stop *stop, struct error *err);
 	/* Appends one line for dcode doctor that says which limits this machine
@@ -177,29 +180,30 @@ struct sandbox_client {
 	const struct sandbox_provider *provider;
 	const struct settings *settings; /* borrowed */
 	struct http *http;               /* borrowed; may be NULL for local */
-	bool also;  /* opened by the name in provider->also */
-	void *priv; /* the provider's */
-	/* Set by open(): the engine or account that it uses, as a user would
-	 * name it; owned by the provider. NULL: there is only one. */
+	bool also;  /* opened by the second name, provider->also */
+	void *priv; /* owned by the provider */
+	/* Set by open(): the engine or account in use, in words for the user;
+	 * owned by the provider. NULL: there is only one. */
 	const char *endpoint;
 	const char *project_key; /* set by open(): see settings_credential() */
 	/* set by open(): provider flags that do not apply with these
 	 * settings */
 	unsigned lacks;
-	/* Set when opened: the user's limit for a sandbox to become ready, in
-	 * ms; 0: see sandbox_start_ms(). */
+	/* Set when opened: within how many ms a sandbox must be ready, if the
+	 * user configured that; else 0, see sandbox_start_ms(). */
 	int64_t start_ms;
-	/* Set by a caller that runs a single command: attach() need not check
-	 * whether the sandbox exists, the command will. */
+	/* Set by a caller that runs a single command: attach() may skip the
+	 * check that the sandbox exists, because the command fails if it does
+	 * not. */
 	bool one_command;
-	/* Set by open() if settings decide the isolation: see
+	/* Set by open() if it depends on settings; else ISOLATION_UNSET. See
 	 * sandbox_isolation(). */
 	enum sandbox_isolation isolation;
 };
 
 enum { SANDBOX_START_MAX_S = 86400 };
-/* Returns the user's limit for a sandbox to become ready, or own, the
- * provider's default. */
+/* Returns the time in ms within which a sandbox must be ready: the user's, or
+ * else own, the provider's default. */
 static inline int64_t sandbox_start_ms(const struct sandbox_client *client,
 				       int64_t own)
 {
@@ -210,19 +214,21 @@ enum { FACTS_UNKNOWN, FACTS_COMING, FACTS_KNOWN };
 struct sandbox {
 	struct sandbox_client *client; /* borrowed */
 	char *id;                      /* owned; NULL until known */
-	char *workdir;                 /* owned, absolute: where tools start */
-	char *made_dir; /* owned; workdir before sandbox_move(), or NULL */
-	void *priv;     /* the provider's */
-	struct sandbox_mounts mounts;  /* writable mounts of the host */
+	char *workdir; /* owned, absolute: where tools and shells start */
+	/* owned; the workdir before sandbox_move(); NULL without a move */
+	char *made_dir;
+	void *priv; /* owned by the provider */
+	/* host directories that the sandbox can write */
+	struct sandbox_mounts mounts;
 	struct supervise_read *read;   /* of exec.h; owned, or NULL */
 	struct background *background; /* of exec.h; owned, or NULL */
 	struct kill_queue *kills;      /* of exec.h; owned, or NULL */
-	/* Reported by the sandbox; valid if facts_known is FACTS_KNOWN. */
+	/* reported by the sandbox; valid if facts_known is FACTS_KNOWN */
 	struct sandbox_facts facts;
 	_Atomic int facts_known;
 	struct jobs *jobs; /* see jobs/jobs.h; freed by jobs_end(); or NULL */
-	/* When triggered, the sandbox is being deleted and nothing new is
-	 * started in it; or NULL. */
+	/* NULL, or a cancel that is triggered when the sandbox is being
+	 * deleted: then nothing new is started in it. */
 	_Atomic(const struct cancel *) doomed_by;
 };
 
@@ -239,19 +245,20 @@ int sandbox_client_open_as(struct sandbox_client *client,
 			   const char *name, const struct settings *set,
 			   struct http *http, struct error *err);
 void sandbox_client_close(struct sandbox_client *client);
-/* Returns the name to pass to sandbox_client_open_as() to open the same
- * client. */
+/* Returns the name of the provider under which the client was opened, for
+ * sandbox_client_open_as(). */
 const char *sandbox_client_name(const struct sandbox_client *client);
-/* Retries if retry_is_transient() (net/retry.h); once an id is known, only
- * after a broken connection. After a failure a sandbox must be deleted if
- * sb->id is set, and one with this label may exist unless err->nothing_made. */
+/* Repeats create after transient failures (retry_is_transient() of
+ * net/retry.h); once an id is known, only after a broken connection. After a
+ * failure the caller must delete the sandbox if sb->id is set. Otherwise a
+ * sandbox with this label may exist, unless err->nothing_made. */
 int sandbox_create(struct sandbox *sb, struct sandbox_client *client,
 		   const struct sandbox_spec *spec, const struct stop *stop,
 		   struct error *err);
 int sandbox_attach(struct sandbox *sb, struct sandbox_client *client,
 		   const char *id, const struct stop *stop, struct error *err);
-/* When cancelled, returns within about 30 ms. The command is then killed in the
- * background, and the next operation waits for that. */
+/* If cancelled, returns within about 30 ms. The command is then killed in the
+ * background, and the next operation waits until that is done. */
 int sandbox_execute(struct sandbox *sb, const struct exec_request *req,
 		    struct exec_result *res, const struct stop *stop,
 		    struct error *err);
@@ -259,26 +266,27 @@ int sandbox_execute(struct sandbox *sb, const struct exec_request *req,
  * sandbox; whether it exists is not checked. False, without a change, if it is
  * not a valid path. */
 bool sandbox_move(struct sandbox *sb, struct str dir);
-/* Returns the directory of the user's tree: the workdir that the sandbox was
- * created with. */
+/* Returns the directory that has the user's files: the workdir that the sandbox
+ * was created with. */
 const char *sandbox_tree_dir(const struct sandbox *sb);
-/* Fills in the facts of a provider that runs commands on this machine's own
- * system; sends no request. False: only the sandbox knows. */
+/* Fills in the facts, without a request, if the provider runs commands on this
+ * machine's own system. False: only the sandbox knows. */
 bool sandbox_expect_facts(const struct sandbox_client *client,
 			  struct sandbox_facts *f);
-/* For providers: kills_run() with the sandbox's thread. With a writable mount
- * of the host it always waits for the kill, because dcode inspects the user's
- * files when a command has ended. sb NULL: runs on the caller's thread. */
+/* For providers: calls kills_run() with the sandbox's queue. If the sandbox can
+ * write directories of the host, always waits for the kill, because dcode
+ * inspects these after each command. sb NULL: runs the kill on the caller's
+ * thread. */
 int sandbox_kill(struct sandbox *sb, struct kill *k, const struct stop *stop,
 		 struct error *err);
-/* Waits until the cancelled commands have been killed, or their kills were
- * given up. -1 only when stop ended the wait. */
+/* Waits until the cancelled commands have been killed, or killing them has
+ * failed. -1 only when stop ended the wait. */
 int sandbox_await_kills(struct sandbox *sb, const struct stop *stop,
 			struct error *err);
 int sandbox_upload(struct sandbox *sb, struct transfer *files, size_t n,
 		   const struct stop *stop, struct error *err);
-/* Uploads bytes as the file: sets its size and from where it is read. The
- * result is like sandbox_upload()'s. */
+/* Uploads bytes as the file: sets the file's size and callbacks. Returns like
+ * sandbox_upload(). */
 int sandbox_upload_bytes(struct sandbox *sb, struct transfer *file,
 			 struct str bytes, const struct stop *stop,
 			 struct error *err);
@@ -290,8 +298,8 @@ int sandbox_remove(struct sandbox_client *client, const char *id,
 /* See sandbox_ops.stop. */
 int sandbox_stop(struct sandbox_client *client, const char *id, int64_t *keep_s,
 		 const struct stop *stop, struct error *err);
-/* Call before leaving a sandbox that continues to exist. Takes a few seconds at
- * most. */
+/* Call before dcode leaves a sandbox that continues to exist. Takes a few
+ * seconds at most. notice: see sandbox_ops.settle. */
 void sandbox_settle(struct sandbox *sb, char notice[SANDBOX_NOTICE]);
 void sandbox_check(struct sandbox *sb, bool last,
 		   void (*each)(void *arg, const char *line), void *arg);
@@ -306,18 +314,19 @@ enum sandbox_isolation sandbox_isolation(const struct sandbox_client *client);
 /* Returns where the vendor documents this isolation, or NULL. */
 const char *sandbox_isolation_source(const struct sandbox_provider *p,
 				     enum sandbox_isolation isolation);
-/* These return whether the function of that name may be called. */
+/* Each returns whether the function that it names may be called. */
 bool sandbox_can_list(const struct sandbox_client *client);
 bool sandbox_can_get(const struct sandbox_client *client);
 bool sandbox_can_extend(const struct sandbox_client *client);
 bool sandbox_can_stop(const struct sandbox_client *client);
 bool sandbox_can_snapshot(const struct sandbox_client *client);
-/* False: sandbox_upload() uses execute. */
+/* True if the provider has an upload operation. Otherwise sandbox_upload() uses
+ * execute. */
 bool sandbox_can_upload(const struct sandbox_client *client);
 int sandbox_list(struct sandbox_client *client, const char *owner,
 		 const struct info_sink *sink, const struct stop *stop,
 		 struct error *err);
-/* Call sandbox_list_ids() only if this is true. A probe may change it. */
+/* True if sandbox_list_ids() may be called. sandbox_probe() may change it. */
 bool sandbox_can_list_ids(const struct sandbox_client *client);
 int sandbox_list_ids(struct sandbox_client *client,
 		     const struct info_sink *sink, const struct stop *stop,
@@ -329,19 +338,19 @@ int sandbox_extend(struct sandbox *sb, int64_t lifetime_s,
 		   const struct stop *stop, struct error *err);
 int sandbox_snapshot(struct sandbox *sb, const char *name, bool replace,
 		     const struct stop *stop, struct error *err);
-/* Puts the provider's name, and the credential that was refused, before an
- * error. A cancellation stays unchanged. Always returns -1. */
+/* Puts the provider's name before the error's message, and the credential's
+ * name if it was refused. A cancellation stays unchanged. Always returns -1. */
 int sandbox_blame(const struct sandbox_client *client, struct error *err);
 /* Frees the struct's memory; the sandbox itself continues to exist. */
 void sandbox_release(struct sandbox *sb);
 
 struct sandbox;
 /* True if tools can change the user's own files: with provider `none`, with a
- * writable mount of the user's machine, and on a shared machine. Calls then
- * need approval. */
+ * writable mount of the host, and on a shared machine. Tool calls then need the
+ * user's approval. */
 bool sandbox_acts_on_host(const struct sandbox *sb);
-/* True for a shared machine without isolation (SANDBOX_SHARED) with these
- * settings. */
+/* True if the sandbox is a shared machine without isolation
+ * (SANDBOX_SHARED). */
 bool sandbox_is_shared(const struct sandbox *sb);
 /* Writes a name for messages, "job 7" or "me@build", into room and returns
  * it. */
@@ -350,9 +359,10 @@ const char *sandbox_called(const struct sandbox *sb, char *room, size_t size);
 struct sandbox;
 struct sandbox_client;
 
-/* Returns the workdir of the sandbox that create() will make or attach() will
- * use, provided that none of its directories is the user's. "." if prompts do
- * not name it; NULL if only the sandbox knows. Borrowed from the settings. */
+/* Returns the workdir that a sandbox will have after create() or (attaches)
+ * attach(), provided that no directory of the host is mounted in it. "." if
+ * prompts do not name the directory; NULL if only the sandbox knows it.
+ * Borrowed from the settings. */
 const char *place_expect(const struct sandbox_client *client, bool attaches);
 /* True if the sandbox has the workdir that place_expect() predicted. */
 bool place_is(const struct sandbox *sb, const char *expected);

@@ -4,9 +4,10 @@
 /*
  * sandbox_upload() and sandbox_download() use the provider's file API. Without
  * one, upload.sh and download.sh move a file in pieces that fit into a command,
- * or in one stream if a command can read input. A file is written next to its
- * target and renamed at the end, so that nobody sees half of it. File APIs use
- * this too (transfer_begin(), transfer_finish()).
+ * or in one stream if commands have standard input. An upload is written to a
+ * temporary file (the part) next to its target and renamed at the end, so that
+ * nobody sees half of it. Uploads through a file API do the same
+ * (transfer_begin(), transfer_finish()).
  */
 #include "sandbox/transfer.h"
 
@@ -22,14 +23,14 @@
 #include "sandbox/sandbox.h"
 
 enum {
-	PLACE_MS = 300000, /* the file may have to be copied */
+	PLACE_MS = 300000, /* the file may have to be copied on a slow disk */
 	DROP_MS = 2000,
 	UNSTAGE_MS = 10000,
 	PATH_SIZE = 64 << 10,
 	LEN_DROP = -1, /* see upload.sh */
 	LEN_BEGIN = -2,
-	/* Base64 needs four bytes for three, plus line ends: reckon with three
-	 * bytes of the file in five. */
+	/* Base64 turns three bytes into four, and there are line ends: expect
+	 * that three bytes of the file need five. */
 	CODED = 5,
 	PLAIN = 3,
 };
@@ -37,7 +38,7 @@ enum {
 struct step {
 	const struct transfer *file;
 	const struct transfer_part *part;
-	int64_t len; /* bytes still to come, or LEN_... */
+	int64_t len; /* bytes that will follow, or LEN_... */
 };
 
 void transfer_fail(struct transfer *f, enum file_error code, const char *detail)
@@ -90,7 +91,9 @@ int transfer_each(struct sandbox *sb, struct transfer *files, size_t n,
 	for (size_t i = 0; i < n; i++) {
 		bool good = transfer_path_ok(&files[i]);
 
-		if (rc < 0) /* an earlier file's fatal error */
+		/* an earlier file had a fatal error: it holds for this one
+		 * too */
+		if (rc < 0)
 			transfer_fail(&files[i], FILE_OTHER, e.message);
 		if (rc < 0 || !good)
 			continue;
@@ -146,7 +149,7 @@ bool transfer_fits(const struct sandbox *sb, int64_t size)
 	return size <= (int64_t)(helper_room(sb) / CODED * PLAIN);
 }
 
-/* Runs upload.sh for a step of the part. */
+/* Runs upload.sh for one step of an upload. */
 static int run_upload_step(struct sandbox *sb, const struct step *s,
 			   struct helper *h, const struct stop *stop,
 			   struct error *err)
@@ -256,7 +259,8 @@ void transfer_unstage(struct sandbox *sb, const char *staged)
 
 enum {
 	BLOCK = 65536,
-	BLOCKS = 16, /* blocks of a download request without raw bytes */
+	/* blocks of a file per download request if output must be text */
+	BLOCKS = 16,
 	PIECE_MS = 300000,
 };
 
@@ -266,7 +270,7 @@ struct upload {
 	struct buf piece; /* bytes read but not yet sent */
 	int64_t sent;
 	char id[17];
-	bool streams;      /* sent in one stream as the helper's input */
+	bool streams;      /* the whole file is the helper's standard input */
 	bool octal;        /* the sandbox has no base64 */
 	struct error lost; /* why the stream ended early, if code is set */
 };
@@ -317,8 +321,8 @@ static int read_piece(struct upload *u, struct error *err)
 	return 0;
 }
 
-/* If the file cannot be read any further, the stream ends early: upload.sh then
- * notices missing bytes and deletes its part. */
+/* If the file cannot be read any further, ends the stream early. upload.sh then
+ * finds that bytes are missing and deletes its temporary file. */
 static int64_t read_upload(void *arg, char *room, size_t len, struct error *err)
 {
 	struct upload *u = arg;
@@ -335,8 +339,8 @@ static int64_t read_upload(void *arg, char *room, size_t len, struct error *err)
 	return got < 0 ? 0 : got;
 }
 
-/* Sends a piece of len bytes with upload.sh; -1 for len drops the part. status:
- * the script's answer. */
+/* Sends a piece of len bytes with upload.sh. A len of -1 deletes the temporary
+ * file instead. status: the script's answer. */
 static int send_piece(struct upload *u, int64_t len, char *status,
 		      const struct stop *stop, struct error *err)
 {
@@ -431,7 +435,7 @@ static int upload_stream(struct upload *u, const struct stop *stop,
 	return 0;
 }
 
-/* Deletes the part of an upload that failed. */
+/* Deletes the temporary file of an upload that failed. */
 static void delete_part(struct upload *u)
 {
 	struct stop stop = stop_cleanup(2000);
@@ -489,8 +493,8 @@ static int upload_one(const void *arg, struct sandbox *sb, struct transfer *f,
 	int rc;
 
 	(void)arg;
-	/* Every provider without a file API, or whose API failed, ends here. A
-	 * setup script's credentials must not be sent this way: the command's
+	/* Every upload ends here if the provider has no file API or it failed.
+	 * A setup script's credentials must not be sent this way: the command's
 	 * text is visible as a process argument in the sandbox. */
 	if (f->api_only) {
 		transfer_fail(f, FILE_NO_API, "");
@@ -609,7 +613,7 @@ static int64_t read_bytes(void *arg, char *room, size_t len, struct error *err)
 	struct bytes_source *s = arg;
 	size_t n = len < s->rest.len ? len : s->rest.len;
 
-	(void)err; /* memory does not fail */
+	(void)err; /* (err) reading from memory cannot fail */
 	if (n)
 		memcpy(room, s->rest.ptr, n);
 	s->rest = str_skip(s->rest, n);

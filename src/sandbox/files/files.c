@@ -44,8 +44,9 @@ struct files_change {
 };
 
 enum {
-	SAID_BYTES = 400,                 /* bytes of rm's error message */
-	SPECIAL_BYTES = (8 << 20) + 4096, /* as put.sh prints */
+	SAID_BYTES = 400, /* bytes of rm's error message */
+	/* bytes of put.sh's answer with the old content (at most 8 MiB) */
+	SPECIAL_BYTES = (8 << 20) + 4096,
 	/* attempts if the file changes between reading and writing */
 	TRIES = 2,
 };
@@ -238,8 +239,9 @@ out:
 	return rc;
 }
 
-/* Converts the content to the old file's form, if that is text. out: the bytes
- * to write. Then also sets w->written, the same as text, w->kept and
+/* Converts the content to the old file's form (line ends, encoding, byte order
+ * mark) and sets out to the bytes to write. held: the old file's bytes. If they
+ * are text, also sets w->written (the new text as UTF-8), w->kept and
  * w->before. */
 static int keep_line_ends(struct files_writing *w, struct str held,
 			  struct buf *out, struct error *err)
@@ -281,7 +283,8 @@ static int keep_line_ends(struct files_writing *w, struct str held,
 	return rc;
 }
 
-/* Overwrites a file and preserves its form. Its content was read before. */
+/* Overwrites a file whose content was read before, and preserves its form
+ * (encoding, byte order mark, line ends). */
 static int overwrite_special(struct sandbox *sb, struct files_writing *w,
 			     struct files_change *seen, const struct stop *stop,
 			     struct error *err)
@@ -338,9 +341,9 @@ int files_write(struct sandbox *sb, const char *path, bool exact,
 }
 
 enum {
-	/* files up to this size are read completely on slow connections */
+	/* on slow connections, files up to this size are read completely */
 	WHOLE_TEXT = 96 << 10,
-	/* additional bytes that show whether the page was cut */
+	/* bytes beyond the page limit: they show whether the page was cut */
 	SLACK = 64,
 };
 
@@ -354,7 +357,8 @@ struct read_window {
 	int64_t most; /* maximum bytes of a binary file */
 };
 
-/* Requests one line more than wanted, to know whether one follows. */
+/* Requests one line more than the caller wants, to know whether more lines
+ * follow. */
 static int request_window(struct sandbox *sb, const char *path,
 			  const struct read_window *w, struct helper *h,
 			  const struct stop *stop, struct error *err)
@@ -375,7 +379,7 @@ static int request_window(struct sandbox *sb, const char *path,
 	h->args[4] = helper_decimal(w->binary ? w->most : whole, numbers[2]);
 	h->args[5] = helper_decimal(FILES_PAGE_BYTES + SLACK, numbers[3]);
 	h->args[6] = helper_decimal(FILES_COUNT_BYTES, numbers[4]);
-	/* If the file grows while it is read, this limit gives an error. */
+	/* A file that grows while it is read exceeds this limit: an error. */
 	h->out.max = FILES_COUNT_BYTES + FILES_PAGE_BYTES;
 	if (w->binary)
 		h->out.max += (size_t)w->most;
@@ -476,7 +480,7 @@ int files_read(struct sandbox *sb, const struct files_window *window,
 }
 
 enum {
-	/* maximum size of an edited file, before and after */
+	/* maximum size of a file before and after an edit */
 	EDIT_BYTES = 32 << 20,
 	NEAR_BYTES = 8 << 10,
 };
@@ -488,8 +492,8 @@ struct edit {
 	struct str old;
 	struct str new;
 	bool all;
-	struct edit_change change; /* change of text */
-	size_t head;               /* the same change in the file's own bytes */
+	struct edit_change change; /* the change in terms of text */
+	size_t head; /* the same change in terms of the file's own bytes */
 	size_t tail;
 	struct buf middle;
 	struct error refusal; /* why the edit was refused */
@@ -528,7 +532,8 @@ static int match_edit(struct edit *e, struct str file)
 	return 0;
 }
 
-/* Computes the edit from the content in helper.out. -1: e->refusal says why. */
+/* Computes the edit from the file's content in helper.out. -1: e->refusal says
+ * why the edit is impossible. */
 static int decide_edit(struct edit *e)
 {
 	const char *status = e->helper.status;
@@ -573,7 +578,8 @@ static int edit_by_dialog(struct sandbox *sb, struct edit *e,
 	return files_answered(&e->helper, err);
 }
 
-/* Reads the file, then writes it if it has not changed. */
+/* Edits without a dialog: reads the file, then writes it only if it has not
+ * changed since. */
 static int edit_by_mark(struct sandbox *sb, const char *path, struct edit *e,
 			const struct stop *stop, struct error *err)
 {
@@ -706,8 +712,8 @@ void files_target_release(struct files_target *target)
 }
 
 /* Parses a path such as "/a//b/./c" from the body; owned. NULL if it is not a
- * valid path. A part that does not exist yet may come from a link and contain
- * "..": then the target is unknown. */
+ * valid path. The part of a path that does not exist yet may come from a link
+ * and contain ".."; then the target is unknown. */
 static char *parse_path(struct str *body)
 {
 	struct buf path = BUF_INIT(1 << 16);

@@ -8,16 +8,17 @@
 
 /*
  * All paths are absolute and normalised by the caller. The helper
- * (scripts/sandbox, POSIX sh and busybox) only moves bytes; they are
- * interpreted here. Failures of the file itself return -1 with ERR_NOT_FOUND,
- * ERR_REMOTE, ... and err->message is a bare code for which the tool layer has
- * a text ("file_not_found", "permission_denied", "not_a_file",
+ * (scripts/sandbox, POSIX sh and busybox) only moves bytes; this file's
+ * functions interpret them. Failures of the file itself return -1 with
+ * ERR_NOT_FOUND, ERR_REMOTE, ... and err->message is a bare code for which the
+ * tool layer has a text ("file_not_found", "permission_denied", "not_a_file",
  * "path_not_found", "not_a_directory", "is_directory", "not_a_text_file",
  * "string_not_found", "multiple_occurrences", "link_loop", "path_changed",
- * "changed" (twice between being read and being written), "failed"; ERR_USAGE
- * "invalid_pattern" and "pattern_too_broad"), or the message of rm or of a
- * page's limits. Failures of the transport have their own messages and
- * ERR_NETWORK, ERR_TIMEOUT, ERR_CANCELLED, ERR_GONE or ERR_PROTOCOL.
+ * "changed" (in two attempts the file changed between reading and writing),
+ * "failed"; ERR_USAGE "invalid_pattern" and "pattern_too_broad"), or the
+ * message of rm or of a page's limits. Failures of the transport have their own
+ * messages and ERR_NETWORK, ERR_TIMEOUT, ERR_CANCELLED, ERR_GONE or
+ * ERR_PROTOCOL.
  */
 
 enum { FILES_BINARY_BYTES = 512000, FILES_COUNT_BYTES = 1 << 20 };
@@ -26,7 +27,7 @@ struct files_window { /* which part of a file to read */
 	const char *path;
 	int64_t offset; /* lines to skip; negative counts as 0 */
 	int64_t limit;  /* lines */
-	bool as_binary; /* decided by the extension, see spec/agent.md §1.2 */
+	bool as_binary; /* the extension decides, see spec/agent.md §1.2 */
 	/* maximum bytes of a binary file; 0: FILES_BINARY_BYTES */
 	int64_t most;
 };
@@ -35,19 +36,21 @@ int files_read(struct sandbox *sb, const struct files_window *window,
 	       struct files_page *page, const struct stop *stop,
 	       struct error *err);
 /* Creates parent directories, overwrites, preserves the mode, follows symbolic
- * links. exact: path comes from files_resolve(); a link that has been inserted
- * into it since then is not followed but gives "path_changed". */
+ * links. exact: path comes from files_resolve(). If a part of it has been
+ * replaced by a link since then, the link is not followed and the error is
+ * "path_changed". */
 int files_write(struct sandbox *sb, const char *path, bool exact,
 		struct str content, const struct stop *stop, struct error *err);
-struct files_before {    /* content of a file before it was overwritten */
-	struct buf text; /* up to its max; empty for a new file */
-	bool known;      /* false: it was larger, or is unreadable */
+struct files_before { /* content of a file before it was overwritten */
+	/* previous content, up to text.max; empty for a new file */
+	struct buf text;
+	bool known; /* false: it was larger than that, or unreadable */
 };
 struct files_writing {
 	const char *path;
 	bool exact;
 	struct str content;
-	/* filled in; the caller releases its text */
+	/* NULL, or filled in; the caller releases its text */
 	struct files_before *before;
 	/* Filled in if the old file's form was preserved: the text that was
 	 * written, and a description of what was preserved. The caller sets max
@@ -103,13 +106,16 @@ struct files_target {  /* the file system object on which an operation acts */
 		TARGET_LINK,
 		TARGET_OTHER
 	} kind;
-	int64_t names;    /* hard links of the file */
-	bool git;         /* lies in a git directory, judged by its contents */
+	int64_t names; /* hard links of the file */
+	/* the path is inside a git directory, judged by that directory's
+	 * contents */
+	bool git;
 	struct buf below; /* paths below the directory, one per line */
 };
 enum {
-	RESOLVE_SELF = 1 << 0,  /* do not follow a link at the end of path */
-	RESOLVE_BELOW = 1 << 1, /* fill below; ERR_LIMIT if that is too much */
+	RESOLVE_SELF = 1 << 0, /* do not follow a link at the end of path */
+	/* fill below; ERR_LIMIT if there are too many paths */
+	RESOLVE_BELOW = 1 << 1,
 };
 /* Resolves path. The caller always calls files_target_release(). Fails with the
  * same codes as writing: "not_a_directory", "link_loop", "permission_denied",
@@ -137,25 +143,27 @@ void files_names_release(struct files_names *list);
 int files_ls(struct sandbox *sb, const char *path, struct files_names *list,
 	     const struct stop *stop, struct error *err);
 struct files_search {
-	const char *root; /* a directory; for files_grep() also a file */
-	/* file names (glob_match.h). files_grep(): literal text; with a newline
-	 * it matches nothing, empty it matches every line */
+	const char *root; /* a directory; files_grep() also accepts a file */
+	/* files_glob(): a pattern of file names (glob_match.h). files_grep():
+	 * literal text; if it contains a newline it matches nothing, if it is
+	 * empty it matches every line. */
 	const char *pattern;
-	/* files_grep(): file names, NULL for all; without "/" also matches
-	 * hidden names */
+	/* files_grep(): pattern of the file names to search, NULL for all. A
+	 * pattern without "/" also matches hidden names. */
 	const char *glob;
 	int64_t cap;  /* files_grep(): maximum number of matches */
 	bool ignored; /* include files that git ignores */
-	/* files_grep(): makes a line suitable for display before it is cut;
-	 * NULL: unchanged. whole: the line's end was not cut off before. */
+	/* files_grep(): converts a line for display before it is cut; NULL:
+	 * unchanged. whole: the sandbox sent the line to its end. */
 	void (*clean)(void *arg, struct str line, bool whole, struct buf *out);
 	void *arg;
 };
 /*
- * Both skip what git ignores (scripts/sandbox/search.sh: nested .gitignore,
- * info/exclude, the user's exclude file; tracked files are never skipped if git
- * is available) and never enter a ".git", unless root is or lies in one of
- * these. Repositories within the tree follow their own patterns.
+ * files_glob() and files_grep() skip what git ignores
+ * (scripts/sandbox/search.sh: nested .gitignore, info/exclude, the user's
+ * exclude file; tracked files are never skipped if git is available). They
+ * never enter a ".git", unless root is or lies in one. Repositories within the
+ * tree follow their own patterns.
  */
 /* Returns absolute paths of the regular files below root that match. A link
  * counts if it points to a regular file below root. At most 10,000, within 5
@@ -183,7 +191,7 @@ int files_grep(struct sandbox *sb, const struct files_search *search,
 	       struct files_matches *list, const struct stop *stop,
 	       struct error *err);
 
-/* Time limit of each helper. Also for find.c. */
+/* Time limit of each helper, also used by find.c. */
 enum { FILES_HELPER_MS = 120000 };
 struct helper;
 /* Returns 0 for status "ok", else -1 with the helper's status. ERR_TIMEOUT if

@@ -37,13 +37,16 @@ static int by_bytes(const void *a, const void *b)
 enum {
 	GLOB_MS = 5000,
 	GLOB_MATCHES = 10000,
-	GLOB_BYTES = 64 << 20,     /* bytes of names if output is streamed */
-	GLOB_BYTES_TEXT = 4 << 20, /* if output comes at the end */
+	/* bytes of names if output arrives while the command runs */
+	GLOB_BYTES = 64 << 20,
+	/* bytes of names if output comes at the end */
+	GLOB_BYTES_TEXT = 4 << 20,
 	GREP_MS = 30000,
 	GREP_BYTES = 8 << 20,
 	TEXT_CHARS = 5000,
-	BEFORE_CHARS = 2000, /* of a long line, shown before its match */
-	/* of a long line, shown after its match at least */
+	/* characters of a long line shown before its match */
+	BEFORE_CHARS = 2000,
+	/* characters of a long line shown after its match, at least */
 	AFTER_CHARS = 200,
 	LINE_BYTES = 24300,    /* maximum length of a line from grep.sh */
 	LINE_CUT = 23900,      /* a line of this length may have been cut */
@@ -87,7 +90,8 @@ int files_ls(struct sandbox *sb, const char *path, struct files_names *list,
 	if (helper_run(sb, &h, stop, err)) {
 		if (!h.out.over)
 			goto out;
-		/* too many: the last one is incomplete */
+		/* The listing exceeded LIST_BYTES, so its last name is
+		 * incomplete. */
 		list->incomplete = true;
 		while (h.out.len && h.out.ptr[h.out.len - 1])
 			h.out.len--;
@@ -105,8 +109,9 @@ out:
 	return rc;
 }
 
-/* The first line of an answer: the number of skipped files, and how it was
- * determined. */
+/* The first line of an answer: the number of files that were skipped because
+ * git ignores them, and "p" if git is missing; "!" at its end: a part of the
+ * tree was not searched. */
 struct answer_head {
 	char text[40];
 	size_t len;
@@ -131,8 +136,8 @@ struct lines {
 	bool full;
 };
 
-/* Consumes the head at the front of the answer, which arrives in pieces.
- * Returns the remaining bytes. */
+/* Consumes the first line of the answer, which arrives in pieces. Returns the
+ * bytes after it. */
 static struct str consume_head(struct answer_head *head, struct str bytes)
 {
 	while (!head->whole && bytes.len) {
@@ -144,7 +149,8 @@ static struct str consume_head(struct answer_head *head, struct str bytes)
 	return bytes;
 }
 
-/* Parses the head. False: a part of the tree was not searched. */
+/* Parses the first line. exact: the sandbox counted only names that match.
+ * False: a part of the tree was not searched. */
 static bool read_head(const struct answer_head *head, bool exact,
 		      struct files_left *left)
 {
@@ -195,7 +201,7 @@ static void filter_args(struct helper *h, size_t at,
 	h->args[at + 2] = f->prune ? STR("1") : STR("");
 }
 
-/* Appends the last two arguments of both scripts. */
+/* Appends the last two arguments of glob.sh and grep.sh. */
 static void place_args(struct helper *h, const struct sandbox *sb,
 		       const struct files_search *what)
 {
@@ -229,7 +235,7 @@ int files_glob(struct sandbox *sb, const struct files_search *what,
 	place_args(&h, sb, what);
 	rc = helper_run(sb, &h, stop, err);
 	if (s.full)
-		rc = 0; /* this function stopped it */
+		rc = 0; /* on_path() stopped it: enough names */
 	else if (!rc && !h.timed_out)
 		rc = files_answered(&h, err);
 	path_records_end(&s.records, !h.timed_out && !s.full, on_path, &s);
@@ -381,8 +387,8 @@ static int on_lines(void *arg, struct str bytes, struct error *err)
 	return 0;
 }
 
-/* Limits the lines only if the sandbox's filter is exact; otherwise some of
- * them will not match. */
+/* Returns how many lines to read, 0 for any number. Without an exact filter in
+ * the sandbox some lines will not match, so their number says nothing. */
 static int64_t line_limit(int64_t cap, bool exact)
 {
 	return exact && cap < INT32_MAX ? cap + 1 : 0;
@@ -401,7 +407,7 @@ static int search_files(struct sandbox *sb, struct helper *h,
 	h->args[1] = buf_str(&text);
 	rc = helper_run(sb, h, stop, err);
 	if (l->full)
-		rc = 0; /* this function stopped it */
+		rc = 0; /* the output callback stopped it: enough lines */
 	else if (!rc && !h->timed_out)
 		rc = files_answered(h, err);
 	buf_release(&text);

@@ -8,12 +8,13 @@
 #include "base/buf.h"
 
 /*
- * spec/agent.md §2.7. A pattern without "/" matches the last name of a path at
- * any depth; with "/" it matches the whole path below the root. Supported are
- * "*", "?", "[a-z]", "[!a]", "[^a]" and "{a,b}" (nested); "**" as a whole
- * segment matches any number of directories. A name that starts with "." is
- * only matched by a segment that does. A backslash is an ordinary character. A
- * segment also matches a name with the same bytes ("[id]", "{a,b}").
+ * The rules of spec/agent.md §2.7. A pattern without "/" matches the last name
+ * of a path at any depth; with "/" it matches the whole path below the root.
+ * Supported are "*", "?", "[a-z]", "[!a]", "[^a]" and "{a,b}" (nested); "**" as
+ * a whole segment matches any number of directories. A name that starts with
+ * "." only matches a segment that starts with ".". A backslash is an ordinary
+ * character. A segment also matches a name with the same bytes ("[id]",
+ * "{a,b}").
  */
 struct glob;
 
@@ -27,8 +28,7 @@ enum {
 int glob_new(struct glob **g, struct str pattern, unsigned flags,
 	     struct error *err);
 void glob_free(struct glob *g);
-/* path: relative, not of a directory. A glob must not be used by two threads at
- * once. */
+/* path: relative, of a file. A glob must not be used by two threads at once. */
 bool glob_match(struct glob *g, struct str path);
 
 /* A test for find(1) that matches at least all names that the pattern does. */
@@ -36,8 +36,8 @@ struct glob_filter {
 	const char *test; /* "-name", "-path" */
 	struct buf like;  /* its operand; the caller releases */
 	bool prune;       /* hidden directories can be skipped */
-	/* it matches exactly the names that the pattern with GLOB_HIDDEN
-	 * matches */
+	/* the test matches the same names as the pattern with GLOB_HIDDEN, and
+	 * no others */
 	bool exact;
 };
 void glob_filter(struct str pattern, struct glob_filter *filter);

@@ -58,7 +58,7 @@ static int most_used_ends(struct str s)
 	return n[CR] ? CR : KINDS;
 }
 
-/* Removes a line end at the end of the text; false if it has none. */
+/* Removes one line end from the end of the text; false if there is none. */
 static bool strip_end(struct str *s)
 {
 	if (str_ends(*s, "\r\n"))
@@ -90,7 +90,8 @@ void line_ends_keep(struct str old, struct str text, struct buf *out,
 		int now = kind_of(rest);
 		size_t len = now == CRLF ? 2 : 1;
 
-		/* In a file with other line ends a single CR is a character. */
+		/* In a file whose lines end otherwise, a single CR is an
+		 * ordinary character. */
 		if (now == KINDS || kind == KINDS ||
 		    (now == CR && kind != CR)) {
 			buf_add(out, rest.ptr, len);
@@ -126,9 +127,9 @@ static int refuse_binary(struct error *err)
 			      "not_a_text_file");
 }
 
-/* True if raw may be text with one byte per character. If it has at least as
- * many valid multi-byte characters of UTF-8 as other bytes from 0x80 on, it is
- * more likely damaged UTF-8. */
+/* True if raw may be text with one byte per character. It is more likely
+ * damaged UTF-8 if it has at least as many valid multi-byte UTF-8 characters as
+ * other bytes from 0x80 on. */
 static bool is_latin1(struct str raw)
 {
 	size_t single = 0;
@@ -339,8 +340,8 @@ static const char clipped_marker[] =
 	"result exceeded the sandbox stdout limit. Continue reading with a "
 	"larger offset or smaller limit to inspect the rest of the file.]";
 
-/* Takes the next line of *rest, without its CR, LF or CR LF; false at the
- * end. */
+/* Removes the next line from the front of *rest, with its line end, and returns
+ * it without. False at the end of the text. */
 static bool read_line(struct str *rest, struct str *line)
 {
 	size_t len;
@@ -361,8 +362,8 @@ static bool read_line(struct str *rest, struct str *line)
 	return true;
 }
 
-/* True if the first PREFIX bytes are UTF-8. A character that crosses their end
- * is checked completely. */
+/* True if the first PREFIX bytes are UTF-8. If a character crosses the end of
+ * the prefix, all its bytes are checked. */
 static bool prefix_is_text(struct str raw)
 {
 	size_t len = raw.len < PREFIX ? raw.len : PREFIX;
@@ -468,7 +469,7 @@ int page_cut(const struct page_source *src, int64_t offset, int64_t limit,
 	struct buf text = BUF_INIT(4 * src->raw.len + 1);
 	int rc;
 
-	/* Ignore errors here: cut_lines() reports text that cannot be
+	/* Errors are ignored here: cut_lines() reports text that cannot be
 	 * decoded. */
 	if (encoding_detect(src->raw, !src->at_end, &e, &ignored) == 0 &&
 	    e.name != ENCODING_UTF8 &&
@@ -488,20 +489,24 @@ enum {
 	LINE_BYTES = 16 << 10, /* compared bytes of a line */
 	SHOWN_LINES = 10,
 	SHOWN_CHARS = 1000, /* of each shown line */
-	/* maximum decomposition of a character in Unicode */
+	/* most characters that one character decomposes into in Unicode */
 	PARTS = 18,
-	FOLD_COST = 64,         /* bytes: cost of folding an empty line */
-	WORK_BYTES = 128 << 20, /* bytes folded for one edit: about a second */
+	/* bytes: the cost that is charged for each line in addition to its
+	 * length */
+	FOLD_COST = 64,
+	/* limit of that cost for one edit: about a second */
+	WORK_BYTES = 128 << 20,
 };
 
-/* A line in which characters that count as equal are the same; from[i] is the
- * original offset of byte i. */
+/* A line after folding: characters that are treated as equal (quotes, dashes,
+ * white space) have become the same one. from[i] is the original offset of byte
+ * i. */
 struct folded {
 	struct buf text;
 	size_t *from;
 };
 
-/* The characters of each string count as its first one. */
+/* Each string lists characters that are treated as equal to its first one. */
 static const char *const alike[] = {
 	"'\u2018\u2019\u201a\u201b\u2032\u00b4`",
 	"\"\u201c\u201d\u201e\u201f\u2033\u00ab\u00bb",
@@ -513,7 +518,7 @@ struct wanted {
 	struct str raw[TEXT_LINES];
 	struct folded lines[TEXT_LINES];
 	size_t n;
-	size_t work; /* rest of WORK_BYTES */
+	size_t work; /* what is left of WORK_BYTES */
 };
 
 static bool is_space(uint32_t c)
@@ -615,9 +620,10 @@ static void release_folded(struct folded *f)
 	free(f->from);
 }
 
-/* Charges the work for folding a line. Attack: if a file repeats the first
- * lines of the text, each of its lines starts a long comparison: hours for 8
- * MB. False: give up; the edit fails without the hint. */
+/* Charges the cost of folding a line to the work budget. Attack: a file repeats
+ * the first lines of the searched text, so that a long comparison starts at
+ * each of its lines: hours for 8 MB. False: the budget is used up; the edit
+ * fails without the hint. */
 static bool may_fold(struct wanted *w, struct str line)
 {
 	size_t cost = FOLD_COST + line.len;
@@ -628,9 +634,9 @@ static bool may_fold(struct wanted *w, struct str line)
 	return true;
 }
 
-/* Returns where line i of the text is in a line of the file, or SIZE_MAX. The
- * first line must match the end, the last the beginning, others the whole
- * line. */
+/* Looks for line i of the searched text in a line of the file; returns its
+ * offset there, or SIZE_MAX. The text's first line must match the end of the
+ * file's line, its last line the beginning, any other the whole line. */
 static size_t find_line(const struct wanted *w, size_t i,
 			const struct folded *line)
 {
@@ -659,8 +665,9 @@ static bool begins_with(struct str s, struct str with)
 	       str_eq((struct str){ s.ptr, with.len }, with);
 }
 
-/* True if all lines of the text match at rest. *have and *which are the first
- * line that differs in bytes: the file's version and its number. */
+/* True if all lines of the searched text match the file's lines from rest on,
+ * after folding. *have and *which: the first line that differs in its bytes, as
+ * it is in the file, and its number in the text. */
 static bool matches_here(struct wanted *w, struct str rest, struct str *have,
 			 size_t *which)
 {
@@ -723,12 +730,13 @@ static bool starts_with_space(struct str s)
 	return s.len && is_space(read_character(&s));
 }
 
-/* Describes the first difference between the file's line and the text's. */
+/* Describes the first difference between a line of the file (have) and the
+ * searched text's (want). */
 static void explain_difference(struct str have, struct str want,
 			       struct buf *out)
 {
-	/* Start of the white space in both: its amount may be the
-	 * difference. */
+	/* Where the current run of white space starts in each: the amount of
+	 * white space may be the difference. */
 	struct str spaces[2] = { have, want };
 
 	while (have.len && want.len) {
@@ -815,7 +823,7 @@ bool near_miss(struct str file, struct str text, struct buf *out)
 
 enum { AS_SENT, WITH_CRLF, WITH_LF, WITH_CR, FORMS };
 
-/* The new text in each kind of line ends. */
+/* The new text, once for each kind of line ends. */
 struct insertion {
 	struct buf forms[FORMS];
 	bool exact; /* insert as sent: the old text specified its line ends */
@@ -836,9 +844,9 @@ static void convert_line_ends(struct buf *out, struct str s, int form)
 	}
 }
 
-/* Returns the kind of line ends at a place of a file: that of its line, or of
- * the line before if it is the last line without a line end. AS_SENT: the file
- * has no line ends. */
+/* Returns the kind of line ends at offset at: that of the line there or, for a
+ * last line without a line end, that of the line before. AS_SENT: the file has
+ * no line ends. */
 static int line_ends_at(struct str file, size_t at)
 {
 	size_t end = at + str_find(str_skip(file, at), '\n');
@@ -900,7 +908,8 @@ static void replace_all(struct str file, struct str old,
 	change->tail = file.len - from;
 }
 
-/* Inserts before every character and at the end. */
+/* For an empty old text: inserts the new one before every character and at the
+ * end. */
 static void insert_between(struct str file, const struct insertion *new,
 			   struct edit_change *change)
 {
@@ -921,8 +930,8 @@ static bool ends_with(struct str s, struct str with)
 	return s.len >= with.len && str_eq(str_skip(s, s.len - with.len), with);
 }
 
-/* Sets a hint if old ends with a newline and, without it, is the end of the
- * file, which has none there: the most common reason why a text is not
+/* Sets a hint if old, without its newline at the end, is the end of the file,
+ * and the file has no newline there: the most common reason why a text is not
  * found. */
 static int suggest_form(struct str file, struct str old, struct error *err)
 {
@@ -975,7 +984,8 @@ static bool may_match(struct str file, int form)
 	return form != WITH_CR || str_find(file, '\n') == file.len;
 }
 
-/* Finds old with the first form of line ends that occurs, and replaces it. */
+/* Searches for old with each form of line ends and replaces the first form that
+ * occurs. */
 static int apply_form(struct str file, const struct buf olds[FORMS],
 		      struct str new, bool all, struct edit_change *change,
 		      struct error *err)

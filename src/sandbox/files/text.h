@@ -49,13 +49,14 @@ const char *encoding_label(const struct encoding *e);
 enum { FILES_PAGE_BYTES = 512000 };
 
 struct files_page {
-	/* UTF-8, LF between lines, none at the end; ptr is NULL when nothing
-	 * was read */
+	/* UTF-8 with LF between lines and none at the end. ptr is NULL if no
+	 * line was read. */
 	struct buf text;
 	bool binary;          /* text holds the raw bytes instead */
 	bool no_lines;        /* the limit was zero or negative */
 	const char *encoding; /* static; the file's encoding, NULL: UTF-8 */
-	/* cut at the maximum size, with a marker in text */
+	/* text was cut at FILES_PAGE_BYTES and ends with a marker that says
+	 * so */
 	bool clipped;
 	int64_t total_lines; /* -1 unknown */
 	int64_t start_line;  /* 1-based, inclusive; 0 when no line was read */
@@ -64,25 +65,28 @@ struct files_page {
 };
 
 struct page_source {
-	struct str raw;     /* a whole file, or a window of it */
-	int64_t first_line; /* 0-based line that raw starts with */
-	bool at_end;        /* raw reaches the end of the file */
+	/* a whole file, or a part of it that begins at a line */
+	struct str raw;
+	int64_t first_line; /* number of raw's first line in the file, from 0 */
+	bool at_end;        /* raw ends where the file ends */
 	int64_t total;      /* lines of the file, if known */
 };
 
 /*
- * Extracts the lines from offset to offset + limit - 1 as UTF-8. Line ends
- * become LF. The page is cut at FILES_PAGE_BYTES, with a marker. Fills all of
- * page except binary. -1 with "not_a_text_file" if the lines, or the first 8192
- * bytes of the file if raw includes them, are not text. -1 with "Line offset 5
- * exceeds file length (5 lines)" if offset is too large.
+ * Extracts limit lines, beginning with line offset (from 0), as UTF-8. Line
+ * ends become LF. The page is cut at FILES_PAGE_BYTES and then ends with a
+ * marker. Fills all of page except binary. -1 with "not_a_text_file" if the
+ * lines, or the first 8192 bytes of the file if raw includes them, are not
+ * text. -1 with "Line offset 5 exceeds file length (5 lines)" if offset is too
+ * large.
  */
 int page_cut(const struct page_source *src, int64_t offset, int64_t limit,
 	     struct files_page *page, struct error *err);
 
-/* Appends text with the kind of line ends that most lines of old have, with a
- * line break at its end only if old has one, and without a byte order mark.
- * Appends the changes to kept: "CR LF line ends, no line break at the end". */
+/* Appends text in the form of old: with the kind of line ends that most lines
+ * of old have, with a line break at its end only if old has one, and without a
+ * byte order mark. Appends to kept what had to be changed in text: "CR LF line
+ * ends, no line break at the end". */
 void line_ends_keep(struct str old, struct str text, struct buf *out,
 		    struct buf *kept);
 

@@ -1,4 +1,4 @@
-/* job.h - a background job: its order, its state and its stored record. */
+/* job.h - a background job: request, state and log record. */
 /* SPDX-License-Identifier: MIT */
 #ifndef SANDBOX_JOBS_JOB_H
 #define SANDBOX_JOBS_JOB_H
@@ -9,11 +9,11 @@
 enum {
 	JOBS_MOST = 16,   /* running jobs */
 	JOBS_STORED = 64, /* jobs in the list, ended ones included */
-	/* bytes: the newest output of an attached job */
+	/* limit for the stored output of an attached job; the newest is kept */
 	JOBS_KEPT_BYTES = 8 << 20,
 };
 
-struct job_order { /* all borrowed for the call, except mask */
+struct job_order { /* What to run. All borrowed for the call, except mask. */
 	struct str command;
 	const char *const *env;  /* as exec_request.env */
 	int64_t timeout_ms;      /* 0: none */
@@ -28,40 +28,42 @@ struct job_state {
 	bool stays;
 	bool running; /* true also if its state is unknown */
 	bool killed;  /* by jobs_kill() or jobs_end() */
-	/* its end was reported by jobs_show_ended() or by a call that waited
+	/* its end was reported by jobs_show_ended(), or to a caller that waited
 	 * for it */
 	bool shown;
 	struct exec_result result; /* valid once it has ended */
 	/* valid once it has ended; code 0: no error */
 	struct error error;
 	int64_t ms; /* run time so far */
-	/* bytes of output so far, both streams in order of arrival. Attached
-	 * jobs: counted as shown, that is, as masked plain text
-	 * (base/sanitize.h) */
+	/* Length of the output so far, both streams in order of arrival. For an
+	 * attached job: after masking and conversion to plain text
+	 * (base/sanitize.h), the form in which it is stored. */
 	int64_t bytes;
 	int64_t first; /* offset of the oldest byte still stored */
 	int64_t from;  /* offset where the last jobs_read() began */
-	int64_t read;  /* offset up to which output was read */
+	int64_t read;  /* offset up to which jobs_read() has returned output */
 };
 
-/* The stored record by which another process finds the job again. */
+/* What the log stores of a job, so that another process can find it again. */
 struct job_record {
-	int64_t row; /* ID in the log, set by add() */
-	/* set by add(): larger than all others of this sandbox and thread */
+	int64_t row; /* ID in the log; add() sets it */
+	/* add() sets it: larger than all others of this sandbox and thread */
 	unsigned number;
-	/* its name in the sandbox; "": attached, ends with dcode */
+	/* the job's name in the sandbox. "": an attached job, which ends with
+	 * dcode. */
 	const char *job;
 	const char *command; /* sanitised and masked */
-	/* why it ended, if the sandbox cannot be asked; or NULL */
+	/* if the sandbox cannot be asked about the job: why it ended; or
+	 * NULL */
 	const char *lost;
-	int64_t read; /* offset up to which the model has the output */
+	int64_t read; /* offset up to which the model has received the output */
 	bool started; /* confirmed by the sandbox */
 	/* if not started: another dcode may be about to start it */
 	bool starting;
 	bool told; /* the model has been told of its end */
 };
-/* called on the thread that calls jobs_start(), jobs_take_ended() or
- * jobs_end() */
+/* The functions are called on the thread that calls jobs_start(),
+ * jobs_take_ended() or jobs_end(). */
 struct jobs_log {
 	/* Called before the job starts. -1: the job is not started. */
 	int (*add)(void *arg, struct job_record *r, struct error *err);
@@ -72,16 +74,16 @@ struct jobs_log {
 struct job_read {
 	unsigned number;
 	int64_t from; /* offset in the output; -1: where the last read ended */
-	/* bytes, at least 4; the output is cut after a line, or after a
-	 * character */
+	/* maximum bytes to return, at least 4. The output is cut after a line,
+	 * or else after a character. */
 	size_t most;
 	int64_t wait_ms; /* how long to wait for the job's end */
 };
 
 struct job_kill {
 	unsigned number;
-	/* this call tells the model of the end, so jobs_take_ended() does
-	 * not */
+	/* the caller tells the model that the job ended, so jobs_take_ended()
+	 * must not do it again */
 	bool told;
 	int64_t wait_ms; /* how long to wait for the job's end */
 };

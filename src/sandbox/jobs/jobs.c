@@ -23,9 +23,9 @@
 #include "base/thread.h"
 #include "sandbox/jobs/watch.h"
 
-/* Writes changes of a job's record to the log, one call late: what the model
- * was told is saved with its next message. If dcode is killed before that, it
- * is told again. */
+/* Writes changes of a job's record to the log, but what the model has read or
+ * was told only with the next call: by then the message that told it has been
+ * saved. If dcode is killed before that, the model is told again. */
 static void job_log(struct background_job *job)
 {
 	struct job_record *r = &job->record;
@@ -73,8 +73,9 @@ void jobs_set_end(struct jobs *j, void (*on_end)(void *arg), void *arg)
 	pthread_mutex_unlock(&j->lock);
 }
 
-/* Calls each for ended jobs that the model was not told of. tell: they count as
- * told; otherwise as shown, and each is shown only once. */
+/* Calls each for ended jobs whose end the model was not told of. tell: marks
+ * them as told. Otherwise only those that were not shown before, and marks them
+ * as shown. */
 static void each_ended(struct jobs *j, bool tell,
 		       void (*each)(void *arg, const struct job_state *state),
 		       void *arg)
@@ -149,8 +150,8 @@ void jobs_describe_end(const struct job_state *s, struct buf *out)
 
 enum { SLICE = 64 << 10 }; /* bytes filtered at a time */
 
-/* Stores the new output and drops the oldest, at a character boundary. Caller
- * holds the lock. */
+/* Stores the new output and discards the oldest beyond JOBS_KEPT_BYTES, at a
+ * character boundary. Caller holds the lock. */
 static void store_output(struct background_job *job)
 {
 	struct str text = buf_str(&job->text);
@@ -158,8 +159,8 @@ static void store_output(struct background_job *job)
 	size_t over;
 
 	if (job->kept.len + text.len > JOBS_KEPT_BYTES) {
-		/* Drop more than needed, so that memory is not moved for each
-		 * piece. */
+		/* Discard more than needed, so that the rest is not moved for
+		 * each piece of output. */
 		over = job->kept.len + text.len - JOBS_KEPT_BYTES / 2;
 		if (over > job->kept.len)
 			over = job->kept.len;
@@ -179,7 +180,7 @@ static int on_output(void *arg, enum exec_stream stream, struct str chunk,
 {
 	struct background_job *job = arg;
 
-	(void)stream; /* merged */
+	(void)stream; /* (merged) both streams arrive as stdout */
 	(void)reply;
 	(void)err;
 	while (chunk.len) {
@@ -268,8 +269,8 @@ static void attached_read(struct background_job *job,
 	s->read = s->from + (int64_t)text.len;
 }
 
-/* Bytes before the requested offset that are read too, so that a secret value
- * that spans the offset is recognised and masked. */
+/* Bytes before the requested offset that are read in addition, so that a secret
+ * value that spans the offset is recognised and masked. */
 enum { CONTEXT = 16 << 10 };
 
 static int kept_job_start(struct background_job *job, const struct stop *stop,
@@ -304,9 +305,9 @@ static void forget_stream(struct background_job *job)
 	job->fed = -1;
 }
 
-/* Returns the bytes from *from on that have been read. Moves *from forward if
- * older output was discarded, and back if it is past the end of what was
- * read. */
+/* Returns the bytes from offset *from on that were read. Moves *from forward if
+ * older output was discarded in the sandbox, and back if it is past the end of
+ * what was read. */
 static struct str find_data(struct background_job *job, struct watch_ask *a,
 			    int64_t *from)
 {
@@ -314,8 +315,8 @@ static struct str find_data(struct background_job *job, struct watch_ask *a,
 	int64_t at = a->reading.status.from;
 
 	if (at > a->reading.from) {
-		/* Output was skipped: it may now start inside a secret
-		 * value. */
+		/* The sandbox discarded output: what is left may start inside a
+		 * secret value. */
 		forget_stream(job);
 		if (*from < at + CONTEXT)
 			*from = at + CONTEXT;
@@ -330,9 +331,9 @@ static struct str find_data(struct background_job *job, struct watch_ask *a,
 	return str_skip(raw, (size_t)(*from - at));
 }
 
-/* Appends the output that was read, starting at *from, to out. Returns the
- * offset where it ends: inside a line only at the end of all output, or if not
- * even one line fits. */
+/* Appends the output that was read, from offset *from on, to out. Returns the
+ * offset where it ends: at a line's end, except at the end of all output, or if
+ * not even one line fits. */
 static int64_t show_data(struct background_job *job, struct watch_ask *a,
 			 int64_t *from, size_t most, struct buf *out)
 {
@@ -393,10 +394,12 @@ static int kept_job_read(struct background_job *job,
 }
 
 enum {
-	COMMAND_CHARS = 2000, /* of a command in a list */
-	/* longer than a start is retried (kept.c) */
+	COMMAND_CHARS = 2000, /* characters of a command shown in a list */
+	/* How long another dcode may take to start its job: longer than kept.c
+	 * retries a start. */
 	THEIRS_MS = 90000,
-	NOWAY_MS = 24 * 3600 * 1000, /* limit for commands that must have one */
+	/* time limit of an attached job that was ordered without one */
+	NOWAY_MS = 24 * 3600 * 1000,
 };
 
 static struct jobs *jobs_new(void)
@@ -486,8 +489,8 @@ static void discard_job(struct background_job *job)
 	job_free(job);
 }
 
-/* Adds the job to those whose output the next start removes. Caller holds the
- * lock. */
+/* Adds the job's name to those that the next kept_start() passes as forget: the
+ * sandbox then removes their output. Caller holds the lock. */
 static void add_forgotten(struct jobs *j, const struct background_job *job)
 {
 	size_t len = strlen(j->forget);
@@ -497,7 +500,7 @@ static void add_forgotten(struct jobs *j, const struct background_job *job)
 			 job->name);
 }
 
-/* Removes the oldest ended job if the list is full; it is returned in *old.
+/* If the list is full, removes the oldest ended job and sets *old to it.
  * ERR_LIMIT if too many are running. Caller holds the lock. */
 static int make_room(struct jobs *j, struct background_job **old,
 		     struct error *err)
@@ -535,8 +538,8 @@ void jobs_set_log(struct sandbox *sb, const struct jobs_log *log)
 	sb->jobs->log = *log;
 }
 
-/* Numbers the job and adds it to the list and the log. Called before the job is
- * started. */
+/* Assigns the job's number and adds it to the list and the log. Called before
+ * the job is started. */
 static int enter_list(struct jobs *j, struct background_job *job,
 		      struct error *err)
 {
@@ -619,8 +622,8 @@ int jobs_start(struct sandbox *sb, const struct job_order *order,
 	return rc;
 }
 
-/* Drops a job to make room for adopted ones: the oldest whose end was told, or
- * else the oldest. */
+/* Removes a job from the list to make room for adopted ones: the oldest of
+ * those whose end the model was told of, or else the oldest. */
 static void drop_oldest(struct jobs *j)
 {
 	size_t at = 0;
@@ -725,8 +728,8 @@ static struct background_job *acquire_job(struct jobs *j, unsigned number,
 	return job;
 }
 
-/* seen: the caller knows whether the job has ended. told: the caller is the
- * model. */
+/* seen: the caller learns from *state whether the job has ended. told: the
+ * caller is the model, or will tell it. */
 static void release_job(struct background_job *job, struct job_state *state,
 			bool seen, bool told)
 {
@@ -757,7 +760,7 @@ int jobs_read(struct jobs *j, const struct job_read *what,
 		attached_read(job, what, out);
 		pthread_mutex_unlock(&j->lock);
 	}
-	/* After reading the end, the model needs no other notice. */
+	/* After a read that shows the end, the model needs no other notice. */
 	release_job(job, state, rc == 0, true);
 	return rc;
 }
@@ -818,8 +821,8 @@ void jobs_refresh(struct jobs *j, int64_t ms)
 	buf_release(&ask.reading.out);
 }
 
-/* Tells the running attached jobs to end, without waiting: discard_job() waits
- * for their threads. Returns how many were running. */
+/* Cancels the running attached jobs without waiting: discard_job() waits for
+ * their threads. Returns how many were running. */
 static size_t end_attached(struct jobs *j)
 {
 	size_t running = 0;
@@ -847,7 +850,8 @@ size_t jobs_end(struct jobs **at)
 		return 0;
 	running = end_attached(j);
 	watch_end(j->watch);
-	/* Called twice: the log is one call behind (job_log()). */
+	/* Twice, because job_log() saves what the model was told one call
+	 * late. */
 	job_log_all(j);
 	job_log_all(j);
 	for (size_t i = 0; i < j->n; i++)

@@ -6,23 +6,24 @@
 #include "sandbox/jobs/job.h"
 
 /*
- * Where processes can outlive a request (kept.h), a job runs on its own in the
- * sandbox, and one thread of this process polls all jobs. Such jobs continue
- * when dcode ends and are found again through a log. Elsewhere a job is a
- * sandbox_execute() on its own thread: its output is stored in this process,
- * and the job ends with it. All functions except jobs_set_log(), jobs_adopt()
- * and jobs_end() are thread-safe.
+ * On providers where processes can outlive a request (kept.h), a job is
+ * persistent: it runs in the sandbox, one thread of this process polls all such
+ * jobs, they continue when dcode ends, and dcode finds them again through a
+ * log. On other providers a job is attached: a sandbox_execute() on its own
+ * thread, whose output is stored in this process and which ends with it. All
+ * functions except jobs_set_log(), jobs_adopt() and jobs_end() are thread-safe.
  */
 void jobs_set_log(struct sandbox *sb, const struct jobs_log *log);
 /* Until jobs_end(), on_end is called whenever a job has ended: on any thread,
- * with a lock held. It must not block or call any of these functions. */
+ * with a lock held. It must not block or call a function of this file. */
 void jobs_set_end(struct jobs *j, void (*on_end)(void *arg), void *arg);
 /* Adds a job that another process started; its strings are copied. If it is
- * unknown whether it started, it is prevented from starting. But with
- * record->starting it is first left alone for as long as a start may take. */
+ * unknown whether the job has started, it is prevented from starting, because
+ * nobody else may be left to do so. With record->starting, that is delayed for
+ * as long as another dcode may need to start it. */
 void jobs_adopt(struct sandbox *sb, const struct job_record *record,
 		const struct mask *mask);
-/* Polls all jobs and waits at most ms. */
+/* Polls all jobs once and waits at most ms for the result. */
 void jobs_refresh(struct jobs *j, int64_t ms);
 
 /* Starts a job in sb and sets its *number. ERR_LIMIT: too many are running.
@@ -39,13 +40,13 @@ int jobs_start(struct sandbox *sb, const struct job_order *order,
 int jobs_read(struct jobs *j, const struct job_read *what,
 	      const struct stop *stop, struct buf *out, struct job_state *state,
 	      struct error *err);
-/* Kills the job's processes. state->killed stays false for a job that had
- * already ended. ERR_NOT_FOUND: no such job. */
+/* Kills the job's processes. If the job had already ended, state->killed stays
+ * false. ERR_NOT_FOUND: no such job. */
 int jobs_kill(struct jobs *j, const struct job_kill *what,
 	      const struct stop *stop, struct job_state *state,
 	      struct error *err);
-/* Calls each for all jobs in their order; j may be NULL. each must not call
- * these functions. */
+/* Calls each for all jobs in their order; j may be NULL. each must not call a
+ * function of this file. */
 void jobs_each(struct jobs *j,
 	       void (*each)(void *arg, const struct job_state *state),
 	       void *arg);
@@ -54,8 +55,8 @@ void jobs_each(struct jobs *j,
 void jobs_show_ended(struct jobs *j,
 		     void (*each)(void *arg, const struct job_state *state),
 		     void *arg);
-/* Calls each, in order, for jobs that have ended since the last call. They are
- * logged as told by the next call or by jobs_end(). */
+/* Calls each, in order, for jobs that have ended since the last call. The log
+ * records only at the next call, or in jobs_end(), that the model was told. */
 void jobs_take_ended(struct jobs *j,
 		     void (*each)(void *arg, const struct job_state *state),
 		     void *arg);

@@ -19,19 +19,22 @@
 #include "base/thread.h"
 
 enum {
-	AWAITED_MS = 250, /* poll interval while somebody waits, */
-	YOUNG_MS = 500,   /* during the first YOUNG_S seconds of a job, */
+	/* poll interval: while somebody waits for a job's end, */
+	AWAITED_MS = 250,
+	YOUNG_MS = 500, /* during the first YOUNG_S seconds of a job, */
 	USUAL_MS = 3000,
 	FAILED_MS = 10000, /* and after a failed request */
 	YOUNG_S = 5,
-	GRACE_MS = 1000, /* at the end: for a request in progress */
+	/* when the thread ends: time for a request in progress */
+	GRACE_MS = 1000,
 	OUT_MAX = 2 << 20,
 	IDS_MAX = JOBS_STORED * (SUPERVISE_JOB + 1) + 1,
-	AGE_MAX_S = 1 << 30, /* untrusted: larger ages are capped */
+	/* cap for the run time that the sandbox reports: it is untrusted */
+	AGE_MAX_S = 1 << 30,
 };
 
-/* A queued request. left: its caller was interrupted and does not wait any
- * more. */
+/* A queued request. left: its caller was interrupted and does not wait for it
+ * any more. */
 struct waiting_ask {
 	struct waiting_ask *next;
 	struct watch_ask ask;
@@ -63,8 +66,8 @@ void job_set_ended(struct background_job *job)
 		job->all->on_end(job->all->on_end_arg);
 }
 
-/* Sets the result of a job that has ended, with a text for users and models.
- * Caller holds the lock. */
+/* Sets the result of a job that has ended: exit code, time limit, and an error
+ * text that users and models read. Caller holds the lock. */
 static void set_end(struct job_state *s, const struct kept_status *k)
 {
 	static const char *const texts[] = {
@@ -132,8 +135,8 @@ static void add_id(char *ids, const char *name)
 	memcpy(ids + len + SUPERVISE_JOB, " ", sizeof(" "));
 }
 
-/* Lists the names of running jobs. Jobs that may not have started are claimed
- * first, so that they cannot start later. */
+/* Lists the names of running jobs. Jobs that may not have been started are
+ * claimed first (kept_claim()), so that they cannot start later. */
 static int list_running(struct job_watch *w, const struct stop *stop, char *ids,
 			struct error *err)
 {
@@ -208,8 +211,8 @@ static int kill_one(struct job_watch *w, struct background_job *job,
 	return kept_list(w->sb, ids, on_status, w, stop, err);
 }
 
-/* True for a start whose caller was interrupted before it was sent. The job
- * becomes JOB_UNSURE: finish_request() makes sure that it never starts. */
+/* True for a start that was not sent before its caller was interrupted. The job
+ * becomes JOB_UNSURE, and finish_request() makes sure that it never starts. */
 static bool is_given_up(struct job_watch *w, struct waiting_ask *a)
 {
 	bool given_up;
@@ -257,8 +260,8 @@ static void free_ask(struct waiting_ask *a)
 	free(a);
 }
 
-/* Completes a request. If its caller was interrupted while a job started, the
- * job is killed, because nobody knows about it. */
+/* Completes a request. If its caller was interrupted while the job was being
+ * started, kills the job, because nobody knows about it. */
 static void finish_request(struct job_watch *w, struct waiting_ask *a)
 {
 	struct stop stop = stop_on(&w->cancel);
@@ -300,8 +303,8 @@ static int64_t pause_of(struct job_watch *w)
 	return ms;
 }
 
-/* Waits for the next request; returns it, or NULL at the end. Returns NULL with
- * *looks set when it is time to poll. */
+/* Waits for the next request and returns it. NULL with *looks set: it is time
+ * to poll. NULL without: the thread must end. */
 static struct waiting_ask *next_ask(struct job_watch *w, bool *looks)
 {
 	struct waiting_ask *a = NULL;

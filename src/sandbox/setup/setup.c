@@ -30,8 +30,9 @@
 #include "sandbox/quote.h"
 #include "sandbox/setup/shell_assignments.h"
 
-/* Names that are never replaced: a script that uses one means the sandbox's
- * variable. Sorted; "LC_*" is a prefix. */
+/* Variables of the sandbox's shell and system: a script that uses one means the
+ * sandbox's value, so dcode never inserts its own. Sorted; "LC_*" is a
+ * prefix. */
 static const char *const machine_names[] = {
 	"BASH",
 	"BASHOPTS",
@@ -170,7 +171,8 @@ int setup_read(const char *path, struct buf *script, struct error *err)
 	return 0;
 }
 
-/* Records that name was used and reports it once. True the first time. */
+/* Records that name was used, and tells the caller about each name once. True
+ * the first time. */
 static bool record_use(struct expansion *x, struct str name, const char *key,
 		       const struct setup_value *value)
 {
@@ -185,8 +187,8 @@ static bool record_use(struct expansion *x, struct str name, const char *key,
 }
 
 /* True if the value may be inserted as script text. Attack: a repository sets
- * FOO='$(cat "$0" >x)', which would run in a script that holds the user's
- * tokens. Such a value is passed as data. */
+ * FOO='$(cat "$0" >x)', and the command would run in a script that contains the
+ * user's tokens. Such a value is passed in a variable instead. */
 static bool may_be_text(const struct setup_value *value)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
@@ -196,7 +198,8 @@ static bool may_be_text(const struct setup_value *value)
 	return !value->foreign || !value->text[strspn(value->text, plain)];
 }
 
-/* Leaves ${NAME} in the script and adds the value to the exports. */
+/* Leaves ${NAME} in the script and adds an export of the value to
+ * out->exports. */
 static void pass_as_data(struct expansion *x, struct str name, const char *key,
 			 const struct setup_value *value)
 {
@@ -219,8 +222,8 @@ static void pass_as_data(struct expansion *x, struct str name, const char *key,
 	free(line);
 }
 
-/* Warns once about NAME=$NAME: as the script assigns NAME, the user's value is
- * not inserted. */
+/* Warns once about NAME=$NAME, by which the user probably meant the value of
+ * this machine: it is not inserted, because the script assigns NAME. */
 static void note_own(struct expansion *x, struct str before, const char *key)
 {
 	char *line;
@@ -241,8 +244,8 @@ static void note_own(struct expansion *x, struct str before, const char *key)
 	x->noted = true;
 }
 
-/* Inserts the value of name; false if the text must stay unchanged. plain:
- * written as $NAME. before: the script up to the $. */
+/* Inserts the value of name; false if the reference must stay as it is. plain:
+ * it is written as $NAME. before: the script up to the $. */
 static bool insert_value(struct expansion *x, struct str name, bool plain,
 			 struct str before)
 {
@@ -279,7 +282,7 @@ static size_t expand_dollar(struct expansion *x, struct str script, size_t at)
 	size_t len = 1 + name.len;
 
 	if (str_starts(rest, "$")) {
-		len = 2; /* $$: the shell's process ID */
+		len = 2; /* $$ is the shell's process ID */
 	} else if (braced || angled) {
 		len = name.len + 2;
 		if (str_starts(str_skip(script, at + len), braced ? "}" : ">"))
@@ -287,7 +290,8 @@ static size_t expand_dollar(struct expansion *x, struct str script, size_t at)
 		else
 			name.len = 0;
 		if (!insert_value(x, name, false, before)) {
-			/* ${X:-${Y}}: the inner part is handled later */
+			/* Not a plain reference, such as ${X:-${Y}}: skip only
+			 * the "${", so that ${Y} is found later. */
 			len = 2;
 			buf_add(&x->out->text, script.ptr + at, len);
 		}
@@ -299,8 +303,8 @@ static size_t expand_dollar(struct expansion *x, struct str script, size_t at)
 	return len;
 }
 
-/* True if the first line is "#!..." and ends in CR LF. Running it would fail:
- * the program's name would include the CR. */
+/* True if the first line is "#!..." and ends in CR LF. The kernel would look
+ * for an interpreter whose name ends in CR. */
 static bool shebang_with_cr(struct str script)
 {
 	struct str first = { script.ptr, str_find(script, '\n') };
@@ -371,8 +375,9 @@ void setup_script_release(struct setup_script *s)
 enum {
 	NAME_LEN = 16,
 	COMMAND_MAX = 64 << 10, /* bytes of a command, without the script */
-	ANSWER_MAX = 2 << 20,   /* bytes of a pad or piece */
-	STEP_MS = 60000,        /* making or removing the directory */
+	/* maximum bytes of the sandbox's answer to a step */
+	ANSWER_MAX = 2 << 20,
+	STEP_MS = 60000, /* time limit for making or removing the directory */
 	CLEANUP_MS = 5000,
 };
 
@@ -393,17 +398,19 @@ static const char remove_directory[] =
 
 struct receiver {
 	const struct setup_sink *sink;
-	struct aside aside; /* detects the end of the script's output */
-	struct buf text;    /* scratch */
+	struct aside aside; /* finds the mark that ends the script's output */
+	struct buf text;    /* buffer for the output without the mark */
 };
 
 /* A directory of mode 0700 in the sandbox through which the script is sent. */
 struct entry {
 	struct sandbox *sb;
 	char name[NAME_LEN + 1];
-	char *dir;      /* owned; NULL until it exists */
-	int64_t size;   /* bytes of the script received by the sandbox */
-	struct buf pad; /* base64 in lines, as printed by the sandbox */
+	char *dir;    /* owned; NULL until it exists */
+	int64_t size; /* bytes of the script received by the sandbox */
+	/* One-time pad for the next piece: base64 in lines, as the sandbox
+	 * printed it. */
+	struct buf pad;
 };
 
 static void pass_on(struct receiver *r, enum exec_stream stream)
@@ -447,8 +454,8 @@ static int collect_output(void *arg, enum exec_stream stream, struct str chunk,
 	return 0;
 }
 
-/* Parses the sandbox's answer to a step: the directory, the bytes received,
- * then the next pad. */
+/* Parses the sandbox's answer to a step: the directory, the number of bytes
+ * received and the next pad, a line each. */
 static int parse_entry(struct entry *e, struct str answer, struct error *err)
 {
 	struct str line = { 0 };
@@ -469,8 +476,8 @@ static int parse_entry(struct entry *e, struct str answer, struct error *err)
 	return 0;
 }
 
-/* Sends a piece, if text is not empty, and fetches a pad for the next piece of
- * want bytes into e->pad. */
+/* Sends a piece of the script, unless text is empty, and gets a pad for a next
+ * piece of `want` bytes into e->pad. */
 static int send_piece(struct entry *e, struct str text, size_t want,
 		      const struct stop *stop, struct error *err)
 {
@@ -504,8 +511,8 @@ static int send_piece(struct entry *e, struct str text, size_t want,
 	return rc;
 }
 
-/* Appends the bytes in base64, each symbol added modulo 64 to that of the pad,
- * in lines as long as the pad's. */
+/* Appends the bytes in base64, each symbol added modulo 64 to the pad's symbol
+ * at the same place, in lines of the same length as the pad's. */
 static int encipher_bytes(struct str bytes, struct str pad, struct buf *out,
 			  struct error *err)
 {
@@ -542,8 +549,8 @@ static int encipher_bytes(struct str bytes, struct str pad, struct buf *out,
 	return 0;
 }
 
-/* Returns the size of the next piece: it must fit into a command in base64 with
- * line ends. */
+/* Returns how many bytes of the script the next command can contain, in base64
+ * with line ends. */
 static size_t piece_size(const struct entry *e, struct str script)
 {
 	size_t most = helper_room(e->sb) / 5 * 3;
@@ -603,7 +610,8 @@ static int upload_script(struct sandbox *sb, const char *file,
 }
 
 /* Sends the script into a new directory. *file: its path in the sandbox, owned;
- * set even if sending fails after the directory was made. */
+ * set even if sending fails after the directory was made, so that the caller
+ * can remove it. */
 static int send_script(struct entry *e, struct str script, char **file,
 		       const struct stop *stop, struct error *err)
 {
@@ -638,8 +646,8 @@ static void clean_up(struct sandbox *sb, const char *file)
 	buf_release(&text);
 }
 
-/* Concatenates the runner's input: lines of exports, then the script. *lines:
- * number of lines of exports. */
+/* Concatenates what the script's interpreter is given: lines with exports, then
+ * the script. *lines: number of lines with exports. */
 static void join_script(const struct setup_script *script, struct buf *out,
 			int *lines)
 {

@@ -18,7 +18,8 @@ int setup_read(const char *path, struct buf *script, struct error *err);
 
 struct setup_value {
 	const char *text; /* borrowed; NULL: unset */
-	bool foreign;     /* it comes from the project, not from the user */
+	/* the value comes from the project, so it is not trusted */
+	bool foreign;
 };
 struct setup_values {
 	/* Returns the value of NAME on this machine. */
@@ -48,16 +49,16 @@ int setup_expand(struct str script, const struct setup_values *values,
 void setup_script_init(struct setup_script *s);
 /* Zeroes and frees both buffers. */
 void setup_script_release(struct setup_script *s);
-/* True for names that belong to the machine that runs the script: HOME, PATH,
- * ... */
+/* True for names whose value belongs to the machine that runs the script: HOME,
+ * PATH, ... */
 bool setup_machine_name(struct str name);
 
 /*
- * The file in the sandbox with the variables that a successful script left in
+ * A file in the sandbox with the variables that a successful script defined in
  * ~/.bashrc and ~/.profile (setup_env.sh). Every command except dcode's own
- * helpers reads it first. It is not read if another user owns it. It stays in
- * the sandbox for later runs and snapshots. If sandboxes share a machine
- * (DCODE_EXEC is JOB.OWNER), its name ends in .OWNER.
+ * helpers reads it first, unless another user owns it. It stays in the sandbox
+ * for later runs and snapshots. If sandboxes share a machine (DCODE_EXEC is
+ * then JOB.OWNER), its name ends in .OWNER.
  */
 #define SETUP_ENV_FILE "$HOME/.dcode-env"
 #define SETUP_ENV_READ ". \"" SETUP_ENV_FILE "\""

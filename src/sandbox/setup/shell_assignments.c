@@ -15,29 +15,31 @@
 #include "base/mem.h"
 #include "base/str.h"
 
-enum expecting { /* the meaning of the current command's words */
+enum expecting { /* How the next words of the current command are to be read. */
 		 WORDS,
-		 COMMAND,    /* assignments, then the command's name */
-		 VALUES,     /* export: NAME=value assigns */
-		 DECLARED,   /* local: a bare NAME as well */
-		 TARGETS,    /* read: each NAME is assigned */
-		 ONE_TARGET, /* for: the next word, if a NAME */
-		 /* getopts: the word after the next one is assigned */
+		 COMMAND,  /* assignments may follow, then the command's name */
+		 VALUES,   /* after export: NAME=value assigns */
+		 DECLARED, /* after local: NAME=value and a bare NAME assign */
+		 TARGETS,  /* after read: each NAME is assigned */
+		 /* after for: the next word is assigned, if it is a NAME */
+		 ONE_TARGET,
+		 /* after getopts: the word after the next one is assigned */
 		 SECOND_WORD,
-		 PRINTF, /* -v makes the next one a target */
+		 PRINTF, /* after printf: -v makes the next word a target */
 };
 
 struct word {
-	struct str text; /* its unquoted beginning */
+	struct str text; /* the word up to its first quote or expansion */
 	struct str name; /* the NAME that text begins with, or empty */
-	bool whole;      /* nothing follows text in this word */
+	bool whole;      /* text is the whole word */
 	bool assignment; /* NAME=, NAME+= or NAME[...]= */
 };
 struct word_effect {
 	enum expecting next;
 	bool assigns;   /* word.name is assigned */
 	bool skip_next; /* the next word is an option's value */
-	int cases;      /* +1 for case, -1 for esac */
+	/* change of the number of open case commands: 1, -1 (esac) or 0 */
+	int cases;
 };
 
 static bool starts_name(char c)
@@ -61,7 +63,8 @@ struct keyword {
 	int cases;
 };
 
-/* Words in command position that are not followed by plain arguments. */
+/* Reserved words and commands that change how the next words are read. All
+ * other commands have plain arguments. */
 static const struct keyword keywords[] = {
 	{ "!", COMMAND, 0 },          { "builtin", COMMAND, 0 },
 	{ "case", WORDS, 1 },         { "command", COMMAND, 0 },
@@ -99,7 +102,7 @@ static bool takes_value(struct str option)
 	       strchr("dinNptu", option.ptr[option.len - 1]);
 }
 
-/* Returns how a word affects the meaning of the following words, and whether it
+/* Returns how a word of a command affects the next words, and whether it
  * assigns its name. */
 static struct word_effect word_effect(enum expecting now, const struct word *w)
 {
@@ -160,7 +163,9 @@ struct lexer {
 	struct context stack[DEEPEST];
 	int top;
 	bool in_word;
-	bool skip_word; /* the target of a redirection, an option's value */
+	/* true if the next word is a redirection's target or an option's
+	 * value */
+	bool skip_word;
 	struct {
 		struct str delimiter; /* as written, with quotes */
 		bool tabs;            /* <<- */
@@ -216,7 +221,7 @@ static void pop_context(struct lexer *l, size_t skip)
 	l->skip_word = false;
 }
 
-/* Handles "${": ${NAME=x} and ${NAME:=x} are assignments. */
+/* Handles "${": ${NAME=x} and ${NAME:=x} assign NAME. */
 static void open_braces(struct lexer *l)
 {
 	struct str name = name_prefix(str_skip(l->s, l->at + 2));
@@ -377,7 +382,9 @@ static void scan_heredoc(struct lexer *l)
 		end++;
 	l->at = end;
 	if (end == start || (l->s.ptr[start] >= '0' && l->s.ptr[start] <= '9'))
-		return; /* a shift such as 1<<2 in an unknown context */
+		/* Not a here-document: a shift such as 1<<2 in text that was
+		 * not recognised as arithmetic. */
+		return;
 	if (l->n_heredocs == HEREDOCS)
 		return;
 	l->heredocs[l->n_heredocs].delimiter =
@@ -401,8 +408,8 @@ static bool is_delimiter(struct str line, struct str delimiter)
 	return at == line.len;
 }
 
-/* Skips the bodies of here-documents that begin here. A body without an end is
- * not skipped. */
+/* At a line's start: skips the bodies of the here-documents that were recorded.
+ * A body whose end is missing is not skipped. */
 static void skip_heredocs(struct lexer *l)
 {
 	for (int i = 0; i < l->n_heredocs; i++) {
@@ -462,7 +469,8 @@ static void scan_parenthesis(struct lexer *l)
 			push_context(l, IN_ARRAY, ')', 1);
 			return;
 		}
-		c->expecting = COMMAND; /* after the ')': f() { local x; } */
+		/* for what follows the ')': f() { local x; } */
+		c->expecting = COMMAND;
 		push_context(l, sum ? IN_SUM : IN_COMMANDS, ')', sum ? 2 : 1);
 		return;
 	}
@@ -533,7 +541,9 @@ static bool scan_quotation(struct lexer *l)
 	if (!strchr("'\"\\$`", c) || !c)
 		return false;
 	if (!l->in_word && !(c == '`' && top_context(l)->end == '`'))
-		scan_word(l); /* its value is unknown */
+		/* the word begins with this quote or expansion: its text is
+		 * empty */
+		scan_word(l);
 	if (c == '$' && peek_char(l, 1) == '\'') {
 		l->at++;
 		skip_single(l, true);

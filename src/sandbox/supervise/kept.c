@@ -2,10 +2,10 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * The requests are those of supervise.c, but each is sent as a separate
- * sandbox_execute() command, and nobody follows the job. request_answer()
- * repeats a request for a minute; the functions of kept.h fill it in and read
- * the answer.
+ * A job's requests are those of supervise.c, but each is sent as a separate
+ * sandbox_execute() command, and no thread follows the job. The functions of
+ * kept.h fill in a request, request_answer() sends it and repeats it for a
+ * minute, and then they read the answer.
  */
 #include "sandbox/supervise/kept.h"
 
@@ -19,14 +19,16 @@
 
 enum {
 	REQUEST_MS = 20000,  /* time limit of one request, */
-	PATIENCE_MS = 60000, /* and of all attempts */
-	PAUSE_MS = 200,      /* doubled for the next attempt */
+	PATIENCE_MS = 60000, /* time limit of all attempts together */
+	/* pause before the first repetition; doubled for each further one */
+	PAUSE_MS = 200,
 	PAUSE_MAX_MS = 5000,
 	ANSWER_MAX = 1 << 20,
 	PIECES_MAX = 128,
-	BRIEF_MAX = 2048, /* bytes of an answer without output */
+	BRIEF_MAX = 2048, /* maximum bytes of an answer that has no output */
 	FRAMING = 1024,
-	NOISE_MAX = 2 << 20, /* bytes of an answer including noise */
+	/* maximum bytes of an answer and the noise around it (frame.h) */
+	NOISE_MAX = 2 << 20,
 	COMMAND_MAX = 1 << 20,
 };
 
@@ -87,8 +89,8 @@ static int request_once(struct sandbox *sb, struct job_request *ask,
 	return rc;
 }
 
-/* Makes the next answer smaller, in case a smaller one is not cut off. True if
- * it will be smaller. */
+/* Makes the next answer smaller: a smaller one may arrive complete. False if it
+ * cannot be made smaller. */
 static bool shrink_answer(struct job_request *request)
 {
 	struct answer_piece *p = request->piece;
@@ -133,7 +135,7 @@ static int request_answer(struct sandbox *sb, struct job_request *request,
 	}
 }
 
-/* Sends a request of whose answer only the word matters. */
+/* Sends a request whose answer is only a word (enum job_word). */
 static int request_word(struct sandbox *sb, struct job_request *request,
 			const struct stop *stop, struct error *err)
 {
@@ -256,8 +258,8 @@ int kept_list(struct sandbox *sb, const char *jobs,
 	return rc;
 }
 
-/* Reads one piece and appends it to r->out. Skips output that was discarded in
- * the sandbox. *n: number of bytes in the piece. */
+/* Requests one piece of the output and appends it to r->out. Skips output that
+ * the sandbox has discarded. *n: number of bytes in the piece. */
 static int read_piece(struct sandbox *sb, struct job_request *request,
 		      struct kept_reading *r, size_t *n,
 		      const struct stop *stop, struct error *err)

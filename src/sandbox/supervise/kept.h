@@ -8,14 +8,15 @@
 #include "sandbox/supervise/request.h"
 
 /*
- * Works with sandbox_execute(), on every provider whose processes outlive a
- * request: sandbox_keeps_processes(). Such a job runs under a keeper of
- * scripts/sandbox/supervise*.sh in .dcode-jobs/JOB (mode 0700). Any process
- * that knows its name can ask about it, even after a restart of the machine.
- * The job never waits for a reader: both output streams are stored together, at
- * least the newest SUPERVISE_RING bytes and at most 5 MiB more. Every request
- * may be repeated, and is repeated for a minute after a broken connection: only
- * the keeper that creates the directory "run" runs the command.
+ * Works through sandbox_execute(), on every provider where processes outlive a
+ * request: see sandbox_keeps_processes(). Such a job is run by a keeper
+ * process, started by scripts/sandbox/supervise*.sh, in .dcode-jobs/JOB (mode
+ * 0700). Any process that knows the job's name can ask about it, even after a
+ * restart of the machine. The job never waits for a reader: both output streams
+ * are stored together, at least the newest SUPERVISE_RING bytes and at most 5
+ * MiB more. Every request may be repeated, and is repeated for a minute after a
+ * broken connection. That is safe because only the keeper that creates the
+ * directory "run" runs the command.
  */
 bool sandbox_keeps_processes(const struct sandbox *sb);
 
@@ -23,7 +24,7 @@ enum kept_state {
 	KEPT_RUNS,
 	KEPT_ENDED,  /* code -1: interrupted, its exit status is unknown */
 	KEPT_LATE,   /* killed at its time limit */
-	KEPT_KILLED, /* by kept_kill() */
+	KEPT_KILLED, /* killed by kept_kill() */
 	KEPT_FULL,   /* ended; some output did not fit on the disk */
 	KEPT_NOCWD,  /* not run: its working directory cannot be entered */
 	KEPT_NEVER,  /* not run, and can never start */
@@ -32,28 +33,28 @@ enum kept_state {
 struct kept_status {
 	char job[SUPERVISE_JOB + 1];
 	enum kept_state state;
-	int code;        /* 0 to 255, or -1 */
-	int64_t total;   /* bytes of output so far */
-	int64_t first;   /* offset of the oldest byte still stored */
-	int64_t from;    /* offset where kept_read()'s bytes begin */
+	int code;      /* 0 to 255, or -1 */
+	int64_t total; /* bytes of output so far */
+	int64_t first; /* offset of the oldest byte still stored */
+	int64_t from;  /* offset of the first byte that kept_read() returned */
 	int64_t seconds; /* run time */
 };
 
-/* Makes a new random name. */
+/* Makes a new random name for a job. */
 void kept_name(char job[SUPERVISE_JOB + 1]);
-/* Starts the job, or does nothing if it was started before. Only command, env
- * and timeout_ms (0: none) of req are used. forget: names of jobs whose output
- * is removed, with a blank after each. After -1 the job may still be running,
- * except with ERR_USAGE and ERR_LIMIT. */
+/* Starts the job, or does nothing if a job of this name was started before.
+ * Only command, env and timeout_ms (0: none) of req are used. forget: names of
+ * jobs whose output the sandbox is to remove, with a blank after each. After -1
+ * the job may still be running, except with ERR_USAGE and ERR_LIMIT. */
 int kept_start(struct sandbox *sb, const char *job,
 	       const struct exec_request *req, const char *forget,
 	       const struct stop *stop, struct error *err);
-/* Kills all processes of the job. A job that was not started can never
- * start. */
+/* Kills all processes of the job. A job that has not started is prevented from
+ * starting. */
 int kept_kill(struct sandbox *sb, const char *job, const struct stop *stop,
 	      struct error *err);
-/* Prevents a job that was not started from starting later. Otherwise it
- * continues. */
+/* Prevents a job that has not started from starting later. If it has started,
+ * it continues. */
 int kept_claim(struct sandbox *sb, const char *job, const struct stop *stop,
 	       struct error *err);
 /* Asks for the status of all jobs with one request. jobs: names with a blank
@@ -64,14 +65,14 @@ int kept_list(struct sandbox *sb, const char *jobs,
 struct kept_reading {
 	int64_t from; /* offset in the output */
 	size_t most;  /* bytes wanted */
-	/* the caller's, reused for the next reading; zeroed before the first */
+	/* the caller's, kept between readings; zeroed before the first */
 	struct answer_piece *piece;
 	struct buf out; /* out: output is appended */
 	struct kept_status status;
 };
-/* Reads in as many requests as needed. A piece that is cut off is requested
- * again in a smaller size; later pieces grow again. status.from is later than
- * requested if older output was discarded. */
+/* Sends as many requests as needed. If an answer is cut off, its piece is
+ * requested again in a smaller size; later pieces grow again. status.from is
+ * later than requested if older output was discarded. */
 int kept_read(struct sandbox *sb, const char *job, struct kept_reading *r,
 	      const struct stop *stop, struct error *err);
 

@@ -47,7 +47,7 @@ static const unsigned char keep_sh[] = {
 #include "scripts/sandbox/supervise_keep.sh.inc"
 };
 
-/* Shell expression for ".OWNER", or nothing. */
+/* Shell expression for ".OWNER"; empty if the machine is not shared. */
 #define OF_OWNER "${DCODE_EXEC#\"${DCODE_EXEC%%.*}\"}"
 
 static void assign_script(struct buf *out, const char *name, struct str a,
@@ -61,8 +61,8 @@ static void assign_script(struct buf *out, const char *name, struct str a,
 	buf_release(&text);
 }
 
-/* True if every sh can export the name. False for names that shells reserve,
- * which may be read-only or numeric. */
+/* True if every sh can export the name. False for names that some shells
+ * reserve: their variables may be read-only or numeric. */
 static bool is_exportable(struct str name)
 {
 	static const char *const own[] = {
@@ -79,9 +79,9 @@ static bool is_exportable(struct str name)
 	       (*name.ptr < '0' || *name.ptr > '9');
 }
 
-/* Exports the environment without passing values as arguments: other users of a
- * host can read those. Exception: values of names that sh cannot export, which
- * env(1) gets. */
+/* Exports the environment instead of passing it as arguments, which other users
+ * of the machine can read. Only values whose names sh cannot export are passed
+ * as arguments of env(1). */
 static int add_env(struct buf *out, const char *const *env, struct error *err)
 {
 	struct buf odd = BUF_INIT(RUN_MAX);
@@ -149,7 +149,8 @@ static int add_run(struct buf *out, const struct job_request *ask,
 			      "\"$@\"");
 	if (ask->preloaded)
 		buf_adds(out, "\nset -- $s_set \"$@\"");
-	/* Look up the program before a variable of the command changes PATH. */
+	/* Look up the program first: a variable of the command may change
+	 * PATH. */
 	if (ask->preloaded && ask->req.env && ask->req.env[0])
 		buf_adds(out, "\ns_set=$(command -v \"$1\");shift\n"
 			      "set -- \"$s_set\" \"$@\"");
@@ -304,8 +305,9 @@ static int on_status(void *arg, const char *status, struct error *err)
 	struct parsing *p = arg;
 
 	p->found = read_status(p->a, str_of(status));
-	/* Stop either way: the first complete answer counts. A vendor that runs
-	 * a request twice sends two answers. */
+	/* Returns an error in both cases, so that parsing stops: the first
+	 * complete answer counts. A vendor that ran a request twice sent
+	 * two. */
 	return error_set(err, ERR_PROTOCOL,
 			 "unexpected server response: contradictory");
 }
@@ -347,10 +349,13 @@ int supervise_parse(struct str raw, const char *nonce,
 enum {
 	/* smallest piece after damaged answers */
 	DAMAGED_MIN = 2048,
-	/* largest piece after a cut; halved for each further one */
+	/* largest piece after an answer was cut off; halved for each further
+	 * one */
 	CUT_MAX = 64 << 10,
-	CUT_MIN = 4096, /* a request has about this size */
-	PAUSE_MS = 100, /* after a failure, doubled for the next */
+	/* smallest piece after a cut: a request has about this size */
+	CUT_MIN = 4096,
+	/* pause after a failure; doubled for each further one */
+	PAUSE_MS = 100,
 	PAUSE_MAX_MS = 5000,
 	/* An existing connection broke: the next may work, so pause less. */
 	PAUSE_CUT_MS = 1000,

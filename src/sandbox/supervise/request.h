@@ -7,24 +7,26 @@
 
 enum {
 	SUPERVISE_CAP = 64 << 20,
-	/* nobody reads while a held command runs */
+	/* limit for a held command (supervisor.held): nobody reads while it
+	 * runs */
 	SUPERVISE_HELD_CAP = 1 << 30,
-	/* minimum stored output of a persistent job: kept.h */
+	/* minimum of stored output of a persistent job: see kept.h */
 	SUPERVISE_RING = 4 << 20,
 };
 
-/* Size limit for the output in an answer. */
+/* How many bytes of output the next answer may contain. */
 struct answer_piece {
-	size_t max;   /* bytes of output in the next answer, */
-	size_t limit; /* which may grow up to this */
+	size_t max; /* bytes of output in the next answer */
+	/* upper limit of max, which piece_grow() does not exceed */
+	size_t limit;
 };
-/* Call after an answer that was cut off (cut) or damaged, for example by a
- * limit of the vendor. True if the next request will ask for less. */
+/* Call after an answer that was cut off (cut) or damaged, for example because
+ * the vendor limits its size. True if the next answer will be smaller. */
 bool piece_shrink(struct answer_piece *p, bool cut);
 /* Call after a complete answer: the next may be larger. */
 void piece_grow(struct answer_piece *p);
-/* Returns how long to wait before the next request after this many failures in
- * a row. why: the last failure. smaller: the next request asks for less. */
+/* Returns how long to wait before the next request. failures: how many in a
+ * row. why: the last one. smaller: the next answer will be smaller. */
 int64_t piece_pause_ms(unsigned failures, const struct error *why,
 		       bool smaller);
 
@@ -39,28 +41,29 @@ enum supervise_op {
 
 struct job_request {
 	enum supervise_op op;
-	/* SUPERVISE_JOB characters of a-z2-7; JOB_LEAVE: the common prefix of
-	 * the names */
+	/* SUPERVISE_JOB characters of a-z2-7. JOB_LEAVE: the first
+	 * SUPERVISE_PREFIX of them, which are the same for all jobs. */
 	const char *job;
 	const char *nonce; /* like job, new for each request */
 	int64_t out_at;    /* bytes received of each stream; -1: start at the */
 	int64_t err_at;    /* oldest stored byte */
-	int64_t hold_ms;   /* how long to wait for new output */
-	/* how long to wait for more output after the first */
+	/* ms: how long the sandbox waits for new output before it answers */
+	int64_t hold_ms;
+	/* ms: once there is output, how long it waits for more */
 	int64_t gather_ms;
-	size_t max;              /* bytes of the answer */
+	size_t max;              /* maximum bytes of output in the answer */
 	struct exec_request req; /* JOB_START */
 	const char *cwd;         /* JOB_START: absolute */
 	/* JOB_START: the input may be sent as base64 */
 	bool base64;
-	/* jobs whose output is removed; "", or NULL */
+	/* names of jobs whose output the sandbox is to remove; "", or NULL */
 	const char *forget;
 	bool held;         /* JOB_START: answer only at the end */
 	bool preloaded;    /* the scripts are already loaded */
 	const char *owner; /* see struct supervisor; or NULL */
 	bool kept;         /* a persistent job (kept.h) */
 	const char *jobs;  /* JOB_LIST with kept: names of the jobs */
-	/* with kept: max is taken from this; or NULL */
+	/* with kept: max is taken from here; or NULL */
 	struct answer_piece *piece;
 };
 
@@ -68,40 +71,43 @@ struct job_request {
 int supervise_compose(const struct job_request *ask, struct buf *command,
 		      struct error *err);
 
-/* Appends the parts that need not be sent with each request, as a script that
- * only assigns variables and defines functions. */
+/* Appends the constant parts of requests (see job_request.preloaded), as a
+ * script that only assigns variables and defines functions. */
 void supervise_preload(struct buf *out);
 
 enum job_word {
-	WORD_RUN,      /* still running */
-	WORD_END,      /* code is the exit code */
-	WORD_LATE,     /* killed at its time limit */
-	WORD_KILLED,   /* killed by JOB_KILL */
-	WORD_NOCWD,    /* no such working directory */
-	WORD_FULL,     /* ended, but its output did not fit on the disk */
-	WORD_LOST,     /* the requested output is not stored any more */
-	WORD_GONE,     /* no such job */
-	WORD_NOWHERE,  /* no writable directory */
+	WORD_RUN,    /* still running */
+	WORD_END,    /* code is the exit code */
+	WORD_LATE,   /* killed at its time limit */
+	WORD_KILLED, /* killed by JOB_KILL */
+	WORD_NOCWD,  /* no such working directory */
+	WORD_FULL,   /* ended, but its output did not fit on the disk */
+	WORD_LOST,   /* the output that was asked for is not stored any more */
+	WORD_GONE,   /* no such job */
+	/* the sandbox has no directory where jobs can be stored */
+	WORD_NOWHERE,
 	WORD_NOBASE64, /* not started: the sandbox cannot decode base64 */
 	WORD_NEVER,    /* persistent job: not started, and can never start */
 };
 
 struct supervise_answer {
 	enum job_word word;
-	int code; /* 0 to 255, -1 unknown */
+	int code; /* exit code, 0 to 255; -1: unknown */
 	int64_t out_at;
-	int64_t err_at;  /* offsets where the bytes begin */
-	size_t out_len;  /* the first bytes of body; the rest is error output */
+	int64_t err_at; /* offsets where the two streams of this answer begin */
+	/* bytes of standard output at the start of body; the rest is stderr */
+	size_t out_len;
 	struct buf body; /* set max before; the caller releases */
 };
 
-/* Parses one of the words above. */
+/* Parses a word of enum job_word. */
 bool supervise_word(struct str word, enum job_word *w);
 /* Parses the next number of *rest, from min to max, and skips it and the blank
  * after it. */
 bool supervise_number(struct str *rest, int64_t min, int64_t max, int64_t *n);
-/* Finds the answer to nonce in raw, which may hold any bytes; does no I/O.
- * ERR_PROTOCOL if there is no answer, or it is incomplete or inconsistent. */
+/* Finds the answer to the request with this nonce in raw, which may contain any
+ * bytes around it; does no I/O. ERR_PROTOCOL if there is no answer, or it is
+ * incomplete or inconsistent. */
 int supervise_parse(struct str raw, const char *nonce,
 		    struct supervise_answer *a, struct error *err);
 

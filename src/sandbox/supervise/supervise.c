@@ -1,12 +1,12 @@
-/* supervise.c - live, killable commands for vendors that only run a command. */
+/* supervise.c - live output and killing for vendors that only run a command. */
 /* SPDX-License-Identifier: MIT */
 
 /*
- * A command is a job: it is started, followed until it ends, and killed when
- * its caller stops. Each step is a request that may be repeated. If answers are
- * cut off or damaged, it is repeated and asks for a smaller answer
- * (decide_retry()). request.c encodes the requests;
- * scripts/sandbox/supervise*.sh execute them. Begin reading at
+ * A command becomes a job. One request starts it, more requests follow it until
+ * it ends, and another kills it if its caller stops. Every request may be
+ * repeated. After an answer that was cut off or damaged, the request is
+ * repeated and asks for a smaller answer (decide_retry()). request.c encodes
+ * the requests; scripts/sandbox/supervise*.sh execute them. Begin reading at
  * supervise_execute(), then run_job().
  */
 #include "sandbox/supervise/supervise.h"
@@ -27,30 +27,38 @@ enum {
 	LONGEST_MS = 20000,
 	FIRST_MS = 5000,
 	PATIENCE_MS = 60000,
-	HELD_MS = 24 * 3600 * 1000, /* limit of a held command that has none */
+	/* time limit of a held command that was given none */
+	HELD_MS = 24 * 3600 * 1000,
 	LEAVE_MS = 5000,
-	NOBODY_MS = 5000,  /* patience if the server was never reached */
-	SLACK_MS = 10000,  /* added to a hold, for transport and vendor */
-	GRACE_MS = 10000,  /* added to a command's time limit */
-	SHORTEST_MS = 100, /* shortest hold */
-	GATHER_MS = 80,    /* at first; later a twentieth of the run time, */
+	/* how long to repeat if the server was never reached */
+	NOBODY_MS = 5000,
+	/* a request may take this longer than the sandbox waits for output */
+	SLACK_MS = 10000,
+	/* a command may take this longer than its time limit */
+	GRACE_MS = 10000,
+	/* shortest time for which the sandbox waits for output */
+	SHORTEST_MS = 100,
+	/* job_request.gather_ms at first; later a twentieth of the run time */
+	GATHER_MS = 80,
 	GATHER_MAX_MS = 1000,
-	PAUSE_MS = 100,       /* between two kill requests */
-	START_MS = 300000,    /* afterwards a start is not repeated */
-	KILL_MS = 2000,       /* time that s_kill() needs in the sandbox, */
-	KILLED_MS = 6000,     /* and in total, including the requests, */
-	KILLED_MIN_MS = 3000, /* after it has waited for earlier kills */
+	PAUSE_MS = 100, /* between two kill requests */
+	/* a start is not repeated when it is older than this */
+	START_MS = 300000,
+	KILL_MS = 2000, /* time that killing (s_kill()) needs in the sandbox */
+	KILLED_MS = 6000, /* ms for a whole kill, including the requests */
+	/* ms of that which remain after waiting for earlier kills, at least */
+	KILLED_MIN_MS = 3000,
 	/* total of the pauses that the server asked for */
 	WAITED_MAX_MS = 600000,
 	DAMAGED_MAX = 8, /* damaged answers in a row */
-	/* full holds in a row, after which the hold grows */
+	/* after so many full waits in a row, the sandbox waits longer */
 	CALM = 8,
 	FRAMING = 1024, /* bytes of an answer apart from the output */
 };
 
 struct job {
 	struct kill kill;
-	/* the caller's; a kill does not use them */
+	/* owned by the caller of execute, so a kill must not use them */
 	const char *cwd;
 	const struct exec_request *req;
 	struct supervisor s;
@@ -61,10 +69,11 @@ struct job {
 	enum supervise_op op;
 	bool base64;
 	bool sent;
-	bool ended; /* reported by the sandbox */
-	/* a request was cut off: the vendor may limit long ones */
+	bool ended; /* the sandbox has reported the end */
+	/* a request's connection was cut: the vendor may limit long requests */
 	bool cut;
-	/* bytes delivered; -1: start at the oldest stored byte */
+	/* bytes of each stream delivered so far; -1: start at the oldest stored
+	 * byte */
 	int64_t out_at;
 	int64_t err_at;
 	int64_t began;     /* ms */
@@ -73,12 +82,13 @@ struct job {
 	int64_t hold_ms;
 	struct answer_piece piece; /* size of the next answer */
 	int64_t answered;          /* clock_ms() of the last answer */
-	unsigned failures;         /* in a row */
-	unsigned damaged;          /* in a row */
-	unsigned calm;             /* in a row */
+	unsigned failures;         /* failed requests in a row */
+	unsigned damaged;          /* damaged answers in a row */
+	/* requests in a row during which the sandbox waited to the end */
+	unsigned calm;
 	struct supervise_answer answer;
 	struct supervise_read *read; /* the sandbox's, or NULL */
-	/* jobs to forget; in start and kill requests */
+	/* jobs whose output start and kill requests remove */
 	char forget[SUPERVISE_READ_IDS];
 };
 
@@ -102,13 +112,14 @@ static size_t room_of(const struct supervisor *s)
 	return s->max_command ? s->max_command : MAX_COMMAND;
 }
 
-/* False for dcode's own helpers, whose output is read at the end. */
+/* True if output is to be delivered as it arrives. That of dcode's own helpers
+ * is delivered at the end. */
 static bool is_live(const struct exec_request *req)
 {
 	return req->output && (!req->plain || req->live);
 }
 
-/* Returns how long the sandbox waits for more output before it answers. */
+/* Returns how long the sandbox waits for more output once it has some. */
 static int64_t gather_ms(const struct job *j)
 {
 	int64_t ms = (clock_ms() - j->began) / 20;
@@ -120,7 +131,7 @@ static int64_t gather_ms(const struct job *j)
 	return ms < GATHER_MAX_MS ? ms : GATHER_MAX_MS;
 }
 
-/* True if the answer's output begins at the offsets that were requested. */
+/* True if the answer's output begins at the offsets that were asked for. */
 static bool is_where_asked(const struct job *j)
 {
 	const struct supervise_answer *a = &j->answer;
@@ -150,7 +161,8 @@ static int request_once(struct job *j, enum supervise_op op,
 		.gather_ms = gather_ms(j),
 		.max = j->piece.max - FRAMING,
 		.base64 = j->base64,
-		/* JOB_KILL sends it again: the start may never have arrived. */
+		/* A kill sends the list again: the start with it may never have
+		 * arrived. */
 		.forget = op == JOB_FOLLOW ? "" : j->forget,
 		.held = j->s.held,
 		.preloaded = j->s.preloaded,
@@ -162,8 +174,9 @@ static int request_once(struct job *j, enum supervise_op op,
 		a.req = *j->req;
 		a.cwd = j->cwd;
 	}
-	/* If this machine slept, the job's record may have been removed, and a
-	 * repeated start would run it again. */
+	/* If this machine slept, the sandbox may have forgotten that the job
+	 * has run, and a repeated start would run it again: only ask about
+	 * it. */
 	if (op == JOB_START && clock_unix_ms() - j->began_at > START_MS)
 		a.op = JOB_FOLLOW;
 	ids_random(nonce, SUPERVISE_JOB);
@@ -187,8 +200,8 @@ static int request_once(struct job *j, enum supervise_op op,
 	return rc;
 }
 
-/* Decides whether to repeat a request that took ms. 0: repeat. -1: give up, err
- * says why. */
+/* Decides whether to repeat a request that failed after ms. 0: repeat. -1: give
+ * up, with the reason in err. */
 static int decide_retry(struct job *j, int64_t ms, const struct error *why,
 			const struct stop *stop, struct error *err)
 {
@@ -201,8 +214,8 @@ static int decide_retry(struct job *j, int64_t ms, const struct error *why,
 
 	if (!j->sent || stop_check(stop, err) < 0)
 		goto no;
-	/* The command may have run, and its directory may have been removed
-	 * with it. */
+	/* A held start is not repeated: the command may have run, and its
+	 * container, with the record of that, may be gone. */
 	if (j->s.held && j->op == JOB_START && !nobody)
 		goto no;
 	if (nobody && patience > NOBODY_MS)
@@ -223,7 +236,8 @@ static int decide_retry(struct job *j, int64_t ms, const struct error *why,
 	pause = piece_pause_ms(j->failures, why, cut && smaller);
 	if (j->failures == 1 && !why->retry_after_ms)
 		return 0;
-	/* A pause that the server asked for does not count as silence. */
+	/* A pause that the server asked for does not count towards
+	 * patience_ms. */
 	if (why->retry_after_ms > pause && j->waited_ms < WAITED_MAX_MS) {
 		j->waited_ms += why->retry_after_ms;
 		j->answered += why->retry_after_ms;
@@ -318,8 +332,8 @@ static int evaluate_answer(struct job *j, struct exec_result *res,
 		return 0;
 	case WORD_END:
 	case WORD_KILLED:
-		/* Its keeper has died: the machine was stopped, or something
-		 * killed it. */
+		/* The process that ran it has died: the machine was stopped, or
+		 * something killed the process. */
 		if (j->answer.code < 0)
 			return error_set(err, ERR_REMOTE,
 					 "the command was interrupted; how it "
@@ -342,8 +356,8 @@ static int evaluate_answer(struct job *j, struct exec_result *res,
 	return error_set(err, ERR_PROTOCOL, "unexpected server response");
 }
 
-/* Kills the job. In the sandbox this also prevents a start request that is
- * still in transit from running it. */
+/* Kills the job. If its start request is still in transit, the sandbox will not
+ * run the command when it arrives. */
 static void kill_job(struct kill *k)
 {
 	struct job *j = (struct job *)k;
@@ -371,8 +385,8 @@ static void kill_job(struct kill *k)
 		supervise_read_add(j->read, j->id);
 }
 
-/* Starts the job and follows it to its end. Kills it if it fails, is cancelled
- * or exceeds its time limit. sb may be NULL. */
+/* Starts the job and follows it to its end. Kills it if something fails, the
+ * caller cancels or the time limit is exceeded. sb may be NULL. */
 static int run_job(struct job *j, struct sandbox *sb, struct exec_result *res,
 		   const struct stop *stop, struct error *err)
 {
@@ -557,8 +571,8 @@ void supervise_leave(struct sandbox *sb)
 
 enum { PROBE_MS = 10000, ANSWER_MAX = 64 << 10, COMMAND_MAX = 2048 };
 
-/* Leaves a background process like a command's keeper. Without /proc the test
- * is not possible. */
+/* Starts a process in the background in the same way as a job's keeper. Prints
+ * "left" only if /proc exists, which the second script needs. */
 static const char probe_leave_sh[] =
 	"( DCODE_PROBE=%s; export DCODE_PROBE\n"
 	"if command -v setsid >/dev/null; then exec setsid sleep 60; fi\n"
