@@ -435,9 +435,8 @@ static bool update_argument(struct completer *c, struct editor *e)
 		c->command.max = TOKEN_MAX + 1;
 		buf_clear(&c->command);
 		buf_addstr(&c->command, command);
-		c->list_arguments(c->context,
-				  command); /* may call complete_set_arguments()
-					       before it returns */
+		/* It may call complete_set_arguments() before it returns. */
+		c->list_arguments(c->context, command);
 	}
 	if (c->dismissed) {
 		close_popup(c);

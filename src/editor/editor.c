@@ -536,9 +536,8 @@ static void undo_clear(struct undo *u)
 	*u = (struct undo){ 0 };
 }
 
-enum {
-	SPLIT = 3
-}; /* maximum bytes of a character whose last byte has not arrived */
+/* The most bytes of a UTF-8 character whose last byte has not arrived. */
+enum { SPLIT = 3 };
 
 static void change_text(struct editor *e, size_t at, size_t len,
 			struct str text)

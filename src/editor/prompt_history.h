@@ -17,11 +17,11 @@
 
 enum {
 	PROMPT_HISTORY_KEEP = 100, /* prompts, in memory and in the file */
-	PROMPT_HISTORY_COMPACT =
-		200, /* lines of the file at which it is rewritten */
+	/* The file is rewritten when it has this many lines. */
+	PROMPT_HISTORY_COMPACT = 200,
 	PROMPT_HISTORY_TEXT = 32768, /* bytes of a stored prompt, at most */
-	PROMPT_HISTORY_FILE =
-		16 << 20, /* bytes read from the end of the file, at most */
+	/* Only this many bytes at the end of a larger file are read. */
+	PROMPT_HISTORY_FILE = 16 << 20,
 };
 
 /*

@@ -51,11 +51,10 @@ struct blocks {
  * once for them. Anything longer than MARKDOWN_BLOCK is split. The final rows
  * do not depend on how the text was divided into pieces.
  */
-struct markdown { /* zero it, then set look */
-	struct markdown_look
-		look;     /* a new width applies to rows rendered later */
-	struct rows done; /* the caller prints these and clears them */
-	size_t work;      /* bytes parsed so far, by markdown_tail() too */
+struct markdown {                  /* zero it, then set look */
+	struct markdown_look look; /* a new width is for later rows */
+	struct rows done;          /* the caller prints these and clears them */
+	size_t work; /* bytes parsed so far, by markdown_tail() too */
 	/* private */
 	struct blocks blocks;
 	struct sanitizer clean;
@@ -70,8 +69,7 @@ struct markdown { /* zero it, then set look */
 
 enum {
 	MARKDOWN_BLOCK = 32 << 10, /* bytes of a block or a line, at most */
-	MARKDOWN_TAIL =
-		4 << 10, /* bytes that markdown_tail() parses, at most */
+	MARKDOWN_TAIL = 4 << 10,   /* bytes that markdown_tail() parses */
 };
 
 void markdown_feed(struct markdown *m, struct str text);

@@ -412,9 +412,9 @@ static enum key_sequence decode_csi(struct str body, char final, unsigned extra,
 	}
 	if (final == 'M' && !body.len)
 		return KEY_SEQUENCE_MOUSE;
-	if (final == 'R' &&
-	    p.value[0][0] > 1) /* the reply with the cursor position; F3 has 1
-				  as first parameter */
+	/* F3, with modifiers, has 1 as its first parameter; other values are
+	 * the reply with the cursor position. */
+	if (final == 'R' && p.value[0][0] > 1)
 		return KEY_SEQUENCE_KNOWN;
 	return emit_found(find_sequence('[', (unsigned char) final), mods,
 			  sink);

@@ -8,8 +8,7 @@
 /* A queued item: the copy of an event, or a notice of the caller. The call of
  * an EVENT_TOOL_OUTPUT has no arguments. */
 struct queued {
-	struct agent_event
-		event; /* kind 0: the item is a notice, not an event */
+	struct agent_event event; /* kind 0: the item is a notice */
 	int notice;
 	void *arg; /* argument of the notice; borrowed */
 	/* private: storage for what event points to */

@@ -281,9 +281,8 @@ enum {
 };
 
 struct html_blocks {
-	struct html
-		page; /* the HTML of this text; not yet part of the real page */
-	struct buf text; /* text of the current element, not yet escaped */
+	struct html page; /* HTML of this text, not yet written */
+	struct buf text;  /* text of the current element, not yet escaped */
 	int depth;
 	bool in_diff; /* text is a code block with a diff */
 };

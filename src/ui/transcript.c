@@ -21,8 +21,7 @@
 
 enum {
 	EDIT_MAX = 1 << 20, /* bytes of a text that is compared for a diff */
-	ROW_BYTES =
-		16, /* bytes of output examined for each cell on the screen */
+	ROW_BYTES = 16,     /* bytes of output examined for each cell */
 };
 
 static const struct style muted = { .role = STYLE_MUTED };
