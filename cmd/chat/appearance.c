@@ -8,7 +8,7 @@
 #include "base/path.h"
 #include "base/str.h"
 
-enum { MOST_STORED = 64 }; /* bytes */
+enum { MOST_STORED = 64 }; /* bytes read of the stored theme's name */
 
 static const char file_name[] = "theme";
 

@@ -98,8 +98,8 @@ static void explain_failure(struct approval *a, const struct error *err)
 				text_arg(a, a->tool->new_arg));
 }
 
-/* Reads the file that the call would edit and sets a->change, a->file_note,
- * both or neither. Only a stop is an error. */
+/* Reads the file that the call would edit. Sets a->change, a->file_note, both,
+ * or neither. Fails only if stop ended it. */
 static int preview_read(struct run *r, struct approval *a,
 			const struct stop *stop, struct error *err)
 {
@@ -147,8 +147,8 @@ static bool is_granted(struct asker *k, const struct approval *a)
 	       run_allows_all(k->run) || grants_have(&k->run->grants, a);
 }
 
-/* Judges a call. *asks: the user must be asked; the effect of the call is known
- * then. Returns -1 when stop ended it. */
+/* Judges a call. *asks becomes true if the user must be asked; what the call
+ * changes in its file is known then. Returns -1 when stop ended it. */
 static int decide_call(struct asker *k, struct approval *a, bool *asks,
 		       const struct stop *stop, struct error *err)
 {

@@ -9,7 +9,7 @@
 
 enum {
 	CALL_VIEW_ITEMS = 12, /* a tool's arguments and dcode's own lines */
-	CALL_VIEW_BYTES = 16 << 20, /* of the displayed text */
+	CALL_VIEW_BYTES = 16 << 20, /* bytes of the displayed text */
 };
 
 struct call_view { /* The displayed description of a call; borrowed from the
@@ -30,8 +30,9 @@ struct call_view { /* The displayed description of a call; borrowed from the
  */
 #define CALL_VIEW_CHANGE "change"
 
-/* Arguments that the tool uses come first, in the tool's own order. Otherwise
- * unused ones could push them into the part that is cut out. */
+/* Arguments that the tool uses come first, in the tool's own order. Otherwise a
+ * model could hide them behind many unused ones, in the part of the question
+ * that is cut out. */
 void call_view_open(struct call_view *v, const struct approval *a);
 void call_view_close(struct call_view *v);
 

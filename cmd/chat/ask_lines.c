@@ -25,7 +25,8 @@
 
 static void save_typed_text_now(struct chat_input *in, struct buf *early);
 
-enum { NOTICED_MS = 250 /* earlier input does not answer a question */ };
+/* Input this soon after a question was shown does not answer it. */
+enum { NOTICED_MS = 250 };
 
 /* Returns the timeout for poll(2) in milliseconds. */
 static int time_left(const struct chat_input *in)
@@ -267,7 +268,7 @@ static int show_all(const struct question *q, struct question_screen s)
 	return rc;
 }
 
-/* Returns -1 if the question is too large to show. */
+/* Shows the question. Returns -1 if it is too large to show. */
 static int show_question(const struct question *q, struct question_screen s)
 {
 	struct call_view view;
@@ -292,7 +293,7 @@ static bool read_reason(const struct question *q, struct str line)
 	return true;
 }
 
-/* Returns DIALOG_OPEN if the line is not an answer. */
+/* Parses a typed line. Returns DIALOG_OPEN if it is not an answer. */
 static enum dialog_answer parse_answer(const struct question *q,
 				       struct str line)
 {
@@ -400,7 +401,8 @@ static bool edit_call_text(struct approve *p, struct question *q)
 	return false;
 }
 
-/* After a line that did not answer: prints what the user needs to try again. */
+/* Prints what the user needs to try again, after a line that was not an answer.
+ */
 static void explain_retry(const struct question *q, enum dialog_answer said,
 			  struct question_screen now)
 {
@@ -640,7 +642,8 @@ static int find_only_match(const struct pick *p, struct str letters)
 	return only;
 }
 
-/* Returns 1 if an item was chosen, 0 to ask again, -1 for no choice. */
+/* Reads a line and finds the item that it means. Returns 1 if an item was
+ * chosen, 0 to ask again, -1 for no choice. */
 static int read_choice(const struct pick *p, struct chat_input *in,
 		       struct buf *early, int *chosen)
 {

@@ -101,7 +101,7 @@ enum {
 static const struct {
 	const char *label;
 	char letter;
-	bool several; /* only for several calls; false: only for one call */
+	bool several; /* only for several calls; single: only for one call */
 	bool single;
 } answers[] = {
 	{ "no", 'n', false, false },
@@ -303,7 +303,8 @@ enum dialog_answer dialog_event(struct dialog *d, const struct key_event *ev)
 }
 
 /* Returns the style of a line of question_render(), chosen by the sign after
- * its "  | ". */
+ * its "  | ". The continuation of a wrapped line has the same style as the line
+ * before. */
 static struct style change_style(struct str line, struct style before)
 {
 	char sign = line.len > 4 ? line.ptr[4] : ' ';
@@ -337,7 +338,7 @@ static void add_coloured(struct str text, struct rows *out)
 	}
 }
 
-/* Returns -1 if the items are too large to show. */
+/* Adds the items' rows. Returns -1 if they are too large to show. */
 static int add_items(const struct call_view *v, struct question_screen room,
 		     struct rows *out, size_t *hidden)
 {
@@ -362,7 +363,7 @@ static void add_line(struct rows *out, struct style style, struct str text,
 	rows_end(out);
 }
 
-/* Returns the longer text if it fits. */
+/* Returns text if it fits, else brief. */
 static struct str select_fitting(const char *text, const char *brief,
 				 size_t columns)
 {
@@ -439,7 +440,8 @@ static void add_answers(const struct dialog *d, size_t columns,
 	rows_end(out);
 }
 
-/* Asks about several calls, which were printed above. */
+/* Adds the question about several calls, which were printed above the live
+ * part. */
 static int add_batch_question(struct dialog *d, size_t columns,
 			      struct rows *out)
 {
@@ -452,7 +454,8 @@ static int add_batch_question(struct dialog *d, size_t columns,
 	return 0;
 }
 
-/* Returns -1 if the call is too large to show. */
+/* Adds the rows that describe a single call. Returns -1 if it is too large to
+ * show. */
 static int add_call(struct dialog *d, size_t columns, size_t rows,
 		    struct rows *out)
 {
@@ -656,9 +659,10 @@ void choice_render(const struct choice_dialog *d, size_t columns,
 
 enum {
 	EDITOR_ROWS = 6,
-	QUESTION_ROWS = 8, /* of a long question, printed in full above */
-	CHOICE_ROWS = 4,   /* of the selected choice */
-	INQUIRY_ROWS = 3,  /* title, note, keys */
+	QUESTION_ROWS = 8, /* rows of a question; a longer one is printed in
+			      full above */
+	CHOICE_ROWS = 4,   /* rows of the selected choice */
+	INQUIRY_ROWS = 3,  /* the title, the note and the keys */
 };
 
 static struct inquiry_item *current_item(const struct inquiry_dialog *d)

@@ -13,8 +13,8 @@
 #include "term/theme.h"
 #include "tool/tool.h"
 
-/* Who gets the keys while a question is open. The chat decides, because the
- * half-written message is its own. */
+/* Who gets the keys while a question is open. The chat decides, because it also
+ * has the half-written message. */
 enum question_keys {
 	QUESTION_TOO_NEW,  /* shown too recently to have been read */
 	QUESTION_DRAFT,    /* the message gets the keys until an arrow key is
@@ -52,7 +52,7 @@ struct dialog {
 };
 
 void dialog_open(struct dialog *d, const struct question *asked);
-void dialog_close(struct dialog *d); /* a zeroed one is fine */
+void dialog_close(struct dialog *d); /* d may be zeroed */
 /* Handles one key or text at the question. */
 enum dialog_answer dialog_event(struct dialog *d, const struct key_event *ev);
 /* Appends at most rows rows of at most columns cells: the calls, shortened in
@@ -74,14 +74,14 @@ struct choice_dialog {
 };
 
 enum {
-	CHOICE_DRAFT = -3, /* the reply is the beginning of a message: the
-			      caller moves it */
+	CHOICE_DRAFT = -3, /* the reply begins a message: the caller moves it
+			      into the draft */
 	CHOICE_OPEN = ASK_NO_CHOICE,
 	CHOICE_ENDED = -1, /* Ctrl+D: no answer */
 };
 
 void choice_open(struct choice_dialog *d, const struct app_question *q);
-void choice_close(struct choice_dialog *d); /* a zeroed one is fine */
+void choice_close(struct choice_dialog *d); /* d may be zeroed */
 /* Returns the index of the answer, or one of the values above. */
 int choice_event(struct choice_dialog *d, const struct key_event *ev);
 /* Appends the question and the ways to answer it. Sets caret (row from out's
@@ -105,7 +105,7 @@ struct inquiry_dialog {
 void inquiry_dialog_open(struct inquiry_dialog *d, struct inquiry *asked);
 /* Selects the free answer, so that Enter alone answers nothing. */
 void inquiry_dialog_select_own_words(struct inquiry_dialog *d);
-void inquiry_dialog_close(struct inquiry_dialog *d); /* a zeroed one is fine */
+void inquiry_dialog_close(struct inquiry_dialog *d); /* d may be zeroed */
 /* Returns true when finished: *end is INQUIRY_ANSWERED or INQUIRY_DECLINED. */
 bool inquiry_dialog_event(struct inquiry_dialog *d, const struct key_event *ev,
 			  enum inquiry_end *end);

@@ -35,8 +35,8 @@ static struct str text_of(struct call_view *v, const cJSON *item)
 	return str_of(text);
 }
 
-/* True if the tool uses this member. Of members with the same name the tool
- * reads the first. */
+/* True if the tool uses this member. Of several members with the same name, it
+ * uses only the first. */
 static bool is_read(const struct approval *a, const cJSON *item)
 {
 	for (const struct tool_arg *arg = a->tool->args; arg->name; arg++)

@@ -136,9 +136,9 @@ static bool handle_cap(struct chat *c)
 }
 
 /* Reads a message. Joins lines that end in a backslash, and lines that arrive
- * together, because those were pasted. Text typed ahead was not pasted. A slash
- * command is always one line: more lines would become its arguments and be
- * dropped. Returns as chat_read_line(). */
+ * together, because those were pasted. Lines that were typed before the prompt
+ * appeared are not joined. A slash command is always one line: more lines would
+ * become its arguments and be dropped. Returns as chat_read_line(). */
 static int read_message(struct chat *c, struct buf *message)
 {
 	bool may_paste = !chat_more_typed(&c->input, 0);
@@ -327,7 +327,8 @@ static int open_chat(struct chat *c, struct buf *next, struct error *err)
 	return 0;
 }
 
-/* next: the message that was typed after an interrupted opening, or empty. */
+/* Reads and runs messages until the chat is over. next: the message that was
+ * typed after an interrupted opening, or empty. Returns the exit status. */
 static int run_conversation(struct chat *c, struct str next)
 {
 	struct buf message = BUF_INIT(CHAT_MAX_LINE);
@@ -420,8 +421,8 @@ static int chat_in_lines(struct run *r, const char *first)
 	next_free(r);
 	lines.app->asker = NULL;
 	c.plain.guard = NULL;
-	/* A closed terminal causes an end of input and a signal, in any order.
-	 */
+	/* When the terminal is closed, the end of input may be seen before the
+	 * signal. */
 	if (!status && chat_ends(ERR_NONE))
 		status = 128 + app_signal();
 	plain_release(&c.plain);

@@ -60,9 +60,9 @@ struct parting {
 	char id[64]; /* thread's id; "" if the thread is not stored */
 	struct usage usage;
 	int64_t seconds;
-	char left[64];   /* id of a sandbox that is not ours, and so is not
-			    deleted */
-	char name[64];   /* name of a remaining sandbox, for dcode apply */
+	char left[64]; /* id of a sandbox that is not deleted because dcode did
+			  not create it; else "" */
+	char name[64]; /* name of a remaining sandbox, for dcode apply */
 	bool unreturned; /* a remaining sandbox has changes that are not in the
 			    user's tree */
 	size_t files;    /* number of changed files; 0: unknown */
@@ -74,7 +74,8 @@ bool chat_ends(enum err code)
 	       app_signal() == SIGHUP || app_signal() == SIGQUIT;
 }
 
-/* Names the sandbox, because the screen may already show another one. */
+/* Prints that the sandbox has changes. Names it, because the screen may already
+ * show another one. */
 static void print_work(const struct run *r, size_t files)
 {
 	struct buf line = BUF_INIT(1 << 12);

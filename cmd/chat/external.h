@@ -5,7 +5,7 @@
 
 #include "cmd/app.h"
 
-enum { EXTERNAL_MOST = 64 << 20 /* bytes of a text that comes back */ };
+enum { EXTERNAL_MOST = 64 << 20 /* bytes of an edited text, at most */ };
 
 struct external {
 	struct app *app;

@@ -28,7 +28,8 @@
 
 enum {
 	READ_BYTES = 1 << 16,
-	FRAME_MS = 16, /* between frames that were not caused by a key */
+	FRAME_MS = 16, /* at least this long between frames that no key has
+			  caused */
 	MAX_BACKLOG = 4 << 20,
 };
 
@@ -164,7 +165,8 @@ static void on_notice(struct live *l, const struct queued *item)
 	}
 }
 
-/* False while the terminal is behind: the agent has to wait for it. */
+/* False while too much output waits for the terminal. Then the agent has to
+ * wait. */
 static bool has_screen_room(const struct live *l)
 {
 	return l->gone || screen_backlog(&l->screen) < MAX_BACKLOG;

@@ -1,12 +1,15 @@
 /* live_jobs.c - jobs and queued messages in the chat with a screen. */
 /* SPDX-License-Identifier: MIT */
 /*
- * The lists that commands pick from, commands that run at once, background jobs
- * that end, the message that is sent while the sandbox is created, the worker's
- * jobs, the queue, the cap, and the end of a job. Begin reading at
- * live_submit(), live_next() and live_done(). A message goes from live_submit()
- * to the queue. live_next() starts it as a job on the worker's thread, where
- * run_job() passes a prompt to message_run() (message.c).
+ * From top to bottom: the lists that commands let the user choose from,
+ * commands that run at once, background jobs that end, the message that is sent
+ * while the sandbox is created, the worker's jobs, the queue, the cap, and the
+ * end of a job.
+ *
+ * Begin reading at live_submit(), live_next() and live_done(). A message goes
+ * from live_submit() to the queue. live_next() starts it as a job on the
+ * worker's thread, where run_job() passes a prompt to message_run()
+ * (message.c).
  */
 #include <signal.h>
 #include <stdio.h>
@@ -161,9 +164,9 @@ static bool run_immediate_command(struct live *l, const char *text)
 	return done;
 }
 
-/* Copies a mode that was chosen after the new run copied its own. A mode that
- * allows more is not copied from a sandbox to this machine, or to a run where
- * the user has just declined it. */
+/* Copies the approval mode of the old run, where it may have changed since the
+ * new run was opened. A mode that allows more is not copied to a run on this
+ * machine, or to a run where the user has just declined it. */
 static void copy_mode(struct run *now, const struct run *was)
 {
 	if (was->mode < now->mode ||
@@ -270,7 +273,7 @@ static void show_message(struct live *l, const struct waiting *m)
 {
 	struct buf text = BUF_INIT(64 << 20);
 
-	/* The masked text stays in the terminal's scrollback. */
+	/* Masked, because it stays in the terminal's scrollback. */
 	buf_adds(&text, prefix_of(m));
 	app_clean(l->run->app, CLEAN_LATER, str_of(m->text), &text);
 	transcript_user(&l->transcript, buf_str(&text));
@@ -363,8 +366,8 @@ static int open_run(void *arg)
 		return -1;
 	if (run_is_promised(r))
 		return run_early_message(l, &stop, &l->err);
-	/* A message is stored before it is sent. Open the database now, while
-	 * the user is still typing. */
+	/* A message is stored before it is sent. Open the database now, so that
+	 * the first message need not wait for it. */
 	(void)app_store(r->app, &store, &ignored);
 	return 0;
 }
@@ -467,7 +470,8 @@ static void start_job(struct live *l, const char *wait)
 {
 	char text[sizeof(l->wait)];
 
-	snprintf(text, sizeof(text), "%s", wait); /* may be l->wait */
+	snprintf(text, sizeof(text), "%s",
+		 wait); /* copied first: wait may point to l->wait */
 	l->state = LIVE_WORKING;
 	l->stopping = l->refused = l->armed = false;
 	l->calls = 0;
@@ -623,7 +627,8 @@ void live_watch_cap(struct live *l)
 		start_job(l, "asking about --max-usd");
 		return;
 	}
-	/* the cap's question was not answered */
+	/* A question of the job is still open. Say why the chat ends, unless
+	 * that question was about the cap itself. */
 	if (l->now.kind != JOB_CAP)
 		live_say(l, (struct style){ 0, STYLE_WARN },
 			 "Chat ended: the cost of the running sandbox reached "
@@ -632,8 +637,8 @@ void live_watch_cap(struct live *l)
 	live_stop_job(l);
 }
 
-/* The opening was interrupted: the user is at the prompt and keeps his draft.
- */
+/* Reports that the opening was interrupted. The user is back at the prompt and
+ * keeps his draft. */
 static void report_interrupted_open(struct live *l)
 {
 	live_print(l);

@@ -22,12 +22,14 @@ void live_open_question(struct live *l, int64_t now)
 	    keys_in_paste(&l->keys))
 		return;
 	if (l->asked_pick && editor_is_empty(&l->editor)) {
-		live_open_pick(l, now); /* the user asked for this list */
+		live_open_pick(l, now); /* without a pause, since the user has
+					   asked for this list */
 		return;
 	}
 	if (now - l->typed < LIVE_QUIET_MS)
 		return;
-	l->confirms = l->focused = false; /* one question at a time */
+	l->confirms = l->focused =
+		false; /* closes the question about yolo mode: one at a time */
 	l->opened = now;
 	if (l->asked) {
 		dialog_open(&l->dialog, l->asked);

@@ -22,8 +22,8 @@ enum {
 	MOST_CHARS = 160,    /* characters of the question in that line */
 	MOST_DRAFT = 64 << 20,
 	LONG_QUESTION = 400, /* bytes; a longer question is also printed in full
-				above */
-	MOST_S = 86400,      /* largest [ui] notify_after */
+				above the live part */
+	MOST_S = 86400,      /* largest [ui] notify_after, in seconds */
 };
 
 /* Prints the one line that remains of an answered question. */

@@ -32,7 +32,8 @@
 #include "term/theme.h"
 
 enum {
-	NOTICED_MS = 250, /* earlier input does not answer a question */
+	NOTICED_MS = 250, /* a key this soon after a question was shown does not
+			     answer it */
 	DRAFT_MS = 2000,  /* after the last edit, how long single keys still
 			     count as typing, not as answers */
 };
@@ -141,7 +142,8 @@ void printed_close(struct printed *p)
 enum {
 	MOVES_MS = 120, /* between two frames of the spinner */
 	MOST_LINE = 512,
-	LEAST_WHAT = 24, /* cells of the progress text, before any hint */
+	LEAST_WHAT = 24, /* with fewer cells for the progress text, the hint on
+			    how to stop is left out */
 };
 
 enum {
@@ -149,7 +151,8 @@ enum {
 	LEAST_EDITOR = 3,      /* rows of the editor */
 	MOST_SHOWN = 16 << 10, /* bytes shown of a user command's output, from
 				  its end */
-	LEAST_AROUND = 16,     /* rows below which a question is shown alone */
+	LEAST_AROUND =
+		16, /* on a screen with fewer rows, a question is shown alone */
 };
 
 static const struct style muted = { 0, STYLE_MUTED };
@@ -163,8 +166,9 @@ void live_set_wait(struct live *l, const char *what)
 	l->retries_at = 0;
 }
 
-/* Sets the progress text of the sandbox. If a message was sent ahead, the model
- * has its own. */
+/* Sets the progress text to a step of creating the sandbox. While a message
+ * that was sent ahead runs, the text is about the model, and the step is shown
+ * after it. */
 static void set_step(struct live *l, const char *what)
 {
 	if (l->ahead.sent)
@@ -248,7 +252,7 @@ static int64_t shown_seconds(const struct live *l)
 }
 
 /* Adds the progress row: "x waiting for the model  12 s, Esc stops it". An
- * unfinished line of output is shown in place of the name. */
+ * unfinished line of output is shown in place of "waiting for the model". */
 static void add_wait(const struct live *l, struct rows *out)
 {
 	size_t room = screen_columns(&l->screen);
@@ -415,7 +419,8 @@ void live_status_release(struct live *l)
 	free(l->branch);
 }
 
-/* Returns NULL in an isolated sandbox, where calls are not asked about. */
+/* Returns the approval mode for the status line. NULL: an isolated sandbox,
+ * where no call is asked about. */
 static const char *mode_of(const struct live *l)
 {
 	const struct run *r = l->run;
@@ -471,7 +476,8 @@ static const char *hint_of(const struct live *l)
 	return NULL;
 }
 
-/* Returns NULL if nothing was spent or the cost is unknown. */
+/* Returns the cost for the status line. NULL if nothing was spent or the cost
+ * is unknown. */
 static const char *cost_of(const struct live *l, char room[MONEY_SIZE])
 {
 	struct meter_total t = { 0 };
@@ -515,7 +521,7 @@ static int64_t next_status_change(const struct live *l)
 	int64_t left = remaining_seconds(l);
 	int64_t now = clock_ms();
 
-	/* the yolo question accepts an answer from then on */
+	/* from that time on, the question about yolo mode accepts an answer */
 	if (l->confirms && now < l->typed + LIVE_QUIET_MS)
 		return l->typed + LIVE_QUIET_MS;
 	return left > 0 ? now + status_left_changes(left) * 1000 : INT64_MAX;
@@ -543,8 +549,8 @@ void live_say(struct live *l, struct style style, const char *text)
 	rows_release(&rows);
 }
 
-/* Returns the last part of a line, split at carriage returns; trailing ones are
- * ignored. */
+/* Returns the text after the last carriage return of a line; those at its end
+ * do not count. */
 static struct str last_part(struct str line)
 {
 	size_t end = line.len;
@@ -889,7 +895,7 @@ void elsewhere_edit(struct live *l)
 	x = lend_screen(l);
 	if (external_edit(&x, ".md", buf_str(&draft), &edited, &err) == 0) {
 		text = buf_str(&edited);
-		text.len -= str_ends(text, "\n"); /* the draft had none */
+		text.len -= str_ends(text, "\n"); /* added by the editor */
 		editor_set(&l->editor, text);
 	}
 	screen_resume(&l->screen);

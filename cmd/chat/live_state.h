@@ -30,7 +30,8 @@
 #include "ui/transcript.h"
 
 enum { LIVE_MAX_PRINTED = 16 << 20 }; /* bytes of output not yet shown */
-enum { LIVE_QUIET_MS = 500 }; /* without a key, before a question opens */
+/* A question opens only after this time without a key. */
+enum { LIVE_QUIET_MS = 500 };
 
 enum live_state {
 	LIVE_OPENING, /* model, sandbox and setup are being prepared */
@@ -59,7 +60,7 @@ struct printed {
 	int in;      /* write end */
 };
 
-/* A message that is sent while the sandbox is being created. */
+/* A message that is sent while the sandbox is being created ("sent ahead"). */
 struct live_ahead {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
@@ -79,8 +80,8 @@ struct live_notify {
 	enum notify_way way;
 	enum live_focus focus;
 	int64_t after_ms; /* time without a key until the user counts as away */
-	int64_t rang; /* live.opened of the question that was already notified
-		       */
+	int64_t rang; /* value of live.opened for the question that the user was
+			 last notified about */
 };
 
 /* A message in the queue. */
@@ -120,7 +121,7 @@ struct live {
 	struct waiting now; /* the running job */
 	struct live_ahead ahead;
 	char wait[128];     /* text of the progress row */
-	int64_t since;      /* clock_ms() when that step began */
+	int64_t since;      /* clock_ms() when the step in wait began */
 	int64_t retries_at; /* clock_ms() of the next retry of the model; 0:
 			       none */
 	int64_t began;      /* clock_ms() when the job began */
@@ -149,7 +150,8 @@ struct live {
 	bool armed; /* one more Ctrl-C leaves the chat */
 	bool kitty; /* the terminal supports kitty's keyboard protocol */
 	bool confirms;        /* the next key confirms or declines yolo mode */
-	int64_t confirmed_at; /* clock_ms() when that question was opened */
+	int64_t confirmed_at; /* clock_ms() when the question about yolo mode
+				 was opened */
 	bool lent;            /* the worker is using the terminal */
 	bool gone; /* the terminal is gone: nothing can be read from it */
 	bool over; /* the chat is ending */
@@ -168,7 +170,8 @@ struct live {
 	 * these. */
 	struct asker asker;
 	struct buf told;  /* text that the model gets with the next prompt */
-	struct buf files; /* of the working directory, one path per line */
+	struct buf files; /* result of the last listing job: paths or arguments,
+			     one per line */
 	struct error err;
 	bool reopens; /* opening the run has been attempted before */
 	bool left;    /* a slash command ended the chat */
@@ -204,7 +207,8 @@ void live_send_ahead(struct live *l);
 /* Implements run.came and run.opened; arg is the struct live. */
 void live_on_came(void *arg);
 int live_on_opened(void *arg, struct error *err);
-/* The sandbox exists now: the turn of the message sent ahead continues. */
+/* Call when the sandbox exists while a message that was sent ahead is running:
+ * its turn continues as a normal job. */
 void live_go_on(struct live *l);
 /* live_watch_cap() asks whether the sandbox may cost more before the cap is
  * reached, and ends the chat if nobody answers. live_cap_at() returns when to
@@ -226,8 +230,8 @@ void live_on_picker(struct live *l, const struct key_event *ev);
 /* Implements run.on_job_end; arg is the struct live, whose queue outlives the
  * run. */
 void live_on_job_end(void *arg);
-/* Prints one line for each background job that has ended. While the worker has
- * a job this waits, since the model may have to be told first. */
+/* Prints one line for each background job that has ended. Does nothing while
+ * the worker has a job, since the model may have to be told first. */
 void live_show_ended(struct live *l);
 
 /* live_keys.c: the effect of keys. */

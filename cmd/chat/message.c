@@ -156,7 +156,8 @@ static size_t find_images(struct str text, const char *home,
 	size_t n = 0;
 	char *word;
 
-	found[0] = find_image(text, home); /* spaces need no quotes here */
+	found[0] = find_image(
+		text, home); /* as one path: its spaces need no quotes */
 	if (found[0])
 		return 1;
 	while ((word = words_take(&text))) {
@@ -264,7 +265,8 @@ static bool ends_sentence(const struct buf *path)
  */
 static size_t read_path(struct str rest, struct buf *path)
 {
-	size_t written = 0; /* bytes that belong to the path in any case */
+	size_t written = 0; /* length of path up to the last escaped character,
+			       which always belongs to the path */
 	size_t i = 1;
 
 	for (; i < rest.len; i++) {
@@ -409,7 +411,8 @@ static int add_files(struct run *r, struct str text, bool media_only,
 		     struct error *err)
 {
 	struct buf path = BUF_INIT(MAX_PATH);
-	size_t joined = 0; /* end of a path that ",@" joins to the next */
+	size_t joined = 0; /* position after a path and a comma, where an "@"
+			      begins the next path */
 	size_t n = 0;
 	int rc = 0;
 
@@ -596,7 +599,7 @@ static int run_prompt(struct run *r, const char *text, struct buf *told,
 	struct str name;
 	int rc = 0;
 
-	/* a path dragged into a terminal that does not mark pastes */
+	/* perhaps a path dragged into a terminal that does not mark pastes */
 	if (pictures_take(r->app->pictures, typed, &marks))
 		typed = buf_str(&marks);
 	buf_addstr(&whole, buf_str(told));
@@ -604,7 +607,8 @@ static int run_prompt(struct run *r, const char *text, struct buf *told,
 		buf_addc(&whole, '\n');
 	if (run_skills_is_call(typed, &name, &typed))
 		rc = run_skills_invoke(r, name, typed.len > 0, &whole, err);
-	/* Only in typed text: an "@" in a repository's skill names no file. */
+	/* Only in the typed part: an "@" in a repository's skill names no file.
+	 */
 	if (rc == 0)
 		rc = mention_expand(r, typed, &whole, stop, err);
 	if (rc == 0) {

@@ -26,7 +26,7 @@
 
 enum {
 	MOST_FILES = 5000,
-	MOST_DEEP = 8, /* nested directories */
+	MOST_DEEP = 8, /* levels of nested directories */
 	LIST_BYTES = 4 << 20,
 };
 
@@ -383,7 +383,8 @@ enum {
 		      */
 };
 
-/* Appends text, wrapped to columns, from column `at` on with this indent. */
+/* Appends text wrapped to columns, each line indented. at: the column at the
+ * end of out; from the indent on, the text begins on a new line. */
 static void add_wrapped(struct buf *out, struct str text, size_t at,
 			size_t indent, size_t columns)
 {

@@ -34,8 +34,8 @@ struct slash_command {
 	/* words: the typed words after the name, NULL-terminated. Returns false
 	 * when the chat is over. */
 	bool (*run)(struct run *r, int n, char **words);
-	/* For a command that uses nothing that a turn uses, so that it can run
-	 * during a turn. */
+	/* Set instead of run for a command that uses nothing that a turn uses.
+	 * It can then run during a turn. */
 	void (*show)(struct run *r, int n, char **words, size_t columns,
 		     struct buf *out);
 	/* show needs the sandbox: it waits while the sandbox is being opened,

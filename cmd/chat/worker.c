@@ -89,8 +89,9 @@ static void wait_briefly(struct worker *w)
 	(void)pthread_cond_timedwait(&w->changed, &w->lock, &until);
 }
 
-/* Sends the notice and waits for its answer. When stop ends that, withdraws the
- * question and returns the answer to the withdrawal. stop may be NULL. */
+/* Sends the notice and waits for its answer. If stop ends the wait, withdraws
+ * the question and returns the answer to the withdrawn question. stop may be
+ * NULL. */
 static int wait_for_answer(struct worker *w, enum worker_notice notice,
 			   void *arg, const struct stop *stop)
 {

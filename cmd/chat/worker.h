@@ -64,8 +64,8 @@ int worker_choose(struct worker *w, const void *question,
 /* Lets the user choose from a list. Returns the index passed to
  * worker_answer(), or -1. */
 int worker_pick(struct worker *w, const void *pick);
-/* Tells the loop that the sandbox exists, so that the turn of a message sent
- * ahead continues. Waits until the loop has handled it. */
+/* Tells the loop that the sandbox exists, so that the turn of a message that
+ * was sent before continues. Waits until the loop has handled it. */
 void worker_tell_opened(struct worker *w);
 /* Suspends the screen for code that uses the terminal itself, until
  * worker_return_terminal() was called as often. arg is the worker. */
