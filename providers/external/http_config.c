@@ -1,9 +1,11 @@
-/* http_config.c - reads the description of a REST service and fills it in. */
+/* http_config.c - reads the description of a REST service, fills in its
+ * texts. */
 /* SPDX-License-Identifier: MIT */
 /* Three parts: JSON pointers, by which a description names parts of an answer;
- * texts with placeholders, where a value cannot change the text around it
- * (http_text_expand); and the keys of [sandboxes.providers.NAME.http], read by
- * the table keys[] (http_config_read). */
+ * texts with placeholders, filled in so that a value cannot change the text
+ * around it (http_text_expand); and the keys of
+ * [sandboxes.providers.NAME.http], listed in the table keys[]
+ * (http_config_read). */
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -117,8 +119,9 @@ enum piece_kind {
 
 struct piece {
 	enum piece_kind kind;
-	struct str text;             /* for PIECE_TEXT */
-	char name[NAME_LONGEST + 1]; /* for the other kinds */
+	struct str text; /* for PIECE_TEXT: the text */
+	/* for the other kinds: the placeholder's name */
+	char name[NAME_LONGEST + 1];
 };
 
 /* Removes the next piece from *rest and returns its kind. */
@@ -216,8 +219,8 @@ int http_text_check(const char *text, unsigned allowed, struct error *err)
 	return 0;
 }
 
-/* Follows the shell quoting through text. *q is the open quote, or 0. Returns
- * -1 for constructs that this function cannot follow. */
+/* Follows the shell's quoting through text. *q is the quote that is open, or 0.
+ * Returns -1 if text contains a construct that this function does not know. */
 static int follow_quotes(struct str text, char *q, bool *escaped)
 {
 	char before = ' ';
@@ -243,8 +246,8 @@ static int follow_quotes(struct str text, char *q, bool *escaped)
 	return 0;
 }
 
-/* A value is quoted as one word, which works only outside of quotes and similar
- * constructs. */
+/* A placeholder's value becomes one quoted word. That is safe only outside of
+ * quotes, comments and other constructs in which a quote has no meaning. */
 int http_text_check_shell(const char *text, unsigned allowed, struct error *err)
 {
 	struct str rest = str_of(text);
@@ -268,7 +271,7 @@ int http_text_check_shell(const char *text, unsigned allowed, struct error *err)
 	return rc;
 }
 
-/* True for printable ASCII: a line break would end the header. */
+/* True for printable ASCII. A line break would end the header. */
 static bool is_valid_header(struct str value)
 {
 	for (size_t i = 0; i < value.len; i++)
@@ -336,9 +339,9 @@ static int add_variable(struct buf *out, const char *name,
 {
 	const char *value = NULL;
 
-	/* Only variables in headers are credentials. Variables that choose the
-	 * address, the image or the account never come from a project's
-	 * .env. */
+	/* Only variables in headers are credentials, which a project's .env may
+	 * set. Other variables choose the address, the image or the account, so
+	 * a project must not. */
 	if (v->settings)
 		value = context == CONTEXT_HEADER
 				? settings_credential(v->settings, name,
@@ -380,8 +383,8 @@ int http_text_expand(struct buf *out, const char *text,
 	return rc;
 }
 
-/* True for "." and "..", also as "%2e": such a segment would leave the path's
- * directory. */
+/* True for "." and "..", also written as "%2e": such a segment would make the
+ * request leave the description's path. */
 static bool is_dots(struct str segment)
 {
 	size_t n = 0;
@@ -409,7 +412,7 @@ int http_text_path(struct buf *out, const char *text,
 	if (http_text_expand(out, text, CONTEXT_PATH, v, err) < 0)
 		return -1;
 	path = buf_str(out);
-	/* values contain none: they are encoded */
+	/* placeholders' values contain no '?': they are encoded */
 	path.len = str_find(path, '?');
 	while (str_split(&path, '/', &segment))
 		if (is_dots(segment))
@@ -419,7 +422,7 @@ int http_text_path(struct buf *out, const char *text,
 	return buf_check(out, "the address", err);
 }
 
-/* True if the text is one piece and nothing else; stored in *p. */
+/* True if the text is a single placeholder and nothing else; stored in *p. */
 static bool is_lone(const char *text, struct piece *p)
 {
 	struct str rest = str_of(text);
@@ -427,7 +430,7 @@ static bool is_lone(const char *text, struct piece *p)
 	return next_piece(&rest, p) < PIECE_END && !rest.len;
 }
 
-/* Implements params_strings.omit: true if the text is only a value, and that
+/* Implements params_strings.omit: true if the text is only a placeholder whose
  * value is absent. */
 static bool is_absent(const void *arg, const char *text)
 {
@@ -443,8 +446,8 @@ static bool is_absent(const void *arg, const char *text)
 	return value >= 0 && !v->is[value].ptr;
 }
 
-/* Implements params_strings.add: a text that is only a number is written as a
- * number. */
+/* Implements params_strings.add. A text that is only the placeholder of a
+ * number is written as a number. */
 static int add_string(const void *arg, const char *text, struct buf *out,
 		      struct error *err)
 {
@@ -477,7 +480,8 @@ int http_text_body(struct buf *out, const struct toml_value *table,
 static const struct {
 	const char *name;
 	const char *method;
-	unsigned values; /* values that its strings may contain */
+	/* placeholders that its strings may contain, as bits */
+	unsigned values;
 	int64_t timeout_s;
 } operations[OP_COUNT] = {
 	[OP_CREATE] = { "create", "POST",
@@ -496,7 +500,8 @@ static const struct {
 struct config_reader {
 	const char *operation; /* "create", or NULL */
 	unsigned values;
-	const struct toml_value *at; /* the value that is being read */
+	/* what is being read; errors name its line */
+	const struct toml_value *at;
 	struct error why;
 };
 
@@ -521,8 +526,8 @@ static const char *read_text(struct config_reader *r, void *field)
 	return wrong;
 }
 
-/* Reads a shell string, which becomes {command} of path and body. Each of its
- * values must be a word. */
+/* Reads a shell string, whose result {command} in path and body stands for.
+ * Each placeholder in it must be a word of its own. */
 static const char *read_shell(struct config_reader *r, void *field)
 {
 	const char *wrong = read_string(r, field);
@@ -715,7 +720,7 @@ static const char *read_headers(struct config_reader *r, void *field)
 
 static const struct {
 	const char *key;
-	unsigned operations; /* bits: the operations that have this key */
+	unsigned operations; /* the operations that have this key, as bits */
 	size_t field;
 	const char *(*read)(struct config_reader *r, void *field);
 } keys[] = {
@@ -792,7 +797,8 @@ static const char *read_member(struct config_reader *r, struct http_provider *p)
 	return "is unknown";
 }
 
-/* Returns what the description lacks or contradicts, or NULL. */
+/* Returns which keys the description lacks, or which contradict each other;
+ * NULL if it is complete. */
 static const char *find_missing(const struct http_provider *p)
 {
 	const struct http_operation *op = p->operations;

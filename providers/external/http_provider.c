@@ -1,9 +1,9 @@
 /* http_provider.c - sandboxes of a REST service that config.toml describes. */
 /* SPDX-License-Identifier: MIT */
-/* send_call() sends one request, filled in from the description
- * (compose_request). A service may give each sandbox its own server for
- * commands and files (set_server). Commands are supervised jobs (run_script).
- * Large files are transferred by requests, small ones by commands. Begin with
+/* send_call() sends one request, which compose_request() fills in from the
+ * description. A service may give each sandbox its own server for commands and
+ * files (set_server). Commands run as supervised jobs (run_script). Large files
+ * are transferred by requests, small ones by commands. Begin with
  * create_sandbox(); http_provider_new() is at the end. */
 #include "providers/external/http_provider.h"
 
@@ -33,20 +33,22 @@ enum {
 	BODY_MAX = 4 << 20,
 	IDLE_MS = 60000,
 	HEADER_MAX = 16 << 10,
-	POLL_MS = 500, /* first pause; doubled each time */
+	/* first pause; each is twice as long as the one before */
+	POLL_MS = 500,
 	POLL_MOST_MS = 4000,
-	READY_MS = 30000, /* for one answer */
+	READY_MS = 30000, /* for the answer to one poll */
 	LIFETIME_S = 3600,
 	USER_COMMAND_MAX = 32 << 10, /* bytes; 80 KiB when encoded */
 	/* Constants for commands: */
 	COMMAND_MAX = 96 << 10, /* Linux allows 128 KiB in one argument */
 	ANSWER_MAX = 1 << 20,
-	HELD_MAX = 8 << 20, /* most bytes of output of one held command */
+	/* bytes of a command's output, if http_service.held */
+	HELD_MAX = 8 << 20,
 	SLACK_MS = 10000,
 	MEMORY_MAX = 1 << 20, /* bytes of services.json */
 	MEMORY_S = 7 * 24 * 3600,
 	/* Constants for files: */
-	SMALL = 48 << 10, /* bytes; up to here a command is faster */
+	SMALL = 48 << 10, /* bytes; a command transfers such files faster */
 	LONGEST_MS = 3600000,
 };
 
@@ -55,23 +57,24 @@ struct http_service { /* sandbox_client.priv */
 	const struct settings *settings; /* borrowed */
 	struct rest rest;
 	int64_t start_ms; /* see struct sandbox_client */
-	bool held; /* processes end with their execute: see supervise_probe() */
+	/* processes end with their execute request: see supervise_probe() */
+	bool held;
 };
 
 struct http_box {         /* sandbox.priv, if it has its own server */
 	struct rest rest; /* server for execute, read and write */
-	/* The attach sent no request: the first command finds out whether the
-	 * sandbox runs. */
+	/* Set by an attach that sent no request: the first command finds out
+	 * whether the sandbox runs. */
 	bool unsure;
 };
 
-struct http_call { /* one request */
+struct http_call { /* one request to the service */
 	const struct http_service *service;
-	const struct http_box *box; /* the call's sandbox, or NULL */
+	const struct http_box *box; /* the sandbox of the request, or NULL */
 	enum http_op op;
 	struct http_values values;
 	/* The caller sets flags, source, data, arg and, to override the
-	 * operation's, timeout_ms. The description fills the rest. */
+	 * operation's, timeout_ms. compose_request() fills in the rest. */
 	struct rest_ask ask;
 };
 
@@ -339,8 +342,8 @@ static int copy_headers(struct rest *to, const struct rest *from,
 }
 
 /* Sets the sandbox's own server from the answer of create or ready. An attacker
- * who can answer for the service could name a foreign host, which would receive
- * the key and act as the sandbox. So only hosts in the description's "within"
+ * who can forge the service's answers could name his own host, which would
+ * receive the key and the commands. So only hosts in the description's "within"
  * are accepted, and the key is never sent in cleartext. */
 static int set_server(struct sandbox *sb, const cJSON *answer,
 		      struct error *err)
@@ -355,7 +358,7 @@ static int set_server(struct sandbox *sb, const cJSON *answer,
 	int rc = 0;
 
 	if ((op->server && !url) || (op->token && !token)) {
-		rc = 1; /* not in this answer */
+		rc = 1; /* this answer does not name a server */
 	} else if (url && (!loopback_or_https(base) ||
 			   (!str_starts(base, "https://") &&
 			    str_starts(str_of(t->rest.base), "https://")) ||
@@ -383,8 +386,8 @@ static int set_server(struct sandbox *sb, const cJSON *answer,
 	return rc;
 }
 
-/* Fails if the server is still unknown. Call after the last answer that may
- * name it. */
+/* Fails if no answer has named the server. Call after the last answer that
+ * may. */
 static int check_server(const struct sandbox *sb, struct error *err)
 {
 	const struct http_service *t = sb->client->priv;
@@ -436,9 +439,9 @@ static int wait_ready(struct sandbox *sb, const struct stop *stop,
 	return state < 0 ? -1 : 0;
 }
 
-/* Appends the text of an answer without control characters, except tabs and
- * line ends. The others are the service's framing: the supervisor's answers are
- * ASCII. */
+/* Appends the text of an answer without its control characters, except tabs and
+ * line ends. Control characters belong to the service's framing, since the
+ * supervisor answers in ASCII. */
 static void add_text(struct buf *out, struct str body)
 {
 	for (size_t i = 0; i < body.len; i++) {
@@ -484,7 +487,7 @@ static int on_event(void *arg, struct str event, struct str data,
 	return parse_event(arg, data, err);
 }
 
-/* Reads an answer of events, which may be cut off after any of them. */
+/* Reads an answer that consists of events. It may end after any of them. */
 static int parse_stream(const struct http_operation *op, struct str body,
 			struct buf *out, struct error *err)
 {
@@ -547,8 +550,8 @@ static int parse_output(const struct http_operation *op, struct str body,
 	return rc < 0 ? rc : buf_check(out, "the answer", err);
 }
 
-/* Sets the error code by which the supervisor retries: the service was busy, or
- * its own time limit passed. */
+/* Sets the error code on which the supervisor's retry depends, for a service
+ * that was busy or whose own time limit has passed. */
 static void classify_failure(int status, struct error *err)
 {
 	if (err->code == ERR_CANCELLED)
@@ -588,7 +591,7 @@ static int call_once(struct sandbox *sb, struct str command, int64_t wait_ms,
 	return rc;
 }
 
-/* Implements supervisor.call. After an attach without a request, the first call
+/* Implements supervisor.call. An attach may send no request, so the first call
  * may find that the sandbox does not run yet. Repeating the call is safe: the
  * supervisor starts a job only once. */
 static int run_script(void *arg, struct str command, int64_t wait_ms,
@@ -626,9 +629,10 @@ static struct supervisor supervisor_of(struct sandbox *sb)
 	};
 }
 
-/* Reads what earlier runs found out from ~/.deepagents/.state/services.json:
- * {"acme https://boxes.example.org/v1":{"held":false,"at":1795687200}}. The
- * caller frees the result; NULL if the file does not exist. */
+/* Reads from ~/.deepagents/.state/services.json what earlier runs of dcode
+ * found out about services: {"acme
+ * https://boxes.example.org/v1":{"held":false,"at":1795687200}}. The caller
+ * frees the result; NULL if the file does not exist. */
 static cJSON *read_memory(const struct sandbox_client *client, char **file)
 {
 	const struct http_service *t = client->priv;
@@ -652,7 +656,8 @@ static char *memory_key(const struct sandbox_client *client)
 	return xasprintf("%s %s", client->provider->name, client->endpoint);
 }
 
-/* Returns the stored value of held as 1 or 0, or -1 if unknown. */
+/* Returns http_service.held as an earlier run stored it: 1 or 0, or -1 if
+ * unknown. */
 static int recall_held(const struct sandbox_client *client)
 {
 	const struct http_service *t = client->priv;
@@ -678,7 +683,8 @@ static int recall_held(const struct sandbox_client *client)
 	return held;
 }
 
-/* Stores held for later runs. If that fails, the next run asks again. */
+/* Stores http_service.held for later runs. If that fails, the next run finds it
+ * out again. */
 static void remember_held(const struct sandbox_client *client, bool held)
 {
 	char *file;
@@ -704,8 +710,8 @@ static void remember_held(const struct sandbox_client *client, bool held)
 	free(key);
 }
 
-/* Finds out http_service.held with two requests, unless the description says it
- * or a run of the last week has stored it. */
+/* Sets http_service.held: from the description, from what a run of the last
+ * week has stored, or else by two requests. */
 static void probe_held(struct sandbox *sb, const struct stop *stop)
 {
 	struct http_service *t = sb->client->priv;
@@ -786,7 +792,7 @@ static int on_output(void *arg, enum exec_stream stream, struct str chunk,
 	return 0;
 }
 
-/* Returns the size of a readable file, or -1: a download by commands then
+/* Returns the size of a readable file. -1: unknown; a download by commands then
  * reports the error. */
 static int64_t get_size(struct sandbox *sb, const char *path,
 			const struct stop *stop)
@@ -909,14 +915,15 @@ static int create_sandbox(struct sandbox *sb, const struct sandbox_spec *spec,
 	c.values.is[VALUE_SNAPSHOT] = str_of(spec->snapshot);
 	c.values.is[VALUE_LIFETIME] = str_of(lifetime);
 	rc = send_call(&c, NULL, &tree, stop, err);
-	/* A value was missing, so no request was sent. */
+	/* A value was missing, so the create request was not sent. */
 	if (rc < 0 && !err->http_status &&
 	    (err->code == ERR_AUTH || err->code == ERR_CONFIG))
 		err->nothing_made = true;
 	if (rc == 0)
 		rc = parse_id(sb, tree, err);
-	/* Retry a create only if it was refused, so that no second sandbox is
-	 * created, or if config.toml allows it. */
+	/* Retry a create only if the service refused it (then there is no
+	 * sandbox that a second one would duplicate), or if config.toml allows
+	 * it. */
 	if (rc < 0 && !t->p->operations[OP_CREATE].repeats &&
 	    !retry_was_refused(err))
 		err->exhausted = true;

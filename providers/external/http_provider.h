@@ -8,11 +8,11 @@
 
 /*
  * [sandboxes.providers.NAME.http] holds base, headers and one table for each
- * operation. In their strings {name} is a placeholder for a value, ${NAME} for
- * a variable; {{ and }} are braces. A value is encoded for its context:
- * percent-encoded in a path, one quoted word in a "shell" string, part of one
- * string in a body. In a header, a value that would end it is refused. So no
- * value can change the text around it.
+ * operation. In their strings {name} is a placeholder for a value, and ${NAME}
+ * for an environment variable. {{ and }} stand for single braces. A value is
+ * encoded for its context: percent-encoded in a path, one quoted word in a
+ * "shell" string, part of one string in a body. In a header, a value that would
+ * end it is refused. So no value can change the text around it.
  *
  * http_config.c reads the description and fills values into its texts;
  * http_provider.c sends the requests.
@@ -43,9 +43,10 @@ enum http_value {
 };
 
 enum http_context {
-	CONTEXT_RAW, /* the caller checks or escapes the result */
+	CONTEXT_RAW, /* nothing is encoded: the caller does that */
 	CONTEXT_PATH,
-	CONTEXT_HEADER, /* only here may a project's .env set variables */
+	/* variables of a project's .env are allowed only here */
+	CONTEXT_HEADER,
 	CONTEXT_SHELL,
 };
 
@@ -54,7 +55,8 @@ struct http_values {
 	struct str is[VALUES];
 	const struct toml_value *params; /* for {param.NAME}; or NULL */
 	const struct settings *settings; /* for ${NAME} */
-	const char **project_key; /* see settings_credential(); or NULL */
+	/* see settings_credential(); NULL: not wanted */
+	const char **project_key;
 };
 
 /* Format of the answer of execute. */
@@ -69,7 +71,7 @@ struct http_operation {
 	bool given;
 	const char *method;
 	const char *path;
-	/* command that becomes {command}; NULL: the plain command */
+	/* text that becomes {command}; NULL: the command as it is */
 	const char *shell;
 	const struct toml_value *body; /* a table, a literal string, or NULL */
 	const char *type; /* Content-Type of a string body; NULL: text/plain */
@@ -81,20 +83,20 @@ struct http_operation {
 	const char *items;
 	const char *label;
 	const char *item_owner;
-	const struct toml_value *is; /* states that mean: ready */
-	/* states that mean: will never be ready */
+	const struct toml_value *is; /* values of state that mean ready */
+	/* values of state that mean that it will never be ready */
 	const struct toml_value *failed;
-	/* Only for create: pointers to the address of the sandbox's own server
-	 * and to its bearer token, in the answer of create or ready. NULL: no
-	 * own server. Hosts outside of within are refused. */
+	/* Only for create: pointers to the address and the bearer token of the
+	 * sandbox's own server, in the answer of create or ready. NULL: it has
+	 * no own server. Only hosts in within are accepted. */
 	const char *server;
 	const char *token;
 	const struct toml_value *within;
 	enum http_stream stream;
 	bool base64;  /* output is base64 */
-	bool repeats; /* a create may be sent again */
-	/* Only for execute: whether processes continue after their call. If
-	 * unset, two calls find out. */
+	bool repeats; /* dcode may send a create again */
+	/* Only for execute: whether processes continue after the request that
+	 * started them. If unknown, two requests find out. */
 	enum { OUTLIVES_UNKNOWN, OUTLIVES_YES, OUTLIVES_NO } outlives;
 	int64_t timeout_s;
 };
@@ -109,38 +111,37 @@ struct http_provider { /* sandbox_client.provider points to it */
 };
 
 /* http_config.c */
-/* Reads and checks config.http. ERR_CONFIG: "FILE:3:5: ...", where file is the
- * one that contains it. */
+/* Reads and checks config.http. file is the path of the config.toml that
+ * contains it. ERR_CONFIG: "FILE:3:5: ...". */
 int http_config_read(struct http_provider *p, const char *file,
 		     struct error *err);
-/* Returns 0 if text is well formed and names only allowed values (bits of enum
- * http_value), parameters and variables. ERR_CONFIG: what is wrong, without the
- * key. */
+/* Returns 0 if text is well formed and names only known parameters and
+ * variables, and values of which allowed has the bit (enum http_value).
+ * ERR_CONFIG: what is wrong; the key is not named. */
 int http_text_check(const char *text, unsigned allowed, struct error *err);
-/* The same for a "shell" string. Values must be words, outside of quotes,
- * comments, backquotes and here-documents. */
+/* Like http_text_check(), for a "shell" string. Each placeholder must be a
+ * word, outside of quotes, comments, backquotes and here-documents. */
 int http_text_check_shell(const char *text, unsigned allowed,
 			  struct error *err);
 /* Appends text with its values filled in. ERR_AUTH: a variable is not set.
- * ERR_CONFIG: a value is not possible in that place. */
+ * ERR_CONFIG: a value cannot be written in that context. */
 int http_text_expand(struct buf *out, const char *text,
 		     enum http_context context, const struct http_values *v,
 		     struct error *err);
-/* Appends a path and query. Values stay within their segment, and no segment is
- * "..". */
+/* Appends a path and query. A value cannot add a segment, and no segment
+ * becomes "..". */
 int http_text_path(struct buf *out, const char *text,
 		   const struct http_values *v, struct error *err);
-/* Appends a table as a JSON document. A member that consists only of an absent
- * value is left out; one that consists only of a number is written as a number.
- */
+/* Appends a table as a JSON document. A member whose text is only a placeholder
+ * is left out if its value is absent, and written as a number if it is one. */
 int http_text_body(struct buf *out, const struct toml_value *table,
 		   const struct http_values *v, struct error *err);
 
 /* Returns the value at a pointer (RFC 6901) like "/data/0/id"; borrowed, or
  * NULL. */
 const cJSON *json_pointer_get(const cJSON *tree, const char *pointer);
-/* Returns that value as text, numbers and booleans as in JSON. Owned by the
- * caller; NULL if there is none. */
+/* Returns the value at a pointer as text; numbers and booleans are written as
+ * in JSON. Owned by the caller; NULL if there is no such value. */
 char *json_pointer_text(const cJSON *tree, const char *pointer);
 bool json_pointer_ok(const char *pointer);
 

@@ -1,8 +1,8 @@
 /* process.c - the operations of a provider that is a child process. */
 /* SPDX-License-Identifier: MIT */
 /* The operations of PROTOCOL.md: creating, attaching, listing and deleting
- * sandboxes; commands as supervised jobs over the child's plain execute
- * (run_script); files, each in one message or else by commands. Begin with
+ * sandboxes; commands, as supervised jobs that use the child's simple execute
+ * (run_script); and files, each in one message, or else by commands. Begin with
  * create_sandbox(); all_ops and process_provider_new() are at the end. */
 #include "providers/external/process.h"
 
@@ -25,7 +25,7 @@ enum {
 	ANSWER_MAX = 1 << 20,
 	OUTPUT_MAX = 8 << 20,
 	PATH_LONGEST = 4096, /* bytes */
-	/* bytes; smaller files are as fast by commands */
+	/* bytes; smaller files are transferred by commands, just as fast */
 	STAGED_LEAST = 128 << 10,
 };
 
@@ -61,14 +61,14 @@ static int on_output(void *arg, const char *method, const cJSON *params,
 	return add_output(params, arg, err);
 }
 
-/* Sets the error code by which the supervisor decides about a retry. */
+/* Sets the error code on which the supervisor's retry depends. */
 static void classify_failure(struct process_client *c, struct error *err)
 {
 	bool dead;
 
 	if (err->code == ERR_NOT_FOUND)
 		err->code = ERR_GONE;
-	/* A retry would get the same wrong type. */
+	/* Do not retry: the child would send the same wrong type again. */
 	if (err->code == ERR_PROTOCOL)
 		err->code = ERR_REMOTE;
 	if (err->code != ERR_NETWORK)
@@ -172,7 +172,8 @@ static struct supervisor supervisor_of(struct sandbox *sb)
 	};
 }
 
-/* Finds out process_client.held with two requests. */
+/* Sets process_client.held after two requests that find out whether processes
+ * end with their execute. */
 static void probe_held(struct sandbox *sb, const struct stop *stop)
 {
 	struct process_client *c = sb->client->priv;
@@ -208,8 +209,8 @@ static enum file_error file_error_of(int code)
 	}
 }
 
-/* Sets the error of one file. Returns 0 if only this file failed, -1 if the
- * others will fail too. */
+/* Sets the error of one file. Returns 0 if only this file failed, -1 if all
+ * other files will fail, too. */
 static int set_file_error(struct transfer *f, int code, const struct error *why,
 			  struct error *err)
 {
@@ -227,7 +228,7 @@ struct whole_file { /* a file to write to a path in the child's sandbox */
 	const char *path;
 	int mode;
 	struct str data;
-	int error_code; /* out: see struct jsonrpc_ask */
+	int error_code; /* out: see jsonrpc_ask.error_code */
 };
 
 static int send_file(struct sandbox *sb, struct whole_file *file,
@@ -249,9 +250,9 @@ static int send_file(struct sandbox *sb, struct whole_file *file,
 	return rc;
 }
 
-/* Uploads to a temporary path, then moves the file by commands. A class's own
- * upload is fast, but its interface does not cover modes, links and
- * directories. If it fails, commands transfer the bytes. */
+/* Uploads to a temporary path, then moves the file by commands. The upload of a
+ * provider class is fast, but its interface does not cover modes, links and
+ * directories. If the upload fails, commands transfer the bytes. */
 static int upload_staged(struct sandbox *sb, struct transfer *f,
 			 struct file_source *source, const struct stop *stop,
 			 struct error *err)
@@ -391,7 +392,7 @@ static enum sandbox_state parse_state(const char *word)
 	return STATE_UNKNOWN;
 }
 
-/* Reports one sandbox, unless it belongs to another owner. */
+/* Reports one sandbox, unless it belongs to an owner other than owner. */
 static int emit_item(const cJSON *item, const char *owner,
 		     const struct info_sink *sink, struct error *err)
 {
@@ -480,9 +481,9 @@ static int on_progress(void *arg, const char *method, const cJSON *params,
 	return 0;
 }
 
-/* Sets sb->workdir to the first that is known: that of config.toml, the child's
- * for this sandbox (dir), the child's for all, the directory in which commands
- * start. */
+/* Sets sb->workdir to the first of these that is known: that of config.toml,
+ * dir (what the child said about this sandbox), what the child said about all
+ * its sandboxes, the directory in which commands start. */
 static void set_workdir(struct sandbox *sb, const char *dir,
 			const struct stop *stop)
 {
@@ -493,7 +494,8 @@ static void set_workdir(struct sandbox *sb, const char *dir,
 		workdir = dir ? dir : c->workdir;
 	if (!sb->workdir && workdir)
 		sb->workdir = xstrdup(workdir);
-	/* The directory that a class names may not exist: check it. */
+	/* Check the directory if a provider class named it: it may not
+	 * exist. */
 	if (!dir && (!sb->workdir || c->p->config.class_path))
 		resolve_workdir(sb, stop);
 	probe_held(sb, stop);
@@ -521,7 +523,7 @@ static int parse_sandbox(struct sandbox *sb, const cJSON *result,
 	return 0;
 }
 
-/* True for error codes that mean: the create made nothing. */
+/* True for error codes which mean that the create made nothing. */
 static bool is_refusal(int code)
 {
 	return code == CHILD_BAD_PARAMS || code == CHILD_AUTH ||
@@ -535,8 +537,8 @@ static int start_provider(struct sandbox_client *client,
 	return process_start(client->priv, stop, err);
 }
 
-/* Starts the child and checks that it supports what spec requests (NULL: an
- * attach). */
+/* Starts the child and checks that it supports what spec requests. spec NULL:
+ * checks what an attach needs. */
 static int check_spec(struct sandbox *sb, const struct sandbox_spec *spec,
 		      const struct stop *stop, struct error *err)
 {
@@ -591,7 +593,7 @@ static int create_sandbox(struct sandbox *sb, const struct sandbox_spec *spec,
 	} else {
 		err->nothing_made = is_refusal(ask.error_code);
 	}
-	/* A create is not repeated, because it may make a second sandbox. */
+	/* Do not retry a create: it may make a second sandbox. */
 	if (rc < 0 && err->code == ERR_NETWORK)
 		err->code = ERR_REMOTE;
 	err->exhausted = rc < 0;

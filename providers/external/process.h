@@ -10,9 +10,9 @@
 
 /*
  * The client of PROTOCOL.md. The first request starts the child and initializes
- * it. If it dies, it is started again, up to CHILD_STARTS starts in all. Its
- * abilities are certain only after its answer to initialize; until then the
- * provider's flags are those of its configuration.
+ * it. If it dies, it is started again, up to CHILD_STARTS starts in all. Which
+ * operations it supports is certain only after its answer to initialize. Until
+ * then the provider's flags are those of its configuration.
  *
  * process_child.c starts the child and sends requests; process.c implements the
  * provider's operations with them.
@@ -43,20 +43,21 @@ enum {
 	CHILD_FILE_TOO_LARGE = -32024,
 };
 
-struct process_limits {   /* in milliseconds */
+struct process_limits {   /* all in milliseconds */
 	int64_t start;    /* until initialize is answered */
 	int64_t create;   /* create, attach, snapshot */
 	int64_t call;     /* all others except execute */
-	int64_t held;     /* execute: longest time that one request is held */
-	int64_t slack;    /* execute: added to that */
+	int64_t held;     /* execute: longest time for one request */
+	int64_t slack;    /* execute: added to the time of each request */
 	int64_t patience; /* execute: longest time without any answer */
-	int64_t grace;    /* after close, until it is killed */
+	int64_t grace;    /* between close and the kill of the child */
 };
 
 struct process_provider { /* sandbox_client.provider points to it */
 	struct made_provider made;
 	struct provider_config config;
-	struct sandbox_ops ops; /* after initialize only supported operations */
+	/* after initialize: only the supported operations */
+	struct sandbox_ops ops;
 	struct process_limits limits;
 };
 
@@ -66,7 +67,7 @@ struct process_client { /* sandbox_client.priv */
 	char *program;                   /* owned, absolute */
 	pthread_mutex_t lock;
 	struct jsonrpc *wire; /* NULL while no child runs */
-	unsigned users;       /* running calls that use it */
+	unsigned users;       /* calls that use wire at present */
 	unsigned starts;
 	struct error last; /* why the last child ended */
 	char *workdir;     /* owned: from the answer to initialize, or NULL */
@@ -77,7 +78,8 @@ struct process_client { /* sandbox_client.priv */
 };
 
 /* process_child.c */
-extern const struct jsonrpc_peer process_peer; /* PROTOCOL.md */
+/* callbacks of the connection to the child (PROTOCOL.md) */
+extern const struct jsonrpc_peer process_peer;
 /* Implements sandbox_ops.open: finds the program. */
 int process_open(struct sandbox_client *client, const struct settings *set,
 		 struct error *err);
@@ -85,16 +87,16 @@ int process_open(struct sandbox_client *client, const struct settings *set,
 int process_start(struct process_client *c, const struct stop *stop,
 		  struct error *err);
 /*
- * Returns the beginning of a parameter object: {"key":"value", or { if value is
- * NULL. process_request() completes and frees it.
+ * Returns the beginning of a JSON object for params: {"key":"value", or only {
+ * if value is NULL. process_request() adds the end and frees it.
  */
 struct buf process_params(const char *key, const char *value);
 /* Adds ,"key":"value" to params. */
 void process_add_param(struct buf *params, const char *key, struct str value);
 /*
  * Like jsonrpc_call(), but starts the child if it does not run, and translates
- * its error codes. ask needs no params; without timeout_ms it gets limits.call.
- * result may be NULL if only success matters.
+ * its error codes. ask->params may be empty. Without ask->timeout_ms,
+ * limits.call applies. result may be NULL if only success matters.
  */
 int process_request(struct process_client *c, struct jsonrpc_ask *ask,
 		    struct buf *params, cJSON **result, const struct stop *stop,

@@ -1,9 +1,10 @@
 /* process_child.c - starts the child of an external provider and sends
  * requests. */
 /* SPDX-License-Identifier: MIT */
-/* process_request() sends one request, and starts the child before if it does
- * not run. start_child() counts the starts and initializes the new child, whose
- * answer determines the provider's flags and operations (set_abilities). */
+/* process_request() sends one request. If the child does not run, it is started
+ * first. start_child() counts the starts and initializes the new child. The
+ * child's answer determines the provider's flags and operations
+ * (set_abilities). */
 #include <pthread.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -25,10 +26,10 @@ static bool is_bare(const char *name)
 	return !strchr(name, '/') && name[0] != '~';
 }
 
-/* Finds the program of a command: on PATH, an absolute path, below the home
- * directory, or relative to the directory of the config.toml that names it.
- * Paths relative to the current directory are not used: a repository could
- * supply the program. */
+/* Finds the program of a command: a name on PATH, an absolute path, a path
+ * below the home directory ("~/"), or one relative to the directory of the
+ * config.toml that names it. Never relative to the current directory: a
+ * repository could supply the program. */
 static char *find_program(const struct settings *set, const char *name)
 {
 	char *expanded;
@@ -86,7 +87,8 @@ static char **copy_argv(const struct process_client *c)
 	while (from[n])
 		n++;
 	argv = xcalloc(n + 1, sizeof(*argv));
-	/* Keep the directory: a program may look for its files there. */
+	/* A path is passed in full: a program may look for its files next to
+	 * itself. */
 	argv[0] = xstrdup(is_bare(from[0]) ? from[0] : c->program);
 	for (size_t i = 1; i < n; i++)
 		argv[i] = xstrdup(from[i]);
@@ -154,8 +156,8 @@ static bool has_word(const cJSON *list, const char *word)
 	return false;
 }
 
-/* Sets the provider's flags and operations from the child's answer. Abilities
- * that config.toml denies remain denied. */
+/* Sets the provider's flags and operations from the child's answer. What
+ * config.toml turns off stays off. */
 static void set_abilities(struct process_client *c, const cJSON *result)
 {
 	const cJSON *list = json_get(result, "capabilities");
@@ -165,8 +167,8 @@ static void set_abilities(struct process_client *c, const cJSON *result)
 	for (size_t i = 0; i < sizeof(abilities) / sizeof(*abilities); i++)
 		if (has_word(list, abilities[i].name))
 			flags |= abilities[i].flag;
-	/* Only config.toml knows what a class can do, except for abilities that
-	 * need a method. */
+	/* The child cannot know what a class supports, except where that needs
+	 * a method. config.toml can. */
 	if (p->config.certain && p->config.class_path)
 		flags = (p->config.flags &
 			 (SANDBOX_ATTACH | SANDBOX_SNAPSHOT)) |
@@ -190,7 +192,7 @@ static void set_abilities(struct process_client *c, const cJSON *result)
 	c->downloads = has_word(list, "download");
 }
 
-/* Sets the sizes from the answer to initialize. Returns what is wrong with
+/* Sets size limits from the answer to initialize. Returns what is wrong with
  * them, or NULL. */
 static const char *set_sizes(struct process_client *c, const cJSON *result)
 {
@@ -203,7 +205,7 @@ static const char *set_sizes(struct process_client *c, const cJSON *result)
 		return "max_file is not between 0 and 16777216";
 	c->max_command = (size_t)command;
 	c->max_file = (size_t)file;
-	/* The rest is left for the script around the user's command. */
+	/* The supervisor's script around the user's command needs the rest. */
 	if (command)
 		c->p->made.base.max_command = (size_t)command * 2 / 5;
 	return NULL;
@@ -331,7 +333,7 @@ static int process_initialize(struct process_client *c, struct jsonrpc *w,
 	return rc;
 }
 
-/* Starts and initializes a child. Called with the lock held. */
+/* Starts and initializes a child. Call with the lock held. */
 static int start_child(struct process_client *c, const struct stop *stop,
 		       struct error *err)
 {
@@ -360,7 +362,7 @@ static int start_child(struct process_client *c, const struct stop *stop,
 		c->wire = w;
 		return 0;
 	}
-	/* A failed start is not retried. */
+	/* Do not retry a start that failed. */
 	if (err->code == ERR_NETWORK)
 		err->code = ERR_REMOTE;
 	c->last = *err;
@@ -368,8 +370,7 @@ static int start_child(struct process_client *c, const struct stop *stop,
 	return -1;
 }
 
-/* Starts a child unless one runs. The child is not replaced until
- * release_child(). */
+/* Starts a child unless one runs. It is not replaced before release_child(). */
 static int acquire_child(struct process_client *c, const struct stop *stop,
 			 struct error *err)
 {

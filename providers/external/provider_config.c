@@ -1,10 +1,10 @@
 /* provider_config.c - finds an external provider and reads how to start it. */
 /* SPDX-License-Identifier: MIT */
 /*
- * Three parts: an entry [sandboxes.providers.NAME] of config.toml, read by the
- * table keys[]; its params, or another table, as JSON; and Python, where
- * packages name provider classes in entry points and a host script runs such a
- * class. Begin with provider_config_read().
+ * Three parts: an entry [sandboxes.providers.NAME] of config.toml, whose keys
+ * the table keys[] lists; the conversion of its params, or of another table, to
+ * JSON; and Python, where packages name provider classes as entry points and a
+ * host script runs such a class. Begin with provider_config_read().
  */
 #include "providers/external/provider_config.h"
 
@@ -453,7 +453,7 @@ void entry_points_parse(struct str text, const char *group, const char *package,
 			continue;
 		e.name = str_trim((struct str){ line.ptr, n });
 		e.object = str_skip(line, n + 1);
-		e.object.len = str_find(e.object, '['); /* without extras */
+		e.object.len = str_find(e.object, '['); /* cut off the extras */
 		e.object = str_trim(e.object);
 		each(arg, &e);
 	}
@@ -546,7 +546,7 @@ int python_script(struct error *err)
 struct sites {
 	void (*each)(void *arg, const char *dir);
 	void *arg;
-	bool missing_too; /* also directories that do not exist */
+	bool missing_too; /* pass on directories that do not exist, too */
 };
 
 static bool is_directory(const char *path)
@@ -562,7 +562,7 @@ static void emit_site(const struct sites *s, const char *path)
 		s->each(s->arg, path);
 }
 
-/* Calls s for PREFIX/lib/python3.N/site-packages and PREFIX/site-packages. */
+/* Passes PREFIX/lib/python3.N/site-packages and PREFIX/site-packages to s. */
 static void each_site(const char *prefix, const struct sites *s)
 {
 	char *lib = path_join(prefix, "lib");
@@ -587,8 +587,8 @@ static void each_site(const char *prefix, const struct sites *s)
 }
 
 /*
- * Calls s for each absolute entry of PYTHONPATH. A relative one would be below
- * the directory in which dcode was started, where a repository could supply it.
+ * Passes each absolute entry of PYTHONPATH to s. A relative one would name a
+ * directory below the current one, where a repository could supply packages.
  */
 static void each_pythonpath(const struct settings *set, const struct sites *s)
 {
@@ -633,9 +633,9 @@ static void add_argument(void *arg, const char *word)
 }
 
 /*
- * Builds the interpreter's arguments. -I ignores the current directory and all
- * PYTHON* variables, so the entries of the user's PYTHONPATH are passed as
- * arguments up to "--", then the package directories.
+ * Builds the interpreter's arguments. With -I it ignores the current directory
+ * and all PYTHON* variables. So the entries of the user's PYTHONPATH are passed
+ * as arguments up to "--", followed by the package directories.
  */
 char **python_argv(const struct settings *set, const char *program,
 		   const char *class_path)

@@ -12,20 +12,21 @@
 /* Describes a provider from config.toml, a package's entry points or a
  * program's name. */
 struct provider_config {
-	char *name;       /* all owned, except the tables */
+	char *name;       /* owned, like all members that are not const */
 	char *workdir;    /* absolute; NULL: the provider chooses it */
 	char *package;    /* package to install if it is missing, or NULL */
 	char *class_path; /* "module.path:Class", or NULL */
 	char **command;   /* NULL-terminated, or NULL */
 	char *origin;   /* where this was found: "FILE:3", "acme-1.2", a path */
-	unsigned flags; /* SANDBOX_ATTACH, SANDBOX_SNAPSHOT */
-	bool certain;   /* config.toml sets flags; false: they are a guess */
+	unsigned flags; /* SANDBOX_ATTACH, SANDBOX_SNAPSHOT: what it supports */
+	/* flags come from config.toml; false: they are a guess */
+	bool certain;
 	const struct toml_value *params;  /* from config.toml, or NULL */
 	const struct toml_value *http;    /* from config.toml, or NULL */
 	enum sandbox_isolation isolation; /* from config.toml */
 };
-/* Reads and checks [sandboxes.providers.NAME] of file. base: the built-in
- * provider of that name, whose abilities are the default, or NULL. ERR_CONFIG:
+/* Reads and checks [sandboxes.providers.NAME] of file. base is the built-in
+ * provider of that name, whose flags are the default; or NULL. ERR_CONFIG:
  * "FILE:3:5: KEY must be ...". The caller releases d, even on failure. */
 int provider_config_read(struct provider_config *d,
 			 const struct toml_value *entry, const char *file,
@@ -44,13 +45,15 @@ struct made_provider {
 	void (*free)(struct made_provider *made);
 };
 
-/* Creates a provider and takes ownership of what d holds. NULL with ERR_CONFIG,
- * which names the key, if d is invalid; then the caller still releases d. */
+/* Creates a provider and takes ownership of the members of d. If d is invalid:
+ * NULL with ERR_CONFIG, which names the key, and the caller still releases
+ * d. */
 struct made_provider *process_provider_new(struct provider_config *d,
 					   struct error *err);
 struct made_provider *http_provider_new(struct provider_config *d,
 					struct error *err);
-/* Replaces directory, package and params by those in d, if d has them. */
+/* Replaces directory, package and params of the provider by those in d, where d
+ * has them. */
 void process_provider_overlay(struct made_provider *made,
 			      struct provider_config *d);
 
@@ -78,9 +81,9 @@ int params_check(const struct toml_value *table, const cJSON *known,
 /* Python: the interpreter and host script that run provider classes, and the
  * entry points by which installed packages name such classes. */
 
-/* Name below ~/.deepagents of a virtual environment, with bin/python3 and
- * packages in lib/python3.N/site-packages, or of a directory with only packages
- * in site-packages. */
+/* Name below ~/.deepagents of a virtual environment (with bin/python3, and
+ * packages in lib/python3.N/site-packages). It may also be a plain directory
+ * with packages in site-packages. */
 #define PYTHON_HOME "python"
 
 /* Returns the absolute path of PYTHON_HOME, owned by the caller. */
@@ -104,8 +107,8 @@ void python_each_site(const struct settings *set,
 
 /* An entry of "*.dist-info/entry_points.txt" (and "*.egg-info/..."), as the
  * Python packaging guide specifies it (packaging.python.org, entry points
- * specification, read 2026-11). dcode reads these files itself, without
- * starting Python. */
+ * specification, read 2026-11). dcode parses these files without starting
+ * Python. */
 struct entry_point { /* valid during the call */
 	struct str name;
 	struct str object; /* "module.path:Class", without extras */

@@ -1,15 +1,15 @@
-/* held.c - requests to dcode's loop, over the streams of one running
- * program. */
+/* held.c - sends requests to a shell loop over the streams of one program. */
 /* SPDX-License-Identifier: MIT */
 /*
- * A link is one run of the program. Its thread (run_link) starts the program,
- * transfers the bytes and reaps it. feed_bytes() finds the answers in the
- * output: each is surrounded by the lines "@held:ID:begin" and "@held:ID:end".
- * struct held outlives links: it gives a caller the working link, or a new one
- * (acquire_link), and explains why one broke. Begin with call_loop().
+ * A link is one run of the program (ssh, srun). Its thread (run_link) starts
+ * the program, transfers the bytes and reaps it. feed_bytes() finds the answers
+ * in the output: each is between the lines "@held:ID:begin" and "@held:ID:end".
+ * struct held exists longer than its links: it gives a caller the working link
+ * or a new one (acquire_link), and explains why one broke. Begin with
+ * call_loop().
  *
- * Lock order: held's before a link's. A caller waits on an eventfd of its call,
- * so that a cancel can wake it, too.
+ * Lock order: the lock of struct held, then a link's. A caller waits on an
+ * eventfd of its call, so that a cancel can wake it, too.
  */
 #include "providers/held/held.h"
 
@@ -47,15 +47,15 @@ enum {
 	/* Constants for links: */
 	LINK_ID = 16,           /* characters of a request's id */
 	LINK_REQUEST = 4 << 20, /* bytes of a request */
-	/* bytes of requests that the loop has not read */
+	/* bytes of requests that were not written to the loop yet */
 	LINK_QUEUE = 64 << 20,
-	/* bytes of output outside of answers, until the next answer */
+	/* bytes of output between two answers; more breaks the link */
 	LINK_NOISE = 1 << 20,
-	/* last bytes of output and error output, for errors */
+	/* last bytes of output and error output, kept for error messages */
 	LINK_TAIL = 2048,
 	MARK_MAX = 64, /* bytes of a line that marks an answer's begin or end */
 	CHUNK = 64 << 10,
-	/* wait for the exit status after the output is closed */
+	/* ms to wait for the exit status after the output was closed */
 	STATUS_MS = 500,
 	KILL_MS = 2000,
 };
@@ -71,12 +71,13 @@ struct link_call {
 	struct buf *out; /* the caller's buffer */
 	bool over;       /* the answer did not fit into out */
 	bool done;
-	int event; /* readable when the call is done or the link broken */
+	int event; /* readable when the call is done or the link is broken */
 	size_t from, size; /* the request's bytes in link.waiting */
 	struct link_call *next;
 };
 
-/* The lock guards all fields except program, pid and the stream descriptors. */
+/* The lock guards all fields except users, program, pid and the stream
+ * descriptors. */
 struct link {
 	const struct held_program *program;
 	pthread_mutex_t lock;
@@ -84,24 +85,26 @@ struct link {
 	enum link_state state;
 	bool was_ready;
 	bool leaving;
-	unsigned users; /* calls that use it; guarded by held's lock */
+	/* calls that use the link; guarded by the lock of struct held */
+	unsigned users;
 	pid_t pid;
 	int status; /* exit status of the program, or -1 */
 	bool spawned;
-	struct error why; /* why it did not start or was cut */
-	bool refused;     /* why describes bad output of the program */
+	/* why the program did not start, or why dcode broke the link */
+	struct error why;
+	bool refused; /* why is about bad output of the program */
 	int in, out, err, wake;
 	char nonce[LINK_ID + 1];
-	struct buf queue;   /* bytes to write */
-	struct buf waiting; /* bytes to write once the loop is ready */
+	struct buf queue;   /* bytes to write to the program */
+	struct buf waiting; /* bytes to write to it once the loop is ready */
 	struct buf held;    /* bytes read but not parsed yet */
-	bool body;          /* inside an answer */
+	bool body;          /* the output is inside an answer */
 	char body_id[LINK_ID + 1];
-	int64_t body_began; /* clock_ms() when that answer began */
+	int64_t body_began; /* clock_ms() when that answer's first line came */
 	size_t noise;
 	struct buf tail;
 	struct buf prelude; /* last output before the loop's first line */
-	int64_t began;      /* clock_ms() of the start */
+	int64_t began;      /* clock_ms() when the program was started */
 	int64_t heard;      /* clock_ms() of the last output byte */
 	struct link_call *calls;
 };
@@ -122,7 +125,7 @@ static void wake_event(int event)
 	(void)!io_write(event, &one, sizeof(one));
 }
 
-/* Appends to the output kept for errors, which holds the last LINK_TAIL
+/* Appends to the output that is kept for error messages, its last LINK_TAIL
  * bytes. */
 static void append_tail(struct buf *tail, struct str bytes)
 {
@@ -140,8 +143,8 @@ static void close_fd(int *fd)
 	*fd = -1;
 }
 
-/* Breaks the link and fails its calls with reason. Called with the lock held,
- * like the following functions. */
+/* Breaks the link and fails its calls with reason. Called with the link's lock
+ * held, like the following functions. */
 static void break_link(struct link *l, const char *reason)
 {
 	if (l->state == LINK_BROKEN)
@@ -196,8 +199,8 @@ static bool fail_link(struct link *l, enum err code, const char *reason)
 	return false;
 }
 
-/* Breaks the link because of too much output. During a login this is
- * ERR_CONFIG: the next login would print it, too. */
+/* Breaks the link because of too much output. If the login printed it, this is
+ * ERR_CONFIG, which is not retried: the next login would print it, too. */
 static bool refuse_noise(struct link *l)
 {
 	return fail_link(l,
@@ -218,7 +221,7 @@ static bool refuse_loop(struct link *l, struct str word)
 	return fail_link(l, ERR_CONFIG, reason);
 }
 
-/* Handles a line outside of answers. */
+/* Handles one line of output that is not inside an answer. */
 static bool feed_line(struct link *l, struct str line)
 {
 	struct str id = { 0 };
@@ -231,7 +234,7 @@ static bool feed_line(struct link *l, struct str line)
 		l->state = LINK_READY;
 		l->was_ready = true;
 		l->noise = 0;
-		buf_clear(&l->tail); /* drop what the login printed */
+		buf_clear(&l->tail); /* drop what the login has printed */
 		buf_addstr(&l->queue, buf_str(&l->waiting));
 		buf_clear(&l->waiting);
 		return true;
@@ -258,8 +261,8 @@ static bool feed_line(struct link *l, struct str line)
 	return refuse_noise(l);
 }
 
-/* Inside an answer: passes on all bytes that cannot be part of the end line.
- * True if the end line was found. */
+/* Handles output inside an answer: appends all bytes that cannot be part of the
+ * end line to the call's buffer. True if the end line was found. */
 static bool feed_body(struct link *l)
 {
 	char end[MARK_MAX];
@@ -289,7 +292,8 @@ static bool feed_body(struct link *l)
 	return true;
 }
 
-/* Parses output of the program. False if the rest cannot be parsed. */
+/* Parses output of the program. False if the link broke, so that the rest
+ * cannot be parsed. */
 static bool feed_bytes(struct link *l, struct str bytes)
 {
 	buf_addstr(&l->held, bytes);
@@ -340,7 +344,7 @@ static int start_program(struct link *l, struct error *err)
 	return rc;
 }
 
-/* Reads from one of the streams. False if nothing was read. */
+/* Reads from the output or error output. False if nothing was read. */
 static bool read_chunk(struct link *l, int *fd)
 {
 	char room[CHUNK];
@@ -354,8 +358,8 @@ static bool read_chunk(struct link *l, int *fd)
 		return false;
 	}
 	pthread_mutex_lock(&l->lock);
-	/* Error output does not prove that the loop works: a shell with damaged
-	 * input may print errors. */
+	/* Only output proves that the loop works: a shell whose input is
+	 * damaged may still print errors. */
 	if (fd == &l->out)
 		l->heard = clock_ms();
 	if (fd == &l->err) {
@@ -381,8 +385,8 @@ static void write_queue(struct link *l)
 	pthread_mutex_unlock(&l->lock);
 }
 
-/* Reaps the program. The rest of its process group is killed before that, while
- * its number cannot be reused. */
+/* Reaps the program. Before that, kills the rest of its process group: until it
+ * is reaped, no other group can get its number. */
 static void reap_program(struct link *l, bool wait)
 {
 	struct error ignored = { 0 };
@@ -492,8 +496,8 @@ static void destroy_link(struct link *l)
 	free(l);
 }
 
-/* Starts the link's thread, which starts the program. The program's script is
- * queued first. */
+/* Starts the link's thread, which starts the program. The script that the
+ * program's sh runs is queued first. */
 static struct link *new_link(const struct held_program *program,
 			     struct error *err)
 {
@@ -518,8 +522,8 @@ static struct link *new_link(const struct held_program *program,
 		buf_adds(&l->queue, program->script);
 	} else {
 		held_add_loop(&l->queue);
-		/* The shell must read the whole script before running it: the
-		 * loop's input is the same stream. */
+		/* sh must read the whole script before it runs it: the loop's
+		 * requests follow on the same stream */
 		buf_adds(&l->queue, "held_loop; exit\n");
 	}
 	l->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -531,9 +535,9 @@ static struct link *new_link(const struct held_program *program,
 	return NULL;
 }
 
-/* Queues a request; kind as in held.sh. With c NULL no answer is expected. A
- * broken link accepts requests, too: its state explains why there is no
- * answer. */
+/* Queues a request; kind is one of those in held.sh. c NULL: no answer is
+ * expected. Requests to a broken link are accepted, too: its state explains why
+ * there is no answer. */
 static int queue_request(struct link *l, struct link_call *c, char kind,
 			 struct str text, struct error *err)
 {
@@ -562,7 +566,7 @@ static int queue_request(struct link *l, struct link_call *c, char kind,
 	return 0;
 }
 
-/* Removes a request that was not sent to the loop yet. */
+/* Removes a request that was not written to the loop yet. */
 static void remove_request(struct link *l, const struct link_call *c)
 {
 	struct buf *b = &l->waiting;
@@ -575,8 +579,8 @@ static void remove_request(struct link *l, const struct link_call *c)
 			o->from -= c->size;
 }
 
-/* Removes c from the list, so that its answer is dropped. True if the loop has
- * not begun: then the request will never be sent. */
+/* Removes c from the list of calls, so that its answer will be dropped. True if
+ * the loop was not ready yet: then the request will never be sent. */
 static bool forget_call(struct link *l, struct link_call *c)
 {
 	struct link_call **at = &l->calls;
@@ -621,7 +625,7 @@ struct held {
 	struct held_program program; /* copy; owns its strings */
 	pthread_mutex_t lock;        /* taken before a link's lock */
 	struct link *link;           /* the newest one, or NULL */
-	bool reached;                /* the loop has answered at least once */
+	bool reached;                /* a loop has answered at least once */
 };
 
 static char **copy_strings(char *const *from)
@@ -676,7 +680,7 @@ void held_free(struct held *h)
 	free(h);
 }
 
-/* Sends the supervisor's scripts, which later requests use. */
+/* Sends the supervisor's scripts, to which later requests refer. */
 static int send_scripts(struct link *l, struct error *err)
 {
 	struct buf text = BUF_INIT(SCRIPTS_MAX);
@@ -700,9 +704,9 @@ static bool is_broken(struct link *l)
 	return broken;
 }
 
-/* Returns the working link, or a new one. Called with the lock held. NULL
- * without an error: calls still use the broken link, and will soon release
- * it. */
+/* Returns the working link, or a new one. NULL without an error: other calls
+ * still use the broken link, but will release it soon. Called with the lock
+ * held. */
 static struct link *get_link(struct held *h, struct error *err)
 {
 	if (h->link && is_broken(h->link)) {
@@ -753,8 +757,8 @@ static void release_link(struct held *h, struct link *l)
 }
 
 /* Appends the last two lines of the program's error output, made printable. If
- * there is none and the loop has not begun, those of its output, for example a
- * menu. */
+ * it is empty and the loop was not ready, appends those of its output, which
+ * may be a menu, for example. */
 static void add_last_lines(struct link *l, struct buf *said)
 {
 	struct str rest = str_trim(buf_str(&l->tail));
@@ -796,7 +800,7 @@ static int explain_break(const struct held *h, struct link *l,
 			  p->name, (int)line.len, line.ptr);
 	} else if (p->failed) {
 		p->failed(p->arg, l->status, line, err);
-		/* The other end worked before, so retries make sense. */
+		/* The host was reached before, so retries make sense. */
 		if (h->reached && err->code == ERR_UNREACHABLE)
 			err->code = ERR_NETWORK;
 	} else {
@@ -807,8 +811,8 @@ static int explain_break(const struct held *h, struct link *l,
 	return -1;
 }
 
-/* Returns 1 while there is no answer. *start is then when the program must have
- * answered, or INT64_MAX. */
+/* Returns 1 while the call has no answer. *start is then the time by which the
+ * program must have answered, or INT64_MAX. */
 static int check_call(struct held *h, struct link *l, const struct link_call *c,
 		      int64_t *start, struct error *err)
 {
@@ -827,8 +831,9 @@ static int check_call(struct held *h, struct link *l, const struct link_call *c,
 	return rc;
 }
 
-/* True if a request sent at begun cannot be answered on this link: nothing has
- * arrived since, or an answer with a damaged end swallows all output. */
+/* True if a request that was sent at begun cannot be answered on this link:
+ * either nothing has arrived since then, or all output counts as part of an
+ * answer whose end line was damaged. */
 static bool is_stuck(const struct link *l, const struct link_call *c,
 		     int64_t begun)
 {
@@ -865,15 +870,15 @@ static int await_answer(struct held *h, struct link *l,
 	if (rc == 0 || err->code != ERR_TIMEOUT)
 		return rc;
 	pthread_mutex_lock(&l->lock);
-	/* If the login is only slow, the next request can use the link. */
+	/* A login may only be slow: the next request can then use the link. */
 	if (l->state == LINK_READY && is_stuck(l, c, begun))
 		break_link(l, "it does not answer");
 	pthread_mutex_unlock(&l->lock);
 	return rc;
 }
 
-/* Sends one request and waits for its answer. nothing_made: it failed before
- * the loop could run it. */
+/* Sends one request and waits for its answer. Sets err->nothing_made if it
+ * failed before the loop could run it. */
 static int call_loop(struct held *h, char kind, struct str text,
 		     struct buf *out, const struct stop *stop,
 		     struct error *err)

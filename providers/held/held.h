@@ -14,23 +14,23 @@
  * watches them (src/sandbox/supervise) does not depend on the stream.
  *
  * The program gets the environment and arguments below, no shell and no
- * terminal. It dies with dcode, even after SIGKILL. Its output is not trusted:
- * every size has a limit. Text outside of answers is dropped, or quoted in an
- * error (without escapes).
+ * terminal. It is killed when dcode ends, even if SIGKILL ended dcode. Its
+ * output is not trusted: every size has a limit. Text outside of answers is
+ * dropped, or quoted in an error (without escapes).
  */
 struct held_program {
 	const char *path; /* absolute */
 	/*
-	 * "ssh", ..., "exec sh": must end in a sh that reads its script from
-	 * standard input, without a terminal
+	 * "ssh", ..., "exec sh". The last part must start a sh that reads its
+	 * script from standard input and has no terminal
 	 */
 	char *const *argv;
 	char *const *env;
-	const char *name; /* name of the other end, for errors: "me@build" */
+	const char *name; /* the other end in error messages: "me@build" */
 	int64_t start_ms; /* limit until the loop's first line; 0: 30 s */
 	/*
-	 * Runs instead of the loop; NULL: the loop. A script that ends in a
-	 * loop which uses the stream's input and output. For example, it starts
+	 * NULL, or a script that sh runs instead of the loop. It must end in a
+	 * loop that uses the stream's input and output. For example, it starts
 	 * held_loop() in a process that outlives the stream, with held_nonce
 	 * unchanged.
 	 */
@@ -39,9 +39,9 @@ struct held_program {
 	 * Called on the caller's thread when the program ended, or was silent
 	 * for start_ms, before the loop's first line. Fills err (code, message,
 	 * hint). status is the exit code (128 + n by a signal, -1: dcode killed
-	 * it). said is the last two lines of its error output, or of its output
-	 * if the former is empty, as one printable line of at most 320 bytes.
-	 * NULL: ERR_NETWORK.
+	 * it). said contains the last two lines of its error output (of its
+	 * output, if that is empty), as one printable line of at most 320
+	 * bytes. If failed is NULL, the error is ERR_NETWORK.
 	 */
 	void (*failed)(void *arg, int status, struct str said,
 		       struct error *err);
@@ -62,18 +62,20 @@ void held_free(struct held *h);
 /*
  * Runs text, POSIX sh in printable ASCII, in a subshell of the loop. Appends
  * its output and error output to out, without line feeds at the end. Can serve
- * as supervisor.call, with a struct held as arg; any thread. Request and answer
- * are limited to 4 MiB. -1: ERR_NETWORK, the stream broke (the text may have
- * run or not); ERR_TIMEOUT, the deadline of stop passed (if nothing has arrived
- * since the request, the next one starts the program again); the error of
- * failed(); ERR_CANCELLED. A request that was cancelled before the loop began
- * never runs; the error says so (nothing_made).
+ * as supervisor.call with a struct held as arg. May be called from any thread.
+ * Request and answer are limited to 4 MiB.
+ *
+ * -1: ERR_NETWORK if the stream broke (the text may have run or not);
+ * ERR_TIMEOUT if the deadline of stop passed (if nothing has arrived since the
+ * request, the next request starts the program again); the error of failed();
+ * or ERR_CANCELLED. A request that was cancelled before the loop was ready
+ * never runs; err->nothing_made is then set.
  */
 int held_call(void *held, struct str text, int64_t wait_ms, struct buf *out,
 	      const struct stop *stop, struct error *err);
 /*
- * Like held_call(), for a request of the supervisor, whose job writes the
- * answer itself.
+ * Like held_call(), for a request of the supervisor whose answer the job's own
+ * process writes.
  */
 int held_call_job(void *held, struct str text, int64_t wait_ms, struct buf *out,
 		  const struct stop *stop, struct error *err);
@@ -83,10 +85,10 @@ int held_call_job(void *held, struct str text, int64_t wait_ms, struct buf *out,
  */
 struct supervisor held_supervisor(struct held *h);
 /*
- * Appends the loop as a shell function held_loop, for scripts that run it in
- * another process than the stream's. It reads requests from standard input
- * until that ends, and answers on standard output. Its first line contains
- * $held_nonce.
+ * Appends the loop as a shell function held_loop, for scripts that run it in a
+ * process other than the stream's. The function reads requests from standard
+ * input until that ends, and answers on standard output. The first line of its
+ * output contains $held_nonce.
  */
 void held_add_loop(struct buf *out);
 

@@ -1,10 +1,10 @@
 /* body.c - converts settings and commands to the JSON of a request. */
 /* SPDX-License-Identifier: MIT */
 /*
- * A setting's row names in .field the member of the create request for its
- * value: body_add_settings(). Lists of NAME=value become objects:
- * env_list_add(). Long shell commands become several strings:
- * shell_argument_add().
+ * body_add_settings() writes settings to the create request: struct
+ * setting.field names the JSON member for each. env_list_add() converts a list
+ * of NAME=value to an object. shell_argument_add() splits a long shell command
+ * into several strings.
  */
 #include "providers/kit/body.h"
 

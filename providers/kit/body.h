@@ -7,8 +7,9 @@
 #include "config/settings.h"
 #include "sandbox/sandbox.h"
 
-/* Rows of settings that most vendors have. Of struct setting, dir becomes the
- * .fallback, member the .field, text the .help, and seconds the .example. */
+/* Entries of a provider's settings table that most vendors need. The parameters
+ * become members of struct setting: dir .fallback, member .field, text .help,
+ * and seconds .example. */
 #define WORKDIR_ROW(dir)                                                       \
 	{                                                                      \
 		.key = "workdir", .type = SETTING_STRING,                      \
@@ -31,19 +32,19 @@
 		.type = SETTING_INT, .help = (text)                            \
 	}
 
-/* Adds the provider's settings that are named in keys ("user region", in this
- * order) and have a value to body. The row's .field names the member
- * ("resources.vcpus" also creates the object). Values are text, numbers from
- * .least on, true, arrays of text, and objects for SETTING_PAIRS. ERR_CONFIG
- * for a value out of range. */
+/* Adds settings of the provider to body: those that are named in keys ("user
+ * region", in this order) and have a value. struct setting.field names the JSON
+ * member ("resources.vcpus" also creates the object). A value is written as
+ * text, a number of at least .least, true, an array of text, or (SETTING_PAIRS)
+ * an object. ERR_CONFIG for a value out of range. */
 int body_add_settings(const struct sandbox_client *client, const char *keys,
 		      cJSON *body, struct error *err);
 /* Returns the object at a path of members like "a.b", created if it is
  * missing. */
 cJSON *body_object(cJSON *body, const char *path);
 
-/* Reads a setting that is a list of NAME=value; borrowed. ERR_CONFIG for any
- * other entry. */
+/* Reads a setting that is a list of NAME=value. The list is borrowed.
+ * ERR_CONFIG if an entry has another form. */
 int env_list_get(const struct settings *set, const char *group, const char *key,
 		 const char *const **list, size_t *n, struct error *err);
 /* Returns the n entries followed by those of more, NULL-terminated. more may be
@@ -54,15 +55,15 @@ const char **env_list_join(const char *const *list, size_t n,
  * counts. ERR_CONFIG for an entry that is not NAME=value. */
 int env_list_add(const struct settings *set, const char *group, const char *key,
 		 cJSON *object, struct error *err);
-/* Adds the pairs of the key "labels", then dcode's labels, which a setting
- * cannot replace: dcode.label and dcode.owner. */
+/* Adds the pairs of the setting "labels", then dcode's own labels dcode.label
+ * and dcode.owner, which a setting cannot replace. */
 int env_list_labels(const struct settings *set, const char *group,
 		    const struct sandbox_spec *spec, cJSON *labels,
 		    struct error *err);
 
-/* Appends the strings that follow "-c" in an array of arguments of sh: the
- * command itself. If it is too long for one argument (Linux allows 128 KiB), a
- * script that joins the pieces after it. */
+/* Appends, as JSON, the strings that follow "-c" in the arguments of sh. This
+ * is the command itself, or, if it is too long for one argument (Linux allows
+ * 128 KiB), a script that joins its parts and then the parts. */
 void shell_argument_add(struct buf *json, struct str command);
 
 #endif

@@ -1,9 +1,10 @@
 /* files.c - uploads and downloads through a vendor's file API. */
 /* SPDX-License-Identifier: MIT */
-/* Three parts: the source of an upload, in memory while the file is small
- * (file_source); what only the shell can check or do (stat_files); and the
- * transfer through a vendor's struct http_files, with its retries (send_part,
- * download_one). classify_failure() decides what is retried. */
+/* Three parts: the source of an upload, which a small file is read into memory
+ * for (file_source); what a vendor's API cannot check or do, so that the shell
+ * must (stat_files); and the transfer through a vendor's struct http_files,
+ * with its retries (send_part, download_one). classify_failure() decides what
+ * is retried. */
 #include "providers/kit/files.h"
 
 #include <inttypes.h>
@@ -77,8 +78,8 @@ void file_source_release(struct file_source *s)
 	buf_release(&s->held);
 }
 
-/* Each script prints one letter per file: k good, d a directory, p not allowed,
- * i a parent is not a directory. */
+/* Each script prints one letter per file: k for a good file, d if it is a
+ * directory, p if permission is denied, i if a parent is not a directory. */
 static const char upload_sh[] =
 	"c(){ d=${1%/*} d=${d:-/}\n"
 	"[ -d \"$d\" ]||mkdir -p -- \"$d\" 2>/dev/null\n"
@@ -201,7 +202,7 @@ int stat_files(struct sandbox *sb, enum stat_purpose what,
 	return 0;
 }
 
-/* True for a path that is possible in JSON, a form and a query. */
+/* True for a path that can be written in JSON, in a form and in a query. */
 static bool is_plain(const char *path)
 {
 	for (const char *c = path; *c; c++)
@@ -227,8 +228,8 @@ static enum file_retry classify_answer(const struct http_files *v,
 	return FILE_RETRY_NEVER;
 }
 
-/* Classifies a request that failed with why. 0: retry. 1: only this file fails.
- * -1 (err filled): all files fail. */
+/* Decides what to do after a request failed with the error why. 0: retry. 1:
+ * only this file fails. -1 (err filled): all files fail. */
 static int classify_error(struct sandbox *sb, const struct http_files *v,
 			  const struct http_response *res,
 			  const struct error *why, const struct stop *stop,
@@ -288,7 +289,7 @@ static struct file_request new_request(void)
 struct file_upload {
 	struct http_files_put put;
 	int64_t sent;
-	struct buf head; /* the form's bytes before the file */
+	struct buf head; /* the form's bytes in front of the file */
 	struct buf tail;
 };
 
@@ -375,8 +376,8 @@ static int send_file(const struct file_job *j, struct file_upload *u,
 	return rc;
 }
 
-/* Uploads to a temporary part once. 0: the file is done, with or without an
- * error. 1: retry, why is set. -1: all files fail. */
+/* Uploads the file once to a temporary path. 0: the file is done; it may have
+ * an error. 1: retry, why is set. -1: all files fail. */
 static int send_part(const struct file_job *j, int tries, struct error *why,
 		     struct error *err)
 {
@@ -471,8 +472,8 @@ static void on_header(void *arg, struct str line)
 		d->skip = d->got - start;
 }
 
-/* Downloads the file, or its rest after an interruption. A server without
- * ranges sends everything again. */
+/* Downloads the file, or its rest after an interruption. A server that does not
+ * support ranges sends the whole file again. */
 static int get_once(const struct file_job *j, struct transfer_sink *d,
 		    struct http_response *res, struct error *err)
 {
@@ -507,8 +508,8 @@ static int get_once(const struct file_job *j, struct transfer_sink *d,
 	return rc;
 }
 
-/* Call after the API refused the file: downloads it with the sandbox's shell,
- * or lets the shell report the error. */
+/* Call after the API refused the file. If no byte has arrived yet, downloads it
+ * with the sandbox's shell, which also reports exact errors. */
 static int download_by_shell(struct sandbox *sb, const struct transfer_sink *d,
 			     const struct error *why, const struct stop *stop,
 			     struct error *err)
@@ -545,7 +546,8 @@ static int download_one(const void *arg, struct sandbox *sb, struct transfer *f,
 			transfer_fail(f, FILE_OTHER, why.message);
 			rc = 0;
 		} else if (rc < 0 && res.status == 416 && d.got) {
-			rc = 0; /* the connection broke after the last byte */
+			/* nothing is missing: it broke after the last byte */
+			rc = 0;
 		} else if (rc < 0) {
 			rc = classify_failure(&j, &res, i, &why, err);
 			if (rc > 0)

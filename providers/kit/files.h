@@ -12,9 +12,10 @@ enum file_retry {
 	FILE_RETRY, /* temporary failure: retry */
 	/* the sandbox may be stopped or gone: start it, then retry */
 	FILE_RETRY_STARTED,
-	FILE_RETRY_UNSURE, /* the same; if it runs, the file is the cause */
-	FILE_RETRY_NEVER,  /* give up this file */
-	FILE_RETRY_FATAL,  /* give up all files: the key is invalid */
+	/* the same; but if it runs, the request failed because of this file */
+	FILE_RETRY_UNSURE,
+	FILE_RETRY_NEVER, /* give up this file */
+	FILE_RETRY_FATAL, /* give up all files: the key is invalid */
 };
 
 /* The request that downloads a file (GET, or POST with a body) or uploads one
@@ -24,47 +25,49 @@ struct file_request {
 	struct buf body; /* download: JSON of a POST; empty: a GET */
 	/* Upload: name of the form field with the path, or NULL. */
 	const char *path_field;
-	/* its field with the bytes; NULL: no form, the body is the file */
+	/* form field with the file's bytes; NULL: the body is the file
+	 * itself */
 	const char *file_field;
 	const char *file_name; /* file name in the form */
 };
 
-/* A file and the path to which it is written, which may differ from its own. */
+/* A local file, and the path in the sandbox to which it is uploaded. That path
+ * may be a temporary one. */
 struct http_files_put {
 	const struct transfer *file;
 	const char *path;
-	bool own; /* out: the local file cannot be read */
+	bool own; /* out: reading the local file failed */
 };
 
 /* A vendor's file API, const. All functions may be called from several threads
  * at once. */
 struct http_files {
-	/* rest_call() to the server that has the files. */
+	/* Like rest_call(), to the server that stores the sandbox's files. */
 	int (*call)(struct sandbox *sb, const struct rest_ask *ask,
 		    struct http_response *res, const struct stop *stop,
 		    struct error *err);
 	void (*get)(struct sandbox *sb, const char *file,
 		    struct file_request *req);
-	/* A vendor sets one of these. put() fills in the request; send()
-	 * performs it, like rest_call() into res. */
+	/* A vendor sets either put() or send(). put() fills in the request;
+	 * send() sends it, like rest_call() with its answer in res. */
 	void (*put)(struct sandbox *sb, const char *file,
 		    struct file_request *req);
 	int (*send)(struct sandbox *sb, struct http_files_put *put,
 		    struct http_response *res, const struct stop *stop,
 		    struct error *err);
-	/* Classifies an answer of 400 or more that files.c does not know. NULL:
-	 * the file is the cause. */
+	/* Classifies an answer with a status of 400 or more that files.c has no
+	 * rule for. NULL: the file is the cause of all of them. */
 	enum file_retry (*classify)(const struct http_response *res);
 	bool touch; /* vendor_touch() is needed before each file */
 };
 
 /* Serve as struct sandbox_ops.upload and .download of a vendor that has struct
- * vendor.files; in constant memory. A small file is sent in a command. A larger
- * one goes through the API to a temporary file, which a command renames. After
- * an interruption it is sent again to another temporary file, if it can be
- * rewound. An interrupted download continues at the same offset. If the API
- * refuses a file, the sandbox's own shell is asked, because its error is exact.
- */
+ * vendor.files. They use constant memory. A small file is sent in a command. A
+ * larger one goes through the API to a temporary file, which a command renames.
+ * After an interruption, a file that can be read from its start again is sent
+ * to another temporary file. An interrupted download continues at the same
+ * offset. If the API refuses a file, the sandbox's own shell is asked, because
+ * its error is exact. */
 int vendor_upload(struct sandbox *sb, struct transfer *files, size_t n,
 		  const struct stop *stop, struct error *err);
 int vendor_download(struct sandbox *sb, struct transfer *files, size_t n,
@@ -73,10 +76,11 @@ int vendor_download(struct sandbox *sb, struct transfer *files, size_t n,
 /* Source of an upload, held in memory if the file is small. */
 struct file_source {
 	struct transfer *file; /* borrowed */
-	struct buf held;       /* the whole content of a small file */
-	bool is_held;          /* it can be sent again: set sent to 0 */
-	int64_t sent;          /* bytes returned by file_source_read() */
-	bool failed;           /* the local file cannot be read, see why */
+	struct buf held;       /* content of a small file */
+	/* held contains the file; to send it again, set sent to 0 */
+	bool is_held;
+	int64_t sent; /* bytes returned by file_source_read() */
+	bool failed;  /* reading the local file failed with why */
 	struct error why;
 };
 

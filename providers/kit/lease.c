@@ -1,9 +1,10 @@
 /* lease.c - duplicate creates, lifetimes and prices. */
 /* SPDX-License-Identifier: MIT */
 /*
- * Three small parts, also used by providers without struct vendor: after a
- * create that was sent twice, which sandbox to use (duplicate_create_resolve);
- * when to extend a sandbox's life (lease_due); what a size costs (rates_price).
+ * Three small parts, also used by providers without struct vendor.
+ * duplicate_create_resolve() chooses one sandbox if a repeated create request
+ * made several. lease_due() decides when to extend a sandbox's life.
+ * rates_price() computes what a size costs.
  */
 #include "providers/kit/lease.h"
 
@@ -18,7 +19,8 @@
 
 enum {
 	DUPLICATE_MAX = 8,
-	MOST = 1 << 24, /* limit of each size, which settings may exceed */
+	/* largest value of each size: a setting may be larger */
+	MOST = 1 << 24,
 };
 
 void create_log_init(struct create_log *t)

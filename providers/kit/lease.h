@@ -13,7 +13,8 @@
  * repeated. */
 enum { CREATE_LOG_MAX = 16 };
 
-/* The most recent labels for which a create was sent. Any thread. */
+/* The most recent labels for which a create request was sent. May be used from
+ * any thread. */
 struct create_log {
 	pthread_mutex_t lock;
 	char labels[CREATE_LOG_MAX][16];
@@ -30,7 +31,8 @@ struct duplicate_query {
 	int (*list)(struct sandbox_client *client, const char *key,
 		    const struct info_sink *sink, const struct stop *stop,
 		    struct error *err);
-	const char *key; /* for list(): the label or an owner */
+	/* passed to list(): the label, or the owner if it filters by that */
+	const char *key;
 };
 /* Lists the sandboxes of the label and deletes all but *id. If *id is NULL, the
  * first one is used, and *id becomes its id, owned by the caller. */
@@ -38,10 +40,10 @@ int duplicate_create_resolve(struct sandbox_client *client,
 			     const struct duplicate_query *query, char **id,
 			     const struct stop *stop, struct error *err);
 
-/* True if half of the life is over and the last request to extend is old
- * enough: pause_ms, or a fifth of the lifetime. ends and *asked are clock_ms()
- * times, *asked 0: never. If true, *asked becomes now. The caller holds the
- * lock that guards them. */
+/* True if half of the lifetime is over and the last request to extend was sent
+ * at least pause_ms, or a fifth of the lifetime, ago. ends and *asked are
+ * clock_ms() times; *asked is 0 if none was sent. If true, *asked becomes now.
+ * Call with the lock that guards both. */
 bool lease_due(int64_t ends, int64_t lifetime_s, int64_t pause_ms,
 	       int64_t *asked);
 
@@ -57,8 +59,8 @@ struct rates_size {
 };
 /* Returns trillionths of a US dollar per second. */
 int64_t rates_price(const struct rates *rates, const struct rates_size *size);
-/* Implements sandbox_provider.price for sandboxes on the user's machine, which
- * cost nothing. */
+/* Implements sandbox_provider.price for providers whose sandboxes cost nothing
+ * because they run on the user's machine. */
 int rates_nothing(const struct settings *set, const char *snapshot,
 		  struct sandbox_price *price, struct error *err);
 

@@ -2,10 +2,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * rest_call() sends one request with the server's headers and decides whether a
- * failed one is repeated. Before that it waits in retry_after() (net/retry.c),
- * which obeys Retry-After. rest_json() also parses the answer. Settings choose
- * the server's address (rest_address). A key is sent only to https or to this
- * machine.
+ * failed one is repeated. Before a repetition it waits in retry_after()
+ * (net/retry.c), which obeys Retry-After. rest_json() also parses the answer.
+ * Settings choose the server's address (rest_address). A key is sent only to
+ * https or to this machine.
  */
 #include "providers/kit/rest.h"
 
@@ -24,8 +24,8 @@
 
 enum {
 	TRIES_AGAIN = 4,
-	TRIES_REACH = 2, /* tries if a server accepts no connection */
-	REACH_MS = 3000, /* no second try if the first took longer */
+	TRIES_REACH = 2, /* for servers that accept no connection */
+	REACH_MS = 3000, /* no second try if the first failed after this time */
 	CALL_MS = 60000,
 	ANSWER_MAX = 16 << 20, /* bytes of a JSON answer */
 	CLAIMS_MAX = 16 << 10,
@@ -159,8 +159,8 @@ int rest_call(const struct rest *r, const struct rest_ask *ask,
 		if (!res->body.max)
 			res->body.max = ANSWER_MAX;
 		rc = http_do(r->http, &req, res, &limit, &why);
-		/* The time limit of a single try counts as a network failure.
-		 */
+		/* If only the time limit of one try has passed, this counts as
+		 * a network failure. */
 		if (rc < 0 && why.code == ERR_TIMEOUT &&
 		    clock_ms() < stop->deadline)
 			error_set(&why, ERR_NETWORK, "no answer within %lld s",

@@ -32,10 +32,11 @@ int rest_header(struct rest *r, const char *name, const char *value,
 void rest_release(struct rest *r);
 
 enum {
-	REST_AGAIN = 1 << 0,      /* may be repeated: GET, or the vendor knows a
-				     repetition from a second request */
+	/* may be sent again: a GET, or a request of which the vendor recognises
+	 * repetitions */
+	REST_AGAIN = 1 << 0,
 	REST_MISSING_OK = 1 << 1, /* 404 is an answer, not an error */
-	/* for agentcore_call(): do not retry even after 429 */
+	/* for agentcore_call(): never send again, not even after 429 */
 	REST_ONCE = 1 << 2,
 };
 
@@ -49,22 +50,25 @@ struct rest_ask { /* one request; all borrowed */
 	unsigned flags;
 	int64_t timeout_ms; /* for one try; 0: 60 s */
 	int64_t idle_ms;    /* timeout without a byte; 0: none */
-	/* Like in http_request. An upload by source is never repeated. */
+	/* As in http_request. A request with a source is never sent again,
+	 * since the source cannot be rewound. */
 	int64_t (*source)(void *arg, char *room, size_t len, struct error *err);
 	int64_t source_size;
 	int (*data)(void *arg, struct str chunk, struct error *err);
 	void (*header)(void *arg, struct str line);
 	void *arg;
-	const char *const *headers; /* more headers, NULL-terminated, or NULL */
+	/* additional headers, NULL-terminated, or NULL */
+	const char *const *headers;
 };
 
 /* Sends a request. 0 if the status is below 400 (or 404 with REST_MISSING_OK).
- * Otherwise -1, with an error that begins with ask->what (sandbox.h's functions
- * put the provider's name in front). The caller releases res, even on failure.
- * With REST_AGAIN a request is sent up to four times, obeying Retry-After; then
- * the error is exhausted. Any request is tried twice if no connection was made
- * (ERR_UNREACHABLE). Never use REST_AGAIN to create or remove a sandbox: only
- * sandbox_create() and sandbox_remove() repeat these. */
+ * Otherwise -1, with an error that begins with ask->what. (The functions of
+ * sandbox.h add the provider's name in front of it.) The caller releases res,
+ * even on failure. With REST_AGAIN a request is sent up to four times, with the
+ * pauses that Retry-After demands. After the last one, err->exhausted is set.
+ * Any request is tried twice if no connection was made (ERR_UNREACHABLE). Never
+ * use REST_AGAIN to create or remove a sandbox: only sandbox_create() and
+ * sandbox_remove() repeat these. */
 int rest_call(const struct rest *r, const struct rest_ask *ask,
 	      struct http_response *res, const struct stop *stop,
 	      struct error *err);
@@ -79,7 +83,8 @@ void rest_encode(struct buf *out, struct str text);
 /* Returns the claims of a JSON web token without verifying it; NULL if it is
  * not one. The caller deletes them. */
 cJSON *jwt_claims(const char *token);
-/* Returns when the token expires, in Unix seconds; 0 if it does not say. */
+/* Returns when the token expires, in Unix time (seconds); 0 if the token does
+ * not say. */
 int64_t jwt_expires(const char *token);
 
 #endif

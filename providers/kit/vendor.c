@@ -28,9 +28,9 @@ enum {
 };
 
 /*
- * A server of a sandbox. Other threads may still use an older one, so older
- * servers exist until the sandbox is released. A new one is added only for a
- * new address or token.
+ * One server of a sandbox, in a list. Old servers stay in it until the sandbox
+ * is released, because other threads may still use them. A new one is added
+ * only for a new address or token.
  */
 struct vendor_server {
 	struct rest rest;
@@ -324,7 +324,7 @@ const struct vendor_state *vendor_state(const struct vendor *v,
 
 	while (s->word && strcmp(s->word, word) != 0)
 		s++;
-	return s; /* the row of zeros at the table's end */
+	return s; /* end of the table: a row of zeros, for unknown words */
 }
 
 struct pager {
@@ -362,8 +362,8 @@ static const cJSON *items_of(const struct vendor_pages *row, const cJSON *page)
 }
 
 /*
- * Sets the path of the next page. A server that ignores offsets repeats the
- * first page, which ends the list.
+ * Sets the path of the next page. A page that repeats the previous one ends the
+ * list: it comes from a server that ignores offsets.
  */
 static void make_path(struct pager *p, const struct vendor_query *q,
 		      const cJSON *page)
@@ -469,7 +469,8 @@ static int64_t time_of(const cJSON *item, const char *field)
 				     : json_time(item, field);
 }
 
-struct vendor_search {     /* arg of an info_sink that filters */
+/* arg of an info_sink that passes on selected sandboxes only */
+struct vendor_search {
 	const char *owner; /* NULL: any owner */
 	const char *label; /* NULL: any label */
 	const struct info_sink *sink;
@@ -486,7 +487,8 @@ static void emit_if_owned(void *arg, const struct sandbox_info *info)
 		info_emit(s->sink, info);
 }
 
-/* Reports one item of the vendor's list, which may be another owner's. */
+/* Reports one item of the vendor's list. The item may belong to another
+ * owner. */
 static void emit_item(const struct vendor *v, const cJSON *item,
 		      const struct info_sink *sink)
 {
@@ -523,7 +525,8 @@ static bool on_item(void *arg, const cJSON *item)
 }
 
 /*
- * Lists the sandboxes, filtered again here: the vendor may ignore the filter.
+ * Lists the sandboxes. The result is filtered here again, because the vendor
+ * may ignore the filter in the request.
  */
 int vendor_search(struct vendor_client *c, const char *label, const char *value,
 		  const struct info_sink *sink, const struct stop *stop,

@@ -18,7 +18,7 @@ enum { VENDOR_ID_MAX = 128, VENDOR_HEADER = 64 };
 
 /* What to do with a sandbox in this state if it must run. */
 enum vendor_step {
-	STEP_WAIT, /* wait for the next state; also for unknown words */
+	STEP_WAIT, /* wait for the next state; also done for unknown words */
 	STEP_READY,
 	STEP_START,  /* call struct vendor.start() */
 	STEP_FAIL,   /* it will never run */
@@ -27,7 +27,8 @@ enum vendor_step {
 };
 
 struct vendor_state {
-	const char *word; /* the vendor's state; NULL ends the table */
+	/* the vendor's name for the state; NULL ends the table */
+	const char *word;
 	enum sandbox_state state;
 	enum vendor_step step;
 	bool slow; /* an image is built or copied, up to 30 minutes */
@@ -36,67 +37,76 @@ struct vendor_state {
 /* Names of the members in the vendor's JSON about a sandbox. */
 struct vendor_fields {
 	const char *id;
-	const char *alias; /* works in a path like the id; or NULL */
-	/* an object of strings that includes dcode's labels; or NULL */
+	/* name that can be used in a path like the id; or NULL */
+	const char *alias;
+	/* object of strings that includes dcode's labels; or NULL */
 	const char *labels;
 	const char *state;
-	const char *reason;   /* why it failed; may be NULL */
-	const char *created;  /* RFC 3339 text, or milliseconds */
-	const char *image[2]; /* the first with text counts; NULL: none */
+	const char *reason;  /* why it failed; may be NULL */
+	const char *created; /* RFC 3339 text, or milliseconds */
+	/* the first member that has text is used; NULL: none */
+	const char *image[2];
 };
 
 struct http_files; /* see files.h */
 struct vendor_client;
 
-/* How a list continues. member or header names where the next page's token is.
- * If both are NULL, the token is the last item's id, if has_more is set. */
+/* Where a page of a list has the token of the next page: in the body's member,
+ * or in the header. If both are NULL and the page has has_more, the token is
+ * the last item's id. */
 struct vendor_pages {
-	const char *member; /* of the answer's body */
-	const char *header; /* of the answer */
+	const char *member; /* of the body, or NULL */
+	const char *header; /* of the answer, or NULL */
 	const char *query;  /* the query parameter for the token: "cursor" */
 	/*
-	 * the member with the array; if missing, "items", or the answer is the
-	 * array
+	 * member with the array of items. If the page does not have it, the
+	 * array is "items" or the whole body
 	 */
 	const char *items;
-	/* For other kinds of lists: appends the path of the next page, or
+	/* For lists without such tokens: appends the path of the next page, or
 	 * nothing at the end. first: path of the first page; seen: number of
-	 * items so far. A page that begins like the previous one ends the
-	 * list. */
+	 * items so far. The list also ends when a page begins with the same
+	 * item as the previous one. */
 	void (*next)(struct buf *path, const char *first, const cJSON *page,
 		     int64_t seen);
 };
 
 struct vendor {
-	const char *noun;      /* for messages: "sandbox" */
-	const char *auth_hint; /* hint if the key is refused */
-	/* of a struct that begins with a struct vendor_client */
+	const char *noun; /* for messages: "sandbox" */
+	/* hint for the user if the vendor refuses the key */
+	const char *auth_hint;
+	/* size of a struct that begins with a struct vendor_client */
 	size_t client_size;
-	size_t box_size;  /* of a struct that begins with a struct vendor_box */
-	const char *path; /* in front of an id: "/sandboxes/" */
+	/* size of a struct that begins with a struct vendor_box */
+	size_t box_size;
+	const char *path; /* path in front of an id: "/sandboxes/" */
 	struct vendor_fields fields;
 	const struct vendor_state *states;
 	const struct vendor_pages *pages;
-	int64_t wait_ms; /* longest time in one state before it runs */
-	/* The API refuses a second sandbox with the same name (our label) with
-	 * 409, and a GET by the name finds the first. If false, list_path()
-	 * finds it. */
+	/* how long a starting sandbox may stay in one state, in ms */
+	int64_t wait_ms;
+	/* The sandbox's name is its label, and the API refuses a second sandbox
+	 * with that name with 409. A GET by the name then finds the first one.
+	 * If false, list_path() is used to find it. */
 	bool unique_names;
-	/* with unique_names; the vendor may choose another name */
+	/* with unique_names: the id is the name (the vendor may choose
+	 * another) */
 	bool name_is_id;
-	bool attach_starts;   /* attach calls start() instead of a GET */
-	bool awaits_end;      /* a deleted sandbox still exists for a while */
-	const char *end_path; /* a POST to it deletes a sandbox; NULL: DELETE */
+	bool attach_starts; /* attach calls start() instead of a GET */
+	/* a deleted sandbox can still be found for a while */
+	bool awaits_end;
+	/* a POST to it deletes a sandbox; NULL: a DELETE request does */
+	const char *end_path;
 
-	/* Writes "Name: value", new for each request except GET; may be
-	 * NULL. */
+	/* NULL, or writes a header "Name: value" that is new for each request
+	 * except GET. */
 	void (*header)(char line[VENDOR_HEADER]);
 	/* Fills the body of the create request, except fields.labels. */
 	int (*describe)(struct vendor_client *c,
 			const struct sandbox_spec *spec, cJSON *body,
 			const struct stop *stop, struct error *err);
-	/* Replace the default GET and DELETE if path and end_path are not
-	 * enough; may be NULL. */
+	/* Replace the default GET and DELETE requests where path and end_path
+	 * are not enough; may be NULL. */
 	int (*get)(struct vendor_client *c, const char *id, cJSON **answer,
 		   const struct stop *stop, struct error *err);
 	int (*end)(struct vendor_client *c, const char *id, cJSON **answer,
@@ -105,26 +115,27 @@ struct vendor {
 	int (*post)(struct sandbox *sb, const struct sandbox_spec *spec,
 		    cJSON *body, cJSON **answer, const struct stop *stop,
 		    struct error *err);
-	/* Starts or resumes a sandbox. *answer describes it, or is NULL. The
-	 * error has status 409 while the state is changing. May be NULL if no
-	 * state has STEP_START. */
+	/* Starts or resumes a sandbox. *answer describes it, or is NULL. Fails
+	 * with status 409 while the state is changing. May be NULL if no state
+	 * has STEP_START. */
 	int (*start)(struct sandbox *sb, const char *id, cJSON **answer,
 		     const struct stop *stop, struct error *err);
 	/* Waits until the sandbox leaves this state. *answer describes it.
-	 * NULL: a GET after a pause. */
+	 * NULL: vendor_life.c pauses and sends a GET. */
 	int (*poll)(struct sandbox *sb, const char *state, cJSON **answer,
 		    const struct stop *stop, struct error *err);
-	/* Called when the sandbox runs: reads the address and token for
-	 * requests to it; may be NULL. */
+	/* Called when the sandbox runs: reads from the answer at which address
+	 * and with which token it is reached; may be NULL. */
 	int (*set_endpoint)(struct sandbox *sb, const cJSON *answer,
 			    const struct stop *stop, struct error *err);
 	/* Called after create and attach; may be NULL. */
 	int (*prepare)(struct sandbox *sb, const struct stop *stop,
 		       struct error *err);
-	/* For vendor_stop(): a POST of stop_body to stop_path stops a sandbox,
-	 * or halt() does, which gets its description. hold() asks the vendor to
-	 * keep a stopped sandbox for *keep_s seconds, and sets the time
-	 * granted. NULL: the vendor has no such limit. */
+	/* For vendor_stop(). A sandbox is stopped by a POST of stop_body to
+	 * stop_path, or by halt(), which receives the description of the
+	 * sandbox. hold() asks the vendor to keep a stopped sandbox for *keep_s
+	 * seconds, and sets *keep_s to what was granted. hold is NULL if the
+	 * vendor keeps stopped sandboxes without limit. */
 	const char *stop_path, *stop_body;
 	int (*halt)(struct vendor_client *c, const char *id,
 		    const cJSON *sandbox, const struct stop *stop,
@@ -135,13 +146,14 @@ struct vendor {
 	 * sandbox_ops has no extend either. */
 	int (*extend)(struct sandbox *sb, int64_t lifetime_s,
 		      const struct stop *stop, struct error *err);
-	/* Reports that the sandbox is in use. NULL: extend() is used. */
+	/* Tells the vendor that the sandbox is in use. NULL: extend() is called
+	 * instead. */
 	int (*touch)(struct sandbox *sb, const struct stop *stop,
 		     struct error *err);
 	/* Sets members of info that fields does not cover, such as info->ends;
 	 * or NULL. */
 	void (*info)(const cJSON *item, struct sandbox_info *info);
-	/* Appends the path, with a query, of the list of sandboxes whose label
+	/* Appends the path and query that list the sandboxes whose label KEY
 	 * has this value. label NULL: all sandboxes. */
 	void (*list_path)(const struct vendor_client *c, struct buf *path,
 			  const char *label, const char *value);
@@ -156,7 +168,8 @@ struct vendor {
 		    struct error *err);
 	size_t max_command; /* see struct supervisor */
 	size_t max_answer;  /* see struct supervisor */
-	/* HTTP statuses of call() that may mean: gone; ends with 0 */
+	/* HTTP statuses of call() that may mean that the sandbox is gone; ends
+	 * with 0 */
 	const int *may_be_gone;
 	/* NULL if sandbox_ops has neither upload nor download. */
 	const struct http_files *files;
@@ -168,7 +181,7 @@ struct vendor_client { /* sandbox_client.priv begins with it */
 	const struct vendor *vendor;
 	struct sandbox_client *client; /* borrowed */
 	struct rest api;
-	struct create_log created; /* labels of sent creates */
+	struct create_log created; /* labels for which a create was sent */
 };
 
 struct vendor_box {           /* sandbox.priv begins with it */
@@ -179,8 +192,8 @@ struct vendor_box {           /* sandbox.priv begins with it */
 	int64_t asked; /* clock_ms() of the last request to extend */
 };
 
-/* For struct sandbox_ops.open: creates the client, whose api has no address and
- * headers yet. vendor_close() releases it, also if open fails. */
+/* Implements sandbox_ops.open: creates the client. Its api has no address and
+ * headers yet. Call vendor_close() to release it, also if open fails later. */
 struct vendor_client *vendor_open(struct sandbox_client *client,
 				  const struct vendor *vendor);
 /* Adds "Authorization: Bearer TOKEN". */
@@ -188,48 +201,51 @@ int vendor_bearer(struct rest *r, const char *token, struct error *err);
 struct vendor_client *vendor_of(const struct sandbox_client *client);
 /* created by the first call */
 struct vendor_box *vendor_box(struct sandbox *sb);
-/* True for letters, digits, -, _ and dots (not first): safe in a path. */
+/* True if the id is safe in a path: letters, digits, '-', '_' and dots, but no
+ * dot at the start. */
 bool vendor_id_ok(const char *id);
 /* Like vendor_id_ok(), but reports ERR_USAGE. */
 int vendor_check_id(const struct vendor *v, const char *id, struct error *err);
 
-/* Returns the server that runs commands and transfers files, with its headers:
- * the last one given to vendor_set_server(), else the client's api. Valid until
- * the sandbox is released. */
+/* Returns the server that runs commands and transfers files, with its headers.
+ * This is the last one given to vendor_set_server(), else the client's api.
+ * Valid until the sandbox is released. */
 const struct rest *vendor_server(struct sandbox *sb);
-/* Sets that server, and takes ownership of what it holds. */
+/* Sets the server that vendor_server() returns. Takes ownership of its
+ * members. */
 void vendor_set_server(struct sandbox *sb, struct rest *server);
-/* Checks the address of a server that an answer names. Returns it without a
- * slash at its end, owned by the caller. NULL with ERR_PROTOCOL if the key must
- * not be sent there. */
+/* Checks the server address in an answer of the API. Returns it without a slash
+ * at its end, owned by the caller. NULL with ERR_PROTOCOL if the key must not
+ * be sent there. */
 char *vendor_server_url(const struct vendor_client *c, const char *url,
 			struct error *err);
 /* Records that the sandbox ends lifetime_s from now. */
 void vendor_set_lease(struct sandbox *sb, int64_t lifetime_s);
 int64_t vendor_lifetime(struct sandbox *sb);
 
-/* rest_json() to the API. Returns 1 for 404 with REST_MISSING_OK. tree may be
- * NULL. */
+/* Like rest_json(), to the vendor's API. Returns 1 for 404 with
+ * REST_MISSING_OK. tree may be NULL. */
 int vendor_api(struct vendor_client *c, const struct rest_ask *ask,
 	       cJSON **tree, const struct stop *stop, struct error *err);
-/* vendor_api() about the sandbox with this id. ask->path follows the id. */
+/* Like vendor_api(), about the sandbox with this id: ask->path is appended to
+ * the id's path. */
 int vendor_ask(struct vendor_client *c, const char *id,
 	       const struct rest_ask *ask, cJSON **tree,
 	       const struct stop *stop, struct error *err);
 /* GET of the sandbox with this id. Returns 1 if it does not exist. */
 int vendor_get(struct vendor_client *c, const char *id, cJSON **tree,
 	       const struct stop *stop, struct error *err);
-/* vendor_api() with a JSON tree as the request's body. */
+/* Like vendor_api(), with a JSON tree as the request's body. */
 int vendor_post(struct vendor_client *c, const struct rest_ask *ask,
 		const cJSON *body, cJSON **tree, const struct stop *stop,
 		struct error *err);
-/* Requests a snapshot of the sandbox with a POST of {"name": name}. ask has its
- * path, which follows the id, and its time limit. ERR_USAGE for a name that is
- * empty or too long. */
+/* Requests a snapshot of the sandbox with a POST of {"name": name}. ask
+ * contains the path, which is appended to the id's path, and the time limit.
+ * ERR_USAGE if the name is empty or too long. */
 int vendor_post_snapshot(struct sandbox *sb, const struct rest_ask *ask,
 			 const char *name, cJSON **tree,
 			 const struct stop *stop, struct error *err);
-/* rest_call() at vendor_server(), for struct http_files. */
+/* Like rest_call(), to vendor_server(). For http_files.call. */
 int vendor_send(struct sandbox *sb, const struct rest_ask *ask,
 		struct http_response *res, const struct stop *stop,
 		struct error *err);
@@ -245,28 +261,30 @@ int vendor_pages(struct vendor_client *c, const struct vendor_query *q,
 		 const struct stop *stop, struct error *err);
 const struct vendor_state *vendor_state(const struct vendor *v,
 					const cJSON *answer);
-/* Lists the sandboxes of list_path() whose label has this value (NULL: all). */
+/* Lists the sandboxes of list_path() whose label has this value; NULL: those
+ * with any value. */
 int vendor_search(struct vendor_client *c, const char *label, const char *value,
 		  const struct info_sink *sink, const struct stop *stop,
 		  struct error *err);
 
 /* vendor_life.c */
-/* Call after a request to the sandbox failed. 0: try again, a stopped sandbox
- * was started. -1 with ERR_GONE, or with the error of the request that checks
- * it. */
+/* Call after a request to the sandbox failed. Returns 0 if the request can be
+ * repeated; a stopped sandbox was started for that. -1 with ERR_GONE, or with
+ * the error of the request that checked the sandbox. */
 int vendor_ensure_running(struct sandbox *sb, const struct stop *stop,
 			  struct error *err);
 /* Call before a request to the sandbox: extends its life when half of it is
  * over. Errors are ignored. */
 void vendor_touch(struct sandbox *sb, const struct stop *stop);
-/* Sets err->code after a request of a command failed: the supervisor retries
- * after ERR_NETWORK and gives up after others. status: of the answer, or 0.
- * may_be_gone: the sandbox may be gone, in addition to the vendor's statuses.
- * Returns -1. */
+/* Sets err->code after a request that runs a command failed: the supervisor
+ * retries after ERR_NETWORK, and gives up after other codes. status is that of
+ * the answer, 0 if there was none. may_be_gone: check whether the sandbox is
+ * gone, also if the status is not in struct vendor.may_be_gone. Returns -1. */
 int vendor_exec_failed(struct sandbox *sb, int status, bool may_be_gone,
 		       const struct stop *stop, struct error *err);
 
-/* Functions for a vendor's struct sandbox_ops; files.h has two more. */
+/* Functions for a vendor's struct sandbox_ops. files.h has vendor_upload() and
+ * vendor_download(). */
 void vendor_close(struct sandbox_client *client);
 int vendor_create(struct sandbox *sb, const struct sandbox_spec *spec,
 		  const struct stop *stop, struct error *err);

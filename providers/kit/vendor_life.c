@@ -1,10 +1,10 @@
 /* vendor_life.c - a vendor's sandbox from create to confirmed removal. */
 /* SPDX-License-Identifier: MIT */
-/* advance_state() makes a sandbox run, by the table of the vendor's states:
- * await_running(). vendor_create() sends one create request, and finds the
- * sandbox of an earlier one if an answer was lost. Stop and remove wait until
- * the vendor shows the new state. Commands are supervised jobs, whose failures
- * vendor_exec_failed() classifies. */
+/* await_running() makes a sandbox run. For that, advance_state() looks up the
+ * sandbox's state in the vendor's table. vendor_create() sends one create
+ * request, and finds the sandbox of an earlier request if its answer was lost.
+ * Stop and remove wait until the vendor shows the new state. Commands run as
+ * supervised jobs; vendor_exec_failed() classifies their failures. */
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -22,19 +22,21 @@
 #include "sandbox/supervise/supervise.h"
 
 enum {
-	POLL_MS = 100, /* grows by a quarter each time */
+	POLL_MS = 100, /* pause between polls; grows by a quarter each time */
 	POLL_MAX_MS = 1000,
 	SLOW_MS = 1800000,
 	KEEP_MS = 10000,
 	KEEP_PAUSE_MS = 15000,
 	WORD_MAX = 40,
 	/* Constants for stop and remove: */
-	STOP_MS = 120000,    /* some vendors save the memory to disk */
-	REQUEST_MS = 110000, /* some vendors answer only when it has stopped */
-	/* checks that show it running before giving up: about 2 s */
+	/* some vendors write the sandbox's memory to disk */
+	STOP_MS = 120000,
+	/* some vendors answer only when the sandbox has stopped */
+	REQUEST_MS = 110000,
+	/* polls that still show it running before giving up: about 2 s */
 	RUNNING_LOOKS = 8,
 	END_MS = 120000,
-	/* checks without a sign of deletion before giving up: about 0.4 s */
+	/* polls without a sign of deletion before giving up: about 0.4 s */
 	ENDING_LOOKS = 4,
 };
 
@@ -70,7 +72,7 @@ static int check_id(const struct wait *w, const char *want, struct error *err)
 	return 0;
 }
 
-/* Notes a new state, which restarts the time limit, and shows it as
+/* Records a new state, restarts the time limit for it, and reports it as
  * progress. */
 static void record_state(struct wait *w, const struct vendor_state *s)
 {
@@ -114,8 +116,9 @@ static int sleep_with_backoff(int64_t *pause, const struct stop *stop,
 	return 0;
 }
 
-/* Calls check() until it returns something other than 0. check() may count in
- * *looks. Returns 0, or -1. */
+/* Calls check() with growing pauses until it does not return 0. check() can
+ * count its calls in *looks. Returns 0 if the last result was positive, else
+ * -1. */
 static int
 poll_until(struct vendor_client *c, const char *id, int64_t within_ms,
 	   int (*check)(struct vendor_client *c, const char *id, int *looks,
@@ -163,7 +166,8 @@ static int await_change(struct wait *w, const struct stop *stop,
 	return rc;
 }
 
-/* Starts the sandbox. 409: its state is changing, so poll again. */
+/* Starts the sandbox. Status 409 means that its state is changing: poll
+ * again. */
 static int start_sandbox(struct wait *w, const struct stop *stop,
 			 struct error *err)
 {
@@ -178,8 +182,8 @@ static int start_sandbox(struct wait *w, const struct stop *stop,
 	return w->answer ? 0 : await_change(w, stop, err);
 }
 
-/* Does what the current state requires. Returns 1 if the sandbox runs, 0 to
- * continue with another answer. */
+/* Does what the current state requires. Returns 1 if the sandbox runs, 0 if the
+ * state changed or must be polled again. */
 static int advance_state(struct wait *w, const char *want,
 			 const struct stop *stop, struct error *err)
 {
@@ -204,8 +208,8 @@ static int advance_state(struct wait *w, const char *want,
 		       : await_change(w, stop, err);
 }
 
-/* Waits until the sandbox that answer describes runs; frees answer. want: the
- * id that it must have, or NULL. spec: for progress, or NULL. */
+/* Waits until a sandbox runs. answer describes it and is freed here. want is
+ * the id that it must have, or NULL. spec receives progress, or is NULL. */
 static int await_running(struct sandbox *sb, cJSON *answer, const char *want,
 			 const struct sandbox_spec *spec,
 			 const struct stop *stop, struct error *err)
@@ -276,7 +280,8 @@ int vendor_extend(struct sandbox *sb, int64_t lifetime_s,
 	return 0;
 }
 
-/* Sets the working directory from the settings, before the sandbox exists. */
+/* Sets the working directory from the settings. Done before the sandbox
+ * exists. */
 static int set_workdir(struct sandbox *sb, struct error *err)
 {
 	const char *dir = NULL;
@@ -289,8 +294,8 @@ static int set_workdir(struct sandbox *sb, struct error *err)
 	return 0;
 }
 
-/* Builds the body of the create request. If it fails, the vendor has not been
- * asked to make anything. */
+/* Builds the body of the create request. If it fails, no request was sent yet,
+ * so nothing was made. */
 static int describe_sandbox(struct sandbox *sb, const struct sandbox_spec *spec,
 			    cJSON *body, const struct stop *stop,
 			    struct error *err)
@@ -334,7 +339,7 @@ static int find_by_name(struct sandbox *sb, const char *label, cJSON **answer,
 		return -1;
 	rc = vendor_get(c, label, answer, stop, &other);
 	if (rc < 0 && err->http_status == 409) {
-		/* The name is used, so the create may have worked. */
+		/* the name is used: the create may have worked */
 		*err = other;
 		err->http_status = 0;
 	}
@@ -364,7 +369,7 @@ static int list_label(struct sandbox_client *client, const char *label,
 }
 
 /* Finds the sandbox that an earlier request for this label made, starts it, and
- * deletes duplicates. 1: found, 0: none. */
+ * deletes duplicates. Returns 1 if there is one, 0 if not. */
 static int find_by_label(struct sandbox *sb,
 			 const struct duplicate_query *query, cJSON **answer,
 			 const struct stop *stop, struct error *err)
@@ -383,9 +388,9 @@ static int find_by_label(struct sandbox *sb,
 	return rc;
 }
 
-/* For vendors whose sandbox name is the id. If the answer has another id, a GET
- * by our name replaces it. If that finds nothing, the vendor chose the name
- * itself. */
+/* For vendors with name_is_id. If the answer to a create has an id other than
+ * the label, a GET by the label is sent and its answer is used instead. If that
+ * finds nothing, the vendor chose another name for the sandbox. */
 static int check_name(struct sandbox *sb, const char *label, cJSON **answer,
 		      const struct stop *stop, struct error *err)
 {
@@ -467,8 +472,8 @@ int vendor_create(struct sandbox *sb, const struct sandbox_spec *spec,
 		err->code = ERR_REMOTE;
 		error_wrap(err, "it did not boot");
 	}
-	/* A second request was sent, so the first may have been executed
-	 * late. */
+	/* The create was sent twice, so the first request may have been
+	 * executed later than the second. */
 	if (rc == 0 && again)
 		(void)duplicate_create_resolve(sb->client, &labelled, &sb->id,
 					       stop, &ignored);
@@ -482,8 +487,9 @@ static bool is_uuid(const char *id)
 	return strlen(id) == 36 && strspn(id, "0123456789abcdefABCDEF-") == 36;
 }
 
-/* Sets sb->id if the sandbox was requested by its alias: a name for a UUID or
- * vice versa. An answer with another UUID than the requested one is wrong. */
+/* For a sandbox that was requested by its alias (by a name instead of its UUID,
+ * or by a UUID instead of its name): sets sb->id. An answer with another UUID
+ * than the requested one is wrong. */
 static void set_id_of_alias(struct sandbox *sb, const char *asked,
 			    const cJSON *answer)
 {
@@ -566,8 +572,8 @@ static int check_stopped(struct vendor_client *c, const char *id, int *looks,
 			 c->vendor->noun, id);
 }
 
-/* True if the stop may have been refused because the state is changing, or the
- * sandbox is already stopped. */
+/* True if the stop may have been refused because the state is changing, or
+ * because the sandbox is already stopped. */
 static bool may_be_stopping(const struct error *why)
 {
 	return why->http_status == 400 || why->http_status == 409 ||
@@ -618,8 +624,8 @@ int vendor_stop(struct sandbox_client *client, const char *id, int64_t *keep_s,
 }
 
 /* Returns 1 when the sandbox is gone, 0 while it is being deleted. ERR_BUSY:
- * nothing happens, so the request must be sent again (a status of 200 may come
- * from a proxy). */
+ * the vendor shows no sign of a deletion, so the request must be sent again.
+ * (Its status of 200 may have come from a proxy.) */
 static int check_ended(struct vendor_client *c, const char *id, int *looks,
 		       const struct stop *stop, struct error *err)
 {
@@ -648,7 +654,8 @@ static bool has_ended(const struct vendor *v, const char *id,
 	       vendor_state(v, answer)->step == STEP_ENDED;
 }
 
-/* Call after a refusal (400) that may mean that the sandbox had ended. */
+/* Call after status 400, which may mean that the sandbox has already ended.
+ * Returns 0 if it has, else -1 with why. */
 static int confirm_ended(struct vendor_client *c, const char *id,
 			 const struct error *why, const struct stop *stop,
 			 struct error *err)
@@ -661,8 +668,8 @@ static int confirm_ended(struct vendor_client *c, const char *id,
 	return rc > 0 ? 0 : -1;
 }
 
-/* Deletes the sandbox. 409: its state is changing, perhaps by an earlier
- * request. */
+/* Deletes the sandbox. Status 409 means that its state is changing, perhaps
+ * because of an earlier request. */
 int vendor_remove(struct sandbox_client *client, const char *id,
 		  const struct stop *stop, struct error *err)
 {

@@ -1,11 +1,11 @@
 /* connect.c - one connection to a host, by the user's own ssh. */
 /* SPDX-License-Identifier: MIT */
 /*
- * ssh_held() returns the stream to a host (providers/held): a process of ssh
- * that runs a shell there. All sandboxes of a host share it. Slurm uses the
- * same for its login node. Host names are checked first, because some would
- * make ssh run a program on this machine. If a login fails, the message of ssh
- * decides which hint is shown (explain_failure()).
+ * ssh_held() returns the stream to a host (providers/held): an ssh process that
+ * runs a shell there. All sandboxes of a host share it. Slurm uses it for its
+ * login node. Host names are checked first, because some would make ssh run a
+ * program on this machine. After a failed login, explain_failure() chooses a
+ * hint from ssh's message.
  */
 #include <stdio.h>
 #include <string.h>
@@ -45,8 +45,8 @@ int ssh_check_host(const char *host, struct error *err)
 	return error_hint(err, "Use user@host, or a Host of ~/.ssh/config.");
 }
 
-/* True for "dcode-" and lower-case letters or digits, fewer than SSH_LABEL
- * bytes in all. This admits every label of struct sandbox_spec. */
+/* True for "dcode-" followed by lower-case letters or digits, fewer than
+ * SSH_LABEL bytes in all. Every label of struct sandbox_spec has this form. */
 static bool is_label(const char *s)
 {
 	return !strncmp(s, "dcode-", 6) && strlen(s) < SSH_LABEL && s[6] &&
@@ -80,12 +80,12 @@ int ssh_parse_id(const struct ssh_client *c, const char *id,
 }
 
 /*
- * These options override the user's configuration. ssh asks no questions, uses
- * no terminal, and detects a dead connection. Forwards are disabled, because
- * they are meant for the user's own session: a port that is in use can end it,
- * and with the agent the model's commands could log in wherever the user can.
- * An existing shared connection (ControlMaster) is used, but none is started,
- * because it would remain.
+ * Options that override the user's configuration. ssh asks no questions, uses
+ * no terminal, and detects a dead connection. Forwards are disabled: they are
+ * meant for the user's own session. A forwarded port that is in use can end the
+ * connection, and with the forwarded agent the model's commands could log in
+ * wherever the user can. An existing shared connection (ControlMaster) is used,
+ * but none is started, because it would remain after dcode.
  */
 static const char *const options[] = {
 	"BatchMode=yes",         "ClearAllForwardings=yes", "ConnectTimeout=20",
@@ -95,11 +95,11 @@ static const char *const options[] = {
 };
 
 /*
- * ssh exits with 255 for every failure, so its messages decide about the hint,
- * and about retries (a host that refused the key would see many tries as an
- * attack). The messages are OpenSSH's (sshconnect.c, sshconnect2.c, read
- * 2026-11-23), in English only. Any other status is that of the program on the
- * host: the login worked.
+ * ssh exits with 255 for every failure, so its messages decide which hint is
+ * shown and whether dcode retries. (A host that refused the key would take many
+ * tries for an attack.) The messages are OpenSSH's (sshconnect.c,
+ * sshconnect2.c, read 2026-11-23), in English only. Any other status comes from
+ * the program on the host, so the login worked.
  */
 static const struct {
 	const char *word;
@@ -127,8 +127,8 @@ static const struct {
 };
 
 /*
- * Reports a login that worked, or may have, but did not start sh. status is -1
- * if ssh had to be killed.
+ * Reports that sh did not start, although the login worked or may have worked.
+ * status is -1 if ssh had to be killed.
  */
 static void explain_login(const struct ssh_host *host, int status,
 			  struct str said, struct error *err)
@@ -171,8 +171,8 @@ static void explain_failure(const struct ssh_host *host, struct str said,
 		break;
 	}
 	/*
-	 * A port or IPv6 address in the notation of other programs. The second
-	 * text is the end of ssh's usage message.
+	 * The user wrote a port or an IPv6 address as other programs expect it.
+	 * The second text is the end of ssh's usage message.
 	 */
 	if (code == ERR_UNREACHABLE && strchr(host->name, ':') &&
 	    (str_search(said, unresolved) < said.len ||
@@ -205,8 +205,9 @@ static void explain_end(void *arg, int status, struct str said,
 }
 
 /*
- * Opens a stream, owned by the caller. command is read by the user's login
- * shell on the host, whichever it is. p contains the other members.
+ * Opens a stream, owned by the caller. The user's login shell on the host,
+ * which may be any shell, runs command. This function sets path, argv and env
+ * of p; the caller sets the other members.
  */
 static struct held *open_stream(const struct ssh_client *c, const char *host,
 				const char *command, struct held_program p)

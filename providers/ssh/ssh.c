@@ -7,8 +7,9 @@
  * ssh_create(). Commands run under the supervisor (src/sandbox/supervise). With
  * isolate they run in bubblewrap or Podman on the host (add_wrapped()).
  *
- * An id without a label is the host itself: dcode uses a directory of the user,
- * creates nothing in it, and leaves nothing behind except what commands wrote.
+ * An id without a label means the host itself. dcode then works in a directory
+ * of the user, creates no sandbox in it, and leaves nothing behind except what
+ * commands wrote.
  */
 #include "providers/ssh/ssh.h"
 
@@ -36,7 +37,7 @@ enum {
 	SCRIPT_MAX = 256 << 10,
 	REQUEST_MS = 60000,
 	LEAVE_MS = 3000,
-	JOBS_MAX = 64 << 10, /* bytes of job names */
+	JOBS_MAX = 64 << 10, /* bytes of the names of jobs */
 };
 
 static const struct setting ssh_settings[] = {
@@ -141,10 +142,10 @@ static int ssh_open(struct sandbox_client *client, const struct settings *set,
 }
 
 /*
- * Adds the words of bubblewrap. A command may read the whole host except the
- * home directory and /run, where keys and sockets are. It may write the working
- * directory, and a home and /tmp of the sandbox. It has no capabilities and
- * sees only its own processes.
+ * Adds the arguments of bubblewrap. A command may read the whole host except
+ * the home directory and /run, where keys and sockets are. It may write the
+ * working directory, and the sandbox's own home and /tmp. It has no
+ * capabilities and sees only its own processes.
  */
 static void add_bwrap(const struct sandbox *sb, struct buf *out)
 {
@@ -167,8 +168,8 @@ static void add_bwrap(const struct sandbox *sb, struct buf *out)
 }
 
 /*
- * Adds the words of podman. Only the names of variables are arguments; the
- * values stay in the environment.
+ * Adds the arguments of podman. They contain only the names of variables; the
+ * values stay in the environment, so that ps does not show them.
  */
 static void add_podman(const struct sandbox *sb, const char *const *env,
 		       struct buf *out)
@@ -197,9 +198,9 @@ static void add_podman(const struct sandbox *sb, const char *const *env,
 }
 
 /*
- * Adds the command as the last word. A command that is too long for a word is
- * sent on standard input. child: sh remains as its parent, since the first
- * process of a container cannot be killed from inside.
+ * Adds the command as the last argument. A command that is too long for one
+ * argument is sent on standard input. child: a sh remains as the command's
+ * parent, since the first process of a container cannot be killed from inside.
  */
 static void add_command(const struct exec_request *req, bool child,
 			struct buf *out)
@@ -226,7 +227,7 @@ static void add_command(const struct exec_request *req, bool child,
 	buf_release(&text);
 }
 
-/* Adds the words that run req in bubblewrap or podman. */
+/* Adds the arguments that run req in bubblewrap or podman. */
 static void add_wrapped(const struct sandbox *sb,
 			const struct exec_request *req, struct buf *out)
 {
@@ -250,8 +251,8 @@ static int call_box(void *arg, struct str text, int64_t wait_ms,
 }
 
 /*
- * Implements supervisor.began: stores the job, whose files ssh_discard()
- * removes.
+ * Implements supervisor.began: stores the job's name, since ssh_discard() must
+ * remove its files.
  */
 static void store_job(void *arg, const char *job)
 {
@@ -351,12 +352,14 @@ static const unsigned char box_sh[] = {
 struct box_request {
 	const char *op;
 	struct ssh_name name;
-	const char *owner; /* for list: only this owner's; NULL: all */
-	const char *label; /* for list: only this label; NULL: all */
+	/* for list: only sandboxes of this owner; NULL: all */
+	const char *owner;
+	/* for list: only the sandbox with this label; NULL: all */
+	const char *label;
 	const char *dir;
 	const char *need;
 	const char *jobs;
-	/* commands have no network; read_workdir() reads it, too */
+	/* commands have no network; read_workdir() can also set it */
 	bool offline;
 	struct buf answer;
 };
@@ -366,7 +369,7 @@ struct found_info {
 	bool found;
 };
 
-/* Handles "fail WORD ..." from the script. Always -1. */
+/* Handles the script's line "fail WORD ...". Always returns -1. */
 static int explain_failure(const struct box_request *r, struct str rest,
 			   struct error *err)
 {
@@ -405,8 +408,8 @@ static int explain_failure(const struct box_request *r, struct str rest,
 }
 
 /*
- * Finds the next line "@ssh:WORD rest". Other lines, which the login may print,
- * are skipped.
+ * Finds the next line "@ssh:WORD rest". Skips other lines, which the login may
+ * have printed.
  */
 static bool next_line(struct str *all, struct str *word, struct str *rest)
 {
@@ -423,8 +426,8 @@ static bool next_line(struct str *all, struct str *word, struct str *rest)
 	return false;
 }
 
-/* Runs text on the host and releases it. The caller releases r->answer. -1 also
- * if the answer reports a failure. */
+/* Runs text on the host and releases text. The caller releases r->answer.
+ * Returns -1 also if the answer reports a failure. */
 static int call_host(struct ssh_client *c, struct box_request *r,
 		     struct buf *text, const struct stop *stop,
 		     struct error *err)
@@ -446,7 +449,7 @@ static int call_host(struct ssh_client *c, struct box_request *r,
 	return rc;
 }
 
-/* call_host() with the script about sandboxes. */
+/* Like call_host(), with ssh_box.sh, the script about sandboxes. */
 static int call_script(struct ssh_client *c, struct box_request *r,
 		       const struct stop *stop, struct error *err)
 {
@@ -464,7 +467,7 @@ static int call_script(struct ssh_client *c, struct box_request *r,
 	return call_host(c, r, &text, stop, err);
 }
 
-/* Sets the working directory from the answer. */
+/* Sets the working directory from the script's answer. */
 static int read_workdir(struct sandbox *sb, struct box_request *r,
 			struct error *err)
 {
@@ -503,8 +506,8 @@ static void make_box(struct sandbox *sb, const struct ssh_name *name,
 }
 
 /*
- * Frees sandbox.priv. For a host itself, removes the files that ended commands
- * left behind.
+ * Frees sandbox.priv. If the sandbox is the host itself, also removes the files
+ * that its ended commands left behind.
  */
 static void ssh_discard(struct sandbox *sb)
 {
@@ -536,7 +539,7 @@ static void set_id(struct sandbox *sb, const struct ssh_name *name)
 				: xstrdup(name->host);
 }
 
-/* True if it failed before the login, so that nothing was made. */
+/* True if ssh failed before the login, so that nothing was made on the host. */
 static bool is_before_login(const struct error *err)
 {
 	return err->code == ERR_AUTH || err->code == ERR_CONFIG ||
@@ -711,7 +714,7 @@ static int ssh_info(struct sandbox_client *client, const char *id,
 	return rc;
 }
 
-/* Stops or removes a sandbox. Returns 1 if there is none. */
+/* Stops or removes a sandbox. Returns 1 if the sandbox does not exist. */
 static int end_box(struct sandbox_client *client, const char *op,
 		   const char *id, const struct stop *stop, struct error *err)
 {

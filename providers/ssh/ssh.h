@@ -10,8 +10,8 @@
 
 /* dcode runs the user's ssh program with the user's configuration (ssh(1),
  * ssh_config(5) of OpenSSH, read 2026-11-23). A sandbox's id is HOST/LABEL. The
- * id HOST means the host itself, on which nothing is created. All sandboxes of
- * a host share one connection. */
+ * id HOST means the host itself, on which no sandbox is created. All sandboxes
+ * of a host share one connection. */
 enum {
 	SSH_HOST = 256, /* bytes, including NUL */
 	SSH_LABEL = 32,
@@ -46,8 +46,8 @@ struct ssh_box { /* sandbox.priv */
 	struct held *held;    /* owned by the client */
 	bool offline;         /* commands have no network */
 	pthread_mutex_t lock; /* guards jobs */
-	/* For a host itself: the names of the jobs that ran on it, each after a
-	 * space. */
+	/* Only for the host itself: the names of the jobs that ran on it, with
+	 * a space before each. */
 	struct buf jobs;
 };
 
@@ -64,9 +64,9 @@ int ssh_parse_id(const struct ssh_client *c, const char *id,
 /* Returns the stream to a host. The first call on it starts ssh. */
 struct held *ssh_held(struct ssh_client *c, const char *host,
 		      struct error *err);
-/* Returns a stream, owned by the caller, over a command on the host that ends
- * in another machine's sh. far describes that sh; its path, argv, env and name
- * are not used. */
+/* Returns a stream, owned by the caller, to a machine that command reaches from
+ * the host. command ends in a sh on that machine. far describes that sh; its
+ * path, argv, env and name are not used. */
 struct held *ssh_stream(const struct ssh_client *c, const char *host,
 			const char *command, const struct held_program *far,
 			struct error *err);
