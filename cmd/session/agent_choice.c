@@ -16,7 +16,8 @@
 
 enum { NAME_MOST = 64 };
 
-/* The model does not see HTML comments. */
+/* HTML comments are for the user: they are removed before the model gets the
+ * file. */
 const char agent_template[] =
 	"<!-- What this agent should know in every run: preferences, "
 	"conventions,\n"
@@ -96,8 +97,8 @@ static int read_setting(const struct settings *set, const char *key,
 	return 0;
 }
 
-/* The settings are only used without a thread. An unknown agent of a thread
- * becomes AGENT_DEFAULT. */
+/* [agents] in config.toml is used only if no thread is resumed. If the thread's
+ * agent no longer exists, AGENT_DEFAULT is used. */
 int agent_choose(struct app *app, const char *flag, const char *thread,
 		 char **name, struct error *err)
 {
@@ -121,7 +122,7 @@ int agent_choose(struct app *app, const char *flag, const char *thread,
 	return 0;
 }
 
-/* The default agent needs no directory. */
+/* AGENT_DEFAULT works without a directory. */
 int agent_make(struct app *app, const char *name, struct error *err)
 {
 	char *dir;

@@ -15,14 +15,15 @@ int agent_check_name(const char *name, struct error *err);
 char *agent_dir(const struct settings *set, const char *name);
 /* True if the agent's directory exists and is not a symbolic link. */
 bool agent_exists(const struct settings *set, const char *name);
-/* Sets *name (owned): flag (--agent, checked); else, with a thread, the
- * thread's agent; else [agents].default or [agents].recent. All except the flag
- * are used only if the agent exists; the last resort is AGENT_DEFAULT. thread
- * is the name of its agent ("": none), NULL without a thread. */
+/* Sets *name (owned) to the first of these: flag (--agent, which is checked);
+ * if a thread is resumed, its agent; otherwise [agents].default, then
+ * [agents].recent. All except the flag are used only if the agent exists; the
+ * last resort is AGENT_DEFAULT. thread is the name of the resumed thread's
+ * agent ("" if it has none), or NULL if no thread is resumed. */
 int agent_choose(struct app *app, const char *flag, const char *thread,
 		 char **name, struct error *err);
-/* Creates the directory and AGENTS.md of a new agent and reports that on stderr
- * (not with -q). Does nothing for AGENT_DEFAULT or if the agent exists. */
+/* Creates the directory and AGENTS.md of a new agent and says so on stderr (not
+ * with -q). Does nothing for AGENT_DEFAULT or if the agent exists. */
 int agent_make(struct app *app, const char *name, struct error *err);
 /* Stores a chat's --agent as [agents].recent, unless [agents].default is set.
  * Only warns if config.toml cannot be changed. */

@@ -47,7 +47,8 @@ struct offer { /* the tools offered to the model; free with free_offer() */
 	bool runs_commands;
 };
 
-/* later: includes the tools that are offered only after a compaction. */
+/* Adds the tools of list that this run offers. later: also those that are
+ * otherwise offered only after a compaction. */
 static void add_tools(struct offer *o, const struct run *r, bool later,
 		      const struct tool *const *list)
 {
@@ -64,7 +65,8 @@ static void add_tools(struct offer *o, const struct run *r, bool later,
 	}
 }
 
-/* Lists every tool of this run, built-in and from MCP servers. */
+/* Lists every tool that this run offers, built-in and from MCP servers. later
+ * as in add_tools(). */
 static struct offer *new_offer(const struct run *r, bool later)
 {
 	struct offer *o = xcalloc(1, sizeof(*o));
@@ -152,7 +154,8 @@ int run_offer_tools(struct run *r, struct error *err)
 	return rc;
 }
 
-/* On later calls only updates the session's model and sandbox. */
+/* Creates the session on the first call. Later calls only update its model and
+ * sandbox. */
 int run_name_session(struct run *r, struct error *err)
 {
 	struct store *store;
@@ -239,8 +242,8 @@ static void open_probe(struct run *r)
 	free(path);
 }
 
-/* Also called if only the tools changed, because they take up room in the
- * window. */
+/* Must also be called when only the tools have changed, because their
+ * descriptions take up room in the window. */
 void run_set_window(struct run *r)
 {
 	const struct settings *set = r->app->settings;
@@ -254,7 +257,8 @@ void run_set_window(struct run *r)
 	(void)model_facts(set, r->choice.provider, r->choice.model, &facts);
 	window_init(&r->agent.window, &facts, at);
 	open_probe(r);
-	/* Warn once per size, not for each model. */
+	/* Not repeated after a switch to a model with a window of the same
+	 * size. */
 	if (w->size > 0 && w->size < SMALL && w->size != before && !w->assumed)
 		app_warn("Model '%s' has limited context (%" PRId64 " tokens)."
 			 " Agent performance may be affected.",
@@ -300,7 +304,7 @@ enum {
 	ANSWER_LINES = 6,   /* last lines of the last answer that are shown */
 };
 
-/* For "latest" without a match, a chat starts a new thread. */
+/* If a chat asks for "latest" and there is no thread, it starts a new one. */
 int run_resume_find(struct run *r, struct error *err)
 {
 	const char *name = r->options.resume;
@@ -330,7 +334,7 @@ int run_resume_find(struct run *r, struct error *err)
 	return 0;
 }
 
-/* Returns 1 for yes, 0 for no or if there is no user to ask. */
+/* Returns 1 for yes, 0 for no or if there is no user to ask, -1 with err. */
 static int confirm_or_decline(const struct run *r, const char *question,
 			      struct error *err)
 {
@@ -339,8 +343,8 @@ static int confirm_or_decline(const struct run *r, const char *question,
 	return secret_confirm(r->app, question, err);
 }
 
-/* Handles a thread from another directory, whose files are not here: a chat
- * asks, -n only warns. */
+/* Handles a thread that belongs to another directory: the tools will not find
+ * its files in this one. A chat asks whether to continue; -n only warns. */
 static int check_directory(struct run *r, struct error *err)
 {
 	const char *here = settings_cwd(r->app->settings);
@@ -391,7 +395,7 @@ static int offer_copy(struct run *r, int64_t pid, struct error *err)
 			  r->thread.id, r->thread.id);
 }
 
-/* Falls back to a copy if the thread is in use and the user agrees. */
+/* If another dcode uses the thread, continues in a copy if the user agrees. */
 int run_resume_begin(struct run *r, struct error *err)
 {
 	const struct session_info none = { 0 };
@@ -481,7 +485,8 @@ static void show_last(struct run *r, const struct conversation *c)
 	buf_release(&title);
 }
 
-/* Signed thinking blocks are dropped when the vendor changes. */
+/* Warns if the thread's vendor differs from the new model's: signed thinking
+ * blocks are then dropped. */
 static void warn_vendor(const struct run *r)
 {
 	struct str was = str_of(r->thread.model);
@@ -515,7 +520,8 @@ int run_resume_load(struct run *r, struct error *err)
 			 c.damaged);
 	warn_vendor(r);
 	rc = run_push_history(r, &c, err);
-	/* Files of large results are numbered: continue after the last one. */
+	/* Results are stored in numbered files: do not reuse the numbers of
+	 * this thread. */
 	r->stored_results = (unsigned)c.results;
 	if (rc == 0 && r->interactive)
 		show_last(r, &c);
@@ -523,8 +529,8 @@ int run_resume_load(struct run *r, struct error *err)
 	return rc;
 }
 
-/* The members of a run that belong to its conversation, saved while
- * switching. */
+/* The members of struct run that belong to its conversation. They are saved
+ * here during a switch, so that a failure can restore them. */
 struct thread_state {
 	struct session *session;
 	struct model *model;
@@ -546,8 +552,9 @@ bool conversation_is_stored(const struct run *r, struct error *err)
 	return false;
 }
 
-/* Sets *no to the thread whose messages apply, 0 if there is none. A copy
- * without new messages uses the original thread. */
+/* Sets *no to the number of the stored thread whose messages are the run's
+ * history, or to 0 if there is none. A copy that has no messages of its own yet
+ * uses those of the original thread. */
 static int find_number(const struct run *r, struct store *store, int64_t *no,
 		       struct error *err)
 {
@@ -563,8 +570,8 @@ static int find_number(const struct run *r, struct store *store, int64_t *no,
 	return 0;
 }
 
-/* Ignores the stored token count: it was measured by another model, so the
- * window is estimated again. */
+/* Does not use the stored token count. Another model may have counted it, so
+ * the size of the history is estimated again. */
 int conversation_load(struct run *r, struct error *err)
 {
 	struct conversation c = { 0 };
@@ -593,7 +600,7 @@ static bool is_about_todos(const struct message *m)
 	return false;
 }
 
-/* thread_each_message() callback: keeps only messages about the todo list. */
+/* thread_each_message() callback: adds messages that set the todo list. */
 static bool gather_todos(void *arg, struct thread_message *m)
 {
 	struct conversation *c = arg;
@@ -605,7 +612,7 @@ static bool gather_todos(void *arg, struct thread_message *m)
 	return true;
 }
 
-/* Reads only the todo messages from the database. */
+/* Reads only the messages that set the todo list. */
 int conversation_todos(struct run *r, struct todos *t, struct error *err)
 {
 	struct conversation c = { 0 };

@@ -48,8 +48,8 @@ static int check_stdout(struct copy *c, struct error *err)
 	return 0;
 }
 
-/* Standard input and output carry the bytes of a file, or a tar stream of a
- * directory's content. */
+/* Fails if standard input is a terminal. A copy reads the bytes of a file from
+ * it, or a directory's content as a tar stream. */
 static int check_stdin(struct error *err)
 {
 	if (!isatty(STDIN_FILENO))
@@ -59,7 +59,8 @@ static int check_stdin(struct error *err)
 			  "Pipe something into it, or read a file (< FILE).");
 }
 
-/* Writes to standard output. If the reader is gone, sets c->unread. */
+/* Writes to standard output. If its reader has closed the pipe, sets
+ * c->unread. */
 static int write_stdout(struct copy *c, struct str data, struct error *err)
 {
 	if (output_write(STDOUT_FILENO, data, c->stop) == 0)
@@ -128,8 +129,8 @@ static int stream_tree_in(struct copy *c, const char *remote, struct error *err)
 	return copy_archive_in(c, remote, TREE_MODE, read_stdin, c, err);
 }
 
-/* A transfer must state its size first, so all of standard input is spooled
- * before it is sent. */
+/* Copies standard input into a temporary file before sending it, because a
+ * transfer must state its size first. */
 static int stream_file_in(struct copy *c, const char *remote, struct error *err)
 {
 	int fd = copy_spool(c, read_stdin, c, err);
@@ -154,9 +155,9 @@ static char *join_path(const char *directory, const char *name)
 			 len && directory[len - 1] == '/' ? "" : "/", name);
 }
 
-/* Asks the sandbox what is at path: *kind is 'd' for a directory, 'f' for
- * anything else that exists, 'n' for nothing. Also finds out which tar it
- * has. */
+/* Asks the sandbox what is at path. *kind is 'd' for a directory, 'f' for
+ * anything else that exists, 'n' for nothing. The same command finds out which
+ * tar the sandbox has, for c->tar. */
 static int remote_kind(struct copy *c, const char *path, char *kind,
 		       struct error *err)
 {
@@ -291,8 +292,9 @@ static int copy_up_to(struct copy *c, const char *local, const char *target,
 	return rc;
 }
 
-/* Works like cp: into an existing directory under the source's name. A relative
- * remote path is resolved against the sandbox's working directory. */
+/* Like cp: if remote is an existing directory, the copy goes into it under the
+ * source's name. A relative remote path is resolved against the sandbox's
+ * working directory. */
 int copy_up(struct copy *c, const char *local, const char *remote,
 	    struct error *err)
 {
@@ -410,8 +412,8 @@ enum {
 	SCRIPT_BYTES = 16 << 20,
 	ANSWER_BYTES = 64 << 20,
 	LIST_BYTES = 64 << 20,
-	INLINE_BYTES = 32 << 10, /* bytes: a longer list of names is sent as
-				    a file */
+	INLINE_BYTES = 32 << 10, /* bytes of a list of names in the command
+				    line; a longer list is sent as a file */
 	NAMES_MAX = 1000000,
 	HEX = 2 * TREEFILE_HASH,
 };
@@ -421,8 +423,9 @@ static const unsigned char upload_stat_sh[] = {
 };
 
 struct upload_entry {
-	char *name; /* owned; relative to the tree */
-	char kind;  /* kind of the file in the sandbox; 'n': none */
+	char *name; /* owned; path relative to the directory that is uploaded */
+	char kind;  /* type of the file at its place in the sandbox, as in
+		       upload_stat.sh; 'n' for none */
 	char hash[HEX + 1];
 };
 
@@ -452,7 +455,8 @@ static void add_target(struct copy *c, const struct upload_target *u,
 	char *outer = copy_join(path, str_ends(str_of(path), "/"), u->local);
 	char *inner = copy_join(path, true, u->local);
 
-	/* The path is a directory if it ends in a slash. */
+	/* A path that ends in a slash names a directory, even if it does not
+	 * exist. */
 	buf_adds(script, "target ");
 	quote_word(script, str_of(outer));
 	buf_addc(script, ' ');
@@ -481,8 +485,9 @@ static bool has_same_bytes(const char *local, struct str hash)
 	return same && str_is(hash, hex);
 }
 
-/* Parses one line of upload_stat.sh, "d f HASH": the type of the remote path,
- * the type of the target, and the target's hash. */
+/* Parses one line of upload_stat.sh, "d f HASH": 'd' if the remote path is a
+ * directory, otherwise 'n'; the type of the target, which is inside that
+ * directory if there is one; and the target's hash. */
 static int read_target(struct copy *c, struct upload_target *u, struct str line,
 		       struct error *err)
 {
@@ -552,7 +557,7 @@ static char *clean_path(const char *path)
 	return buf_detach(&out);
 }
 
-/* True if uploading outer would also write to path. */
+/* True if the upload to top would also write to path. */
 static bool overwrites_path(const struct upload_target *outer, const char *top,
 			    const char *path)
 {
@@ -591,8 +596,8 @@ static int check_two(const struct upload_target *a,
 		     : 0;
 }
 
-/* archive_log.refuse callback: records the name of each entry of a local tree
- * and skips the content of files. */
+/* archive_log.refuse callback: records the name of each entry of a local tree.
+ * Refuses all entries except directories, so that no file's content is read. */
 static const char *record_name(void *arg, struct str name, mode_t type)
 {
 	struct name_list *l = arg;
@@ -624,7 +629,7 @@ static void ignore_skipped(void *arg, struct str name, const char *why)
 	(void)why;
 }
 
-/* Lists the names of a local tree as they will be sent. */
+/* Lists the names of a local directory's entries as they will be sent. */
 static int list_names(struct upload_target *u, struct buf *text,
 		      struct error *err)
 {
@@ -680,13 +685,15 @@ static int send_list(struct copy *c, struct str list, struct buf *script,
 	return rc;
 }
 
-/* True if a local directory will be merged into an existing one. */
+/* True if the upload adds a local directory's files to an existing remote
+ * directory. */
 static bool is_merge(const struct upload_target *u)
 {
 	return u->tree && u->kind == 'd';
 }
 
-/* Parses lines "LINE KIND HASH". LINE counts the names of all trees from 1. */
+/* Parses lines "LINE KIND HASH". LINE is the line number of a name in the list
+ * that was sent, from 1. */
 static void read_entries(struct upload_target *list, size_t n, struct str out)
 {
 	struct str line;
@@ -721,8 +728,8 @@ static int compare_entries(const void *a, const void *b)
 		      ((const struct upload_entry *)b)->name);
 }
 
-/* Asks the sandbox about the files of those trees whose target directory
- * exists. */
+/* For each directory that is merged into an existing one, asks the sandbox what
+ * is at the places of its entries. */
 static int stat_trees(struct copy *c, struct upload_target *list, size_t n,
 		      struct error *err)
 {
@@ -814,7 +821,7 @@ static const char *refuse_entry(void *arg, struct str name, mode_t type)
 	return why;
 }
 
-/* Returns why the upload is refused as a whole, or NULL. */
+/* Returns why nothing of this upload may be sent, or NULL. */
 static const char *refuse_target(const struct upload_target *u)
 {
 	if (u->kind == 'n')

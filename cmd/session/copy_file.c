@@ -1,11 +1,11 @@
-/* copy_file.c - name filter and limits of all copies; copies one regular file.
- */
+/* copy_file.c - name filter and limits of all copies; copies one regular
+ * file. */
 /* SPDX-License-Identifier: MIT */
 
 /*
  * Everything from a sandbox is untrusted. struct incoming decides which names
- * may come to the user's disk: git runs commands from a .git, or from files
- * that make a directory a repository. copy_receive() and copy_store() keep a
+ * may be written to the user's disk, because git runs commands from a .git and
+ * from the files of a bare repository. copy_receive() and copy_store() keep a
  * sandbox from filling the disk. copy_script() and copy_download() talk to the
  * sandbox; copy_file_up() and copy_file_down() copy one regular file.
  * copy_tree.c and copy.c use these functions.
@@ -87,8 +87,8 @@ int incoming_open_stream(struct incoming *in, const char *source,
 	return 0;
 }
 
-/* Returns the length of path up to the first .git that --bring does not name,
- * or 0. */
+/* Returns the length of path up to and including the first .git that --bring
+ * does not name, or 0. */
 static size_t find_git(const struct incoming *in, struct str path)
 {
 	size_t end = 0;
@@ -104,14 +104,16 @@ static size_t find_git(const struct incoming *in, struct str path)
 	return 0;
 }
 
-/* True if path would become part of a bare repository. */
+/* True if path would become part of a bare repository that --bring does not
+ * name. */
 static bool is_in_bare(struct incoming *in, struct str path)
 {
 	char *plain;
 	int len;
 	struct str directory;
 
-	/* A .git allowed by --bring looks like a bare repository inside. */
+	/* The inside of a .git that --bring allows looks like a bare
+	 * repository. */
 	if (name_find_git(path))
 		return false;
 	bare_repo_add(&in->made, path);
@@ -125,7 +127,7 @@ static bool is_in_bare(struct incoming *in, struct str path)
 	return len >= 0;
 }
 
-/* True if writing path would follow an existing link into a .git. */
+/* True if an existing link at or above path leads into a .git. */
 static bool is_link_to_git(struct incoming *in, struct str path)
 {
 	char *plain = xstrndup(path.ptr, path.len);
@@ -136,7 +138,8 @@ static bool is_link_to_git(struct incoming *in, struct str path)
 
 	if (tree_dir_parent(&in->disk, plain, &name) < 0 &&
 	    (errno == ELOOP || errno == ENOTDIR))
-		/* Directories behind the link may not exist yet. */
+		/* Directories below the link may not exist yet: resolve the
+		 * longest path that exists. */
 		while (!real && (slash = strrchr(plain, '/'))) {
 			*slash = '\0';
 			real = realpath(plain, NULL);
@@ -213,13 +216,13 @@ void incoming_close(struct incoming *in)
 
 enum {
 	SCRIPT_MS = 120000,
-	LEAST_FILES = 1000,  /* minimum of free inodes on the disk */
+	LEAST_FILES = 1000, /* inodes that must stay free, unless 5 % is less */
 	LEFT_OUT_MOST = 200, /* maximum of warnings about names; the rest
 				gets one line */
 	CHUNK = 64 << 10,
 };
 
-#define LEAST_ROOM ((uint64_t)1 << 30) /* bytes left on the disk, or 5 % */
+#define LEAST_ROOM ((uint64_t)1 << 30) /* bytes to leave free, or 5 % */
 int copy_check_size(struct copy *c, int64_t before, int64_t bytes,
 		    struct error *err)
 {
@@ -348,7 +351,8 @@ static const char *temporary_dir(void)
 	return dir && dir[0] == '/' ? dir : "/tmp";
 }
 
-/* The spool file counts as the copy's disk for the limit. */
+/* Sets c->disk to the file, so that copy_store() checks the disk that it is
+ * on. */
 static int write_spool(struct copy *c, int fd, archive_pull *pull, void *arg,
 		       struct error *err)
 {
@@ -395,13 +399,14 @@ enum { TEMPORARY = 24 }; /* bytes of a temporary name, including NUL */
 
 struct file_sink { /* a file being received */
 	struct copy *copy;
-	int dir; /* descriptor of the destination directory */
+	int dir; /* descriptor of the directory that it is written to */
 	const char *name;
 	char temporary[TEMPORARY];
-	int fd; /* -1 until the first byte */
+	int fd; /* descriptor of the temporary file; -1 until the first byte */
 };
 
-/* Returns exactly the announced number of bytes, or an error. */
+/* archive_pull callback: returns bytes of the file up to the announced size.
+ * Fails if the file has become shorter. */
 static int64_t read_source(void *arg, char *room, size_t len, struct error *err)
 {
 	struct local_source *s = arg;
@@ -472,7 +477,7 @@ static int sink_open(struct file_sink *s, struct error *err)
 	return s->fd < 0 ? error_errno(err, "creating %s", s->name) : 0;
 }
 
-/* Creates the temporary file on the first write. */
+/* copy_write callback: creates the temporary file on the first write. */
 static int write_sink(void *arg, struct str chunk, struct error *err)
 {
 	struct file_sink *s = arg;
@@ -507,7 +512,7 @@ static int rename_temporary(const struct file_sink *s)
 	return unlinkat(s->dir, s->temporary, 0);
 }
 
-/* Closes the file. whole: renames it to its final name; otherwise deletes
+/* Closes the file. If whole, renames it to its final name; otherwise deletes
  * it. */
 static int sink_close(struct file_sink *s, bool whole, struct error *err)
 {
@@ -527,7 +532,7 @@ static int sink_close(struct file_sink *s, bool whole, struct error *err)
 	return rc;
 }
 
-/* Keeps the old file if the download fails. */
+/* An existing file is replaced only once the download is complete. */
 int copy_file_down(struct copy *c, const char *remote, const char *local,
 		   struct error *err)
 {

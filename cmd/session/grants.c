@@ -2,10 +2,10 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * "Allow always" and "allow for this conversation". A grant is the whole call
- * and the place where it acts, as JSON, so that only an identical call matches.
- * "Allow always" stores the grant in approvals.allow of config.toml, without
- * the sandbox's id.
+ * Implements "allow always" and "allow for this conversation". A grant is the
+ * whole call and the place where it acts, as JSON, so that only an identical
+ * call matches. "Allow always" stores the grant in approvals.allow of
+ * config.toml, without the sandbox's id.
  */
 #include "cmd/session/grants.h"
 
@@ -29,8 +29,9 @@ static void add_text(cJSON *object, const char *name, const char *text)
 		cJSON_AddStringToObject(object, name, text);
 }
 
-/* Returns the call as JSON. sandbox NULL: matches any sandbox of this provider.
- * Free with cJSON_free(). */
+/* Returns the call and the place where it acts as JSON. sandbox is the id, or
+ * NULL for every sandbox of this provider. id is the call's, or NULL for every
+ * identical call. Free with cJSON_free(). */
 static char *describe_call(const struct approval *a, const char *sandbox,
 			   const char *id)
 {
@@ -77,7 +78,7 @@ static void remove_grant(struct grants *g, size_t i)
 	memmove(grant, grant + 1, (--g->n - i) * sizeof(*grant));
 }
 
-/* Removes the grant: the next call needs approval again. */
+/* Removes the grant for this one call. Returns false if there was none. */
 bool grants_take(struct grants *g, const struct approval *a, const char *id)
 {
 	char *call = g->n ? describe_call(a, a->sandbox, id) : NULL;
@@ -123,7 +124,8 @@ void grants_clear(struct grants *g)
 	*g = (struct grants){ 0 };
 }
 
-/* Only warns about errors: a broken grant must not keep dcode from starting. */
+/* Errors are only warnings: a broken grant must not keep dcode from
+ * starting. */
 void grants_load(struct grants *g, const struct settings *set)
 {
 	const char *const *list = NULL;

@@ -8,25 +8,25 @@
 
 struct grant {
 	char *call;  /* owned: JSON of the call and the place where it acts */
-	bool stored; /* it is in the user's config.toml */
+	bool stored; /* also stored in the user's config.toml */
 };
 
-/* The list of grants; start with { 0 }. A call matches if tool, all arguments,
- * machine, sandbox, working directory, mounted directory and target file are
- * equal. A stored grant matches every sandbox of its provider, because a new
- * sandbox has another id. Use on one thread. */
+/* The user's grants; initialise with { 0 }. A call matches a grant if tool, all
+ * arguments, machine, sandbox, working directory, mounted directory and target
+ * file are equal. A stored grant matches every sandbox of its provider, because
+ * each new sandbox has another id. Use on one thread. */
 struct grants {
 	struct grant *list; /* owned */
 	size_t n;
 };
 
-/* Adds a grant. id: valid only for the call with this id, and removed by
- * grants_take(); or NULL. */
+/* Adds a grant. With id, it is valid only for the call with this id until
+ * grants_take() removes it. id may be NULL. */
 void grants_add(struct grants *g, const struct approval *a, const char *id);
 bool grants_have(const struct grants *g, const struct approval *a);
 bool grants_take(struct grants *g, const struct approval *a, const char *id);
 void grants_clear(struct grants *g);
-/* Adds those grants of from that are not stored in config.toml. */
+/* Adds the grants of from that are not stored in config.toml. */
 void grants_inherit(struct grants *g, const struct grants *from);
 /* Adds the grants of approvals.allow. Only warns if the value is invalid. */
 void grants_load(struct grants *g, const struct settings *set);

@@ -2,10 +2,10 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * The app owns the hooks, because one chat runs several conversations with
- * them. run_hooks_follow() tells them which run to watch. A project's hooks
- * file needs the user's consent first (project_trust_open()). run_hooks_start()
- * and run_hooks_end() send SessionStart and SessionEnd; the events of calls and
+ * The app owns the hooks, because a chat uses the same hooks for several runs.
+ * run_hooks_follow() tells them which run is current. A project's hooks file
+ * needs the user's consent first (project_trust_open()). run_hooks_start() and
+ * run_hooks_end() send SessionStart and SessionEnd; the events of calls and
  * messages come from src/agent/hooked.c.
  */
 #include "cmd/session/hooks.h"
@@ -23,7 +23,7 @@
 
 enum { END_MS = 5000 /* time limit of SessionEnd after a signal */ };
 
-/* Returns the permission mode that hooks receive. */
+/* Returns the run's mode by the name that hooks know. */
 static const char *permission_mode(void *arg)
 {
 	const struct run *r = arg;
@@ -33,8 +33,8 @@ static const char *permission_mode(void *arg)
 	return r->mode == RUN_AUTO_EDIT ? "acceptEdits" : "default";
 }
 
-/* Writes the whole thread to a file for hooks and returns its path. NULL if
- * there is none. Owned. */
+/* Writes the whole thread to a file for hooks and returns the file's path.
+ * Owned. NULL if there is no transcript. */
 static char *write_transcript(void *arg, const char *session)
 {
 	struct app *app = arg;
@@ -107,7 +107,7 @@ int run_hooks_open(struct run *r, struct error *err)
 	return r->app->hooks_read ? 0 : load_hooks(r->app, err);
 }
 
-/* On failure the current hooks stay in use. */
+/* On -1 the current hooks stay in use. */
 int run_hooks_reload(struct run *r, struct error *err)
 {
 	struct hooks *old = r->app->hooks;
@@ -138,7 +138,8 @@ const char *run_hooks_cause(const struct run *r)
 int run_hooks_start(struct run *r, const char *cause, const struct stop *stop,
 		    struct error *err)
 {
-	run_hooks_follow(r); /* /clear has ended the hooks' previous session */
+	run_hooks_follow(r); /* /clear has ended the old session, which detached
+				the hooks */
 	return hooked_session_start(&r->agent, cause, stop, err);
 }
 
@@ -155,7 +156,7 @@ void run_hooks_end(struct run *r, const char *cause)
 	r->agent.hooks = NULL;
 }
 
-/* Sends the event in the background. */
+/* The hooks run in the background; their results are not used. */
 void run_hooks_notify(struct run *r, const char *type, const char *tool)
 {
 	cJSON *fields;

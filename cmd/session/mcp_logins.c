@@ -18,7 +18,7 @@
 enum {
 	DIGITS = 16,           /* hex digits of the hash of the server's
 				  address */
-	RENEW_MS = 20000,      /* wait for another process that is renewing */
+	RENEW_MS = 20000,      /* wait while another process renews a login */
 	RENEW_AGAIN_MS = 5000, /* do not renew again within this time */
 	REFRESH_MS = 8000,     /* time limit of the renewal request */
 	STORE_MS = 5000,       /* time limit for storing the new tokens */
@@ -60,7 +60,8 @@ static struct login *find_login(struct app *app, const char *name,
 	return l;
 }
 
-/* The list only grows on the main thread, before servers start. */
+/* Entries are added only on the main thread, before servers start. So other
+ * threads may read the list without a lock. */
 static struct login *find_or_add(struct app *app, const char *name,
 				 const char *url)
 {
@@ -132,7 +133,7 @@ static bool decode_login(const struct vault_entry *e, const char *url,
 	return good;
 }
 
-/* Remembers the token that the store has now. */
+/* Remembers the access token that is now in the key store. */
 static void store_last_token(struct login *l, const struct oauth_grant *g)
 {
 	mem_wipe(l->stored);
@@ -172,8 +173,8 @@ static bool has_own_key(const struct mcp_entry *e)
 	return false;
 }
 
-/* Returns the server's address. Owned. NULL if there is none, or if its
- * variables cannot be expanded now. */
+/* Returns the server's address, with variables expanded. Owned. NULL if there
+ * is none, or if a variable cannot be expanded. */
 static char *address_of(struct app *app, const struct mcp_entry *e)
 {
 	struct buf url = BUF_INIT(MCP_VALUE_MAX);
@@ -187,7 +188,7 @@ static char *address_of(struct app *app, const struct mcp_entry *e)
 	return NULL;
 }
 
-/* Skips servers with their own Authorization header. */
+/* Does nothing for a server whose entry has its own Authorization header. */
 void logins_recall(struct app *app, const struct mcp_entry *e)
 {
 	char *url = has_own_key(e) ? NULL : address_of(app, e);
@@ -233,10 +234,11 @@ static void clear_tokens(struct login *l)
 	oauth_grant_release(&l->grant);
 }
 
-/* Reads the store before renewing. Another dcode may have renewed the login,
- * and a refresh token works only once. If the user logged out there, sets
- * *gone. If the store still has the token last seen, ours is at least as new
- * and stays. True if a fresh token was found. */
+/* Looks in the key store before a renewal: another dcode may have renewed the
+ * login already, and a refresh token works only once. Uses the stored tokens if
+ * they differ from those last seen there; otherwise those in memory are at
+ * least as new. True if the tokens are now fresh. *gone: another dcode has
+ * deleted the login. */
 static bool load_newer_login(struct login *l, const char *dir,
 			     const struct vault_ask *ask, bool *gone)
 {
@@ -264,9 +266,10 @@ static bool load_newer_login(struct login *l, const char *dir,
 	return newer && !oauth_grant_is_stale(&l->grant);
 }
 
-/* Renews the tokens. A refresh token works only once, so cancelling between the
- * server's answer and the store would lose the login. Therefore uses time
- * limits of its own instead of the caller's stop. */
+/* Renews the tokens. A refresh token works only once: a cancellation after the
+ * server's answer, but before the new tokens are stored, would lose the login.
+ * Therefore ignores the caller's stop and has its own time limits. Call with
+ * the login's lock held. */
 static int renew_locked(struct app *app, struct login *l, const char *dir,
 			struct error *err)
 {
@@ -309,7 +312,8 @@ static int renew_login(struct app *app, struct login *l,
 	return rc;
 }
 
-/* Renews a stale token first. If the login was rejected, appends nothing. */
+/* Renews stale tokens first. Appends nothing if the server has rejected the
+ * login. */
 int logins_token(void *arg, const struct mcp_token_ask *ask, struct buf *out,
 		 const struct stop *stop, struct error *err)
 {
@@ -408,7 +412,8 @@ static void forget_logins(struct app *app, const char *prefix)
 	}
 }
 
-/* Revokes tokens that are already deleted here. A failure is only a warning. */
+/* Asks the server to revoke tokens that were deleted here. A failure is only a
+ * warning. */
 static void revoke_tokens(struct app *app, const struct vault_entry *e)
 {
 	struct oauth_net net = logins_net(app, e->url);
@@ -427,8 +432,8 @@ static void revoke_tokens(struct app *app, const struct vault_entry *e)
 	oauth_grant_release(&g);
 }
 
-/* True if key belongs to the server of prefix, not to one with a longer name
- * that contains a dot. */
+/* True if key is for the server of prefix. A server with a longer name that
+ * contains a dot does not count. */
 static bool is_key_of(const char *key, const char *prefix)
 {
 	return str_starts(str_of(key), prefix) &&

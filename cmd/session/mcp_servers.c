@@ -33,8 +33,9 @@ static void add_variable(void *arg, struct str name)
 		xstrndup(name.ptr ? name.ptr : "", name.len);
 }
 
-/* Collects the words that may name a file of the project: the command line and
- * the values of env. */
+/* Collects the words that may name a file of the project: the command, its
+ * arguments and the values of env. The user's approval then covers the content
+ * of these files. */
 static size_t copy_words(struct servers_claim *c, const struct mcp_entry *e)
 {
 	size_t n = 0;
@@ -53,7 +54,7 @@ static size_t copy_words(struct servers_claim *c, const struct mcp_entry *e)
 	return n;
 }
 
-/* Fills the question for the trust store. */
+/* Fills c with the entry as the trust store sees it. */
 void servers_claim(struct servers_claim *c, const struct mcp_entry *e,
 		   const struct settings *set)
 {
@@ -96,7 +97,8 @@ struct servers_reading {
 
 struct servers_opening {
 	struct app *app;
-	struct trust *trust; /* NULL until the first entry of the project */
+	struct trust *trust; /* opened for the first entry of the project; NULL
+				before */
 	bool asks;
 	struct buf why;
 	struct error *err;
@@ -112,7 +114,7 @@ static bool is_same_directory(const char *a, const char *b)
 	       one.st_dev == other.st_dev && one.st_ino == other.st_ino;
 }
 
-/* Calls each for both file names in one directory. */
+/* Calls each for mcp.json and .mcp.json in one directory. */
 static bool each_file_in(const char *dir, const char *root, bool project,
 			 bool (*each)(void *arg, const struct mcp_place *p),
 			 void *arg)
@@ -130,7 +132,7 @@ static bool each_file_in(const char *dir, const char *root, bool project,
 	return goes_on;
 }
 
-/* Order of precedence, lowest first. */
+/* Visits the files in order of precedence, lowest first. */
 void servers_each_place(struct app *app, const char *config,
 			bool (*each)(void *arg, const struct mcp_place *p),
 			void *arg)
@@ -143,7 +145,8 @@ void servers_each_place(struct app *app, const char *config,
 	struct mcp_place last = { config, "", false };
 	bool goes_on = each_file_in(own, "", false, each, arg);
 
-	/* In the home directory both paths are the same directory. */
+	/* If the project is the home directory, its .deepagents is the user's
+	 * own, which was already visited. */
 	if (goes_on && access(dir, F_OK) == 0 && !is_same_directory(dir, own))
 		goes_on = each_file_in(dir, root, true, each, arg);
 	if (goes_on)
@@ -154,7 +157,8 @@ void servers_each_place(struct app *app, const char *config,
 	free(root);
 }
 
-/* Reads one file. Only a missing or broken --mcp-config is an error. */
+/* Reads one file. An error is only a warning, except for the file of
+ * --mcp-config. */
 static bool read_place(void *arg, const struct mcp_place *p)
 {
 	struct servers_reading *r = arg;
@@ -170,7 +174,7 @@ static bool read_place(void *arg, const struct mcp_place *p)
 					  p->file);
 		return !asked_for;
 	}
-	/* The file of --mcp-config may be a pipe: <(...) */
+	/* The file of --mcp-config may be a pipe, as in <(...). */
 	if (asked_for)
 		rc = path_read(p->file, &text, &err);
 	else if (p->project)
@@ -212,8 +216,7 @@ static bool is_listed(struct app *app, const char *key, const char *name)
 
 	if (settings_list(app->settings, NULL, key, &list, &n, &err) < 0) {
 		app_warn("%s", err.message);
-		return true; /* if the list is unreadable, treat every server
-				as disabled */
+		return true; /* an unreadable list disables every server */
 	}
 	for (size_t i = 0; i < n; i++)
 		if (!strcmp(list[i], name))
@@ -221,7 +224,7 @@ static bool is_listed(struct app *app, const char *key, const char *name)
 	return false;
 }
 
-/* Returns why the settings or the entry itself disable it, or NULL. */
+/* Returns why the settings or the entry itself disable the server, or NULL. */
 static const char *find_disable_reason(struct app *app,
 				       const struct mcp_entry *e)
 {
@@ -235,7 +238,8 @@ static const char *find_disable_reason(struct app *app,
 	return NULL;
 }
 
-/* Checked right before each start: see trust.h. Any thread. */
+/* mcp callback before each start of a server, on any thread: the project's
+ * files may have changed since the user allowed the entry. */
 static bool may_start(void *arg, const struct settings *set,
 		      const struct mcp_entry *e)
 {
@@ -252,8 +256,8 @@ static bool may_start(void *arg, const struct settings *set,
 	return allowed;
 }
 
-/* Asks the user, or looks up the earlier answer. Returns NULL if the entry is
- * allowed, otherwise why not. */
+/* Returns NULL if the user allows this entry of the project, otherwise why it
+ * is refused. Looks up an earlier answer and, if o->asks, asks the user. */
 static const char *check_project_trust(struct servers_opening *o,
 				       const struct mcp_entry *e)
 {
@@ -290,7 +294,7 @@ static void check_entry(struct servers_opening *o, struct mcp_entry *e)
 		e->refused = xstrdup(why);
 }
 
-/* Adds secrets written directly in an entry to the mask. */
+/* Adds secrets that an entry contains in plain text to the mask. */
 static void mask_pairs(struct app *app, const struct mcp_pair *pairs, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -340,7 +344,7 @@ static int read_times(struct app *app, struct mcp_host *host, struct error *err)
 	return 0;
 }
 
-/* Reads all files, decides about each server, then creates the host. */
+/* Reads all files, decides which servers may be used, and creates *m. */
 int servers_open(struct app *app, const char *config, bool asks, struct mcp **m,
 		 struct error *err)
 {
@@ -381,7 +385,7 @@ int servers_open(struct app *app, const char *config, bool asks, struct mcp **m,
 
 enum {
 	SAID_MAX = 64 << 10,
-	SAID_LINES = 5, /* last lines of stderr that are shown */
+	SAID_LINES = 5, /* last lines of the server's stderr that are shown */
 	NAMES_MAX = 2 << 20,
 };
 
@@ -424,7 +428,7 @@ static void add_tools(const struct mcp_status *st, struct buf *out)
 			 st->left_out > 5 ? " ..." : "");
 }
 
-/* Appends the last lines of the server's standard error. */
+/* Appends the last lines that the server wrote to standard error. */
 static void add_stderr_tail(const struct app *app, struct mcp_server *s,
 			    struct buf *out)
 {
@@ -465,7 +469,7 @@ static void add_error(const struct app *app, const struct mcp_status *st,
 		buf_addf(out, "    %s\n", st->why.hint);
 }
 
-/* State, command, file, error, output and tools. */
+/* Appends the state, command, file, error, stderr output and tools. */
 void mcp_show(const struct app *app, struct mcp_server *s, bool names,
 	      struct buf *out)
 {

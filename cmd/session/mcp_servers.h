@@ -7,7 +7,7 @@
 #include "mcp/mcp.h"
 #include "trust/trust.h"
 
-/* Calls each for every file that may name servers, until it returns false.
+/* Calls each for every file that may name servers, until each returns false.
  * Later files take precedence: the user's ~/.deepagents, the project's
  * .deepagents, the project's root (the nearest directory upwards with a .git,
  * else the current one), and the file of --mcp-config. In each directory
@@ -15,19 +15,20 @@
 void servers_each_place(struct app *app, const char *config,
 			bool (*each)(void *arg, const struct mcp_place *p),
 			void *arg);
-/* Prepares the configured servers; none is started yet. asks: asks the user
- * once about the project's servers, and reports each refused one on stderr. A
- * broken file is a warning, except config (which may be NULL). *m is NULL if
- * there are no servers. -1: the user cancelled, or config cannot be used. */
+/* Prepares the configured servers; none is started yet. asks: ask the user
+ * about servers of the project that were not decided about, and print each
+ * refused one on stderr. A broken file is a warning, except config (which may
+ * be NULL). *m is NULL if there are no servers. -1 with err: the user
+ * cancelled, or config cannot be used. */
 int servers_open(struct app *app, const char *config, bool asks, struct mcp **m,
 		 struct error *err);
 
-/* The question to the trust store about an entry of the project. */
+/* An entry of the project, for the trust store. */
 struct servers_claim {
 	struct trust_entry entry;
 	const char **words; /* owned array */
 	char **variables;   /* owned */
-	char *dir;          /* owned; entry.dir, or NULL */
+	char *dir;          /* owned: entry.dir; or NULL */
 	size_t n_variables;
 };
 void servers_claim(struct servers_claim *c, const struct mcp_entry *e,
@@ -38,7 +39,7 @@ void servers_claim_release(struct servers_claim *c);
  * wrote to stderr. tools: also the names of its tools. */
 void mcp_show(const struct app *app, struct mcp_server *s, bool tools,
 	      struct buf *out);
-/* Appends the same as a JSON object. */
+/* Appends what mcp_show() shows as a JSON object. */
 void mcp_show_json(const struct app *app, struct mcp_server *s,
 		   struct buf *out);
 /* Appends "stdio: npx server", without expanding variables. */

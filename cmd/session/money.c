@@ -2,11 +2,11 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * One meter (src/model/money.h) counts all costs: each model by its account,
- * each sandbox by the second. run_money_begin() creates it with the cap.
- * run_money_model() and run_money_sandbox() register what a run uses; with a
- * cap, an unknown price is refused or warned about. The second half prints the
- * costs.
+ * One meter (src/model/money.h) counts all costs: the requests of each model,
+ * and the time of each sandbox. run_money_begin() creates it with the cap.
+ * run_money_model() and run_money_sandbox() register what a run uses. If there
+ * is a cap and the price is unknown, a model is refused, and a sandbox only
+ * causes a warning. The second half prints the costs.
  */
 #include "cmd/session/money.h"
 
@@ -23,7 +23,8 @@
 
 enum {
 	MOST_DOLLARS = 1000000,
-	ASK_MS = 60000, /* time to answer before a sandbox ends the chat */
+	ASK_MS = 60000, /* the user's time to answer the question before a chat
+			   ends at the cap */
 };
 
 /* Reads an amount: 5, 0.5 or "0.50". */
@@ -43,7 +44,8 @@ static bool read_amount(const struct toml_value *v, int64_t *amount)
 	return *amount > 0;
 }
 
-/* Reports the line, because TOML has many spellings of a number. */
+/* Names the line in the message, because TOML has many spellings of a
+ * number. */
 static int refuse_setting(const struct toml_value *v, const char *name,
 			  struct error *err)
 {
@@ -106,7 +108,8 @@ int run_money_begin(struct run *r, struct error *err)
 			return -1;
 		*err = (struct error){ 0 };
 	}
-	/* The machine's cap overrides flags and answers. */
+	/* The machine's policy limits the cap of the flags and later
+	 * increases. */
 	if (read_cap(settings_policy(set, "limits.max_usd"), &most, err) < 0) {
 		err->code = ERR_POLICY;
 		return -1;
@@ -124,7 +127,8 @@ int run_money_begin(struct run *r, struct error *err)
 	return 0;
 }
 
-/* Explains which lines in config.toml set the price. */
+/* Refuses a model without a known price, because a cap is set. The hint shows
+ * the lines in config.toml that set a price. */
 static int refuse_unpriced(const struct run *r, struct error *err)
 {
 	char *name = run_model_name(r);
@@ -142,7 +146,8 @@ static int refuse_unpriced(const struct run *r, struct error *err)
 			  r->choice.provider, r->choice.model);
 }
 
-/* Refuses a parameter of unknown cost under a cap. */
+/* Refuses a parameter that changes the price in an unknown way, because a cap
+ * is set. */
 static int refuse_param(const struct costly_param *p, struct error *err)
 {
 	(void)error_set(err, ERR_USAGE,
@@ -158,8 +163,8 @@ static int refuse_param(const struct costly_param *p, struct error *err)
 				  : "");
 }
 
-/* Some parameters change the price of a request. The model then counts as
- * unpriced. */
+/* Some parameters change the price of a request. With them, the model's price
+ * counts as unknown. */
 int run_money_model(struct run *r, struct meter_model **account,
 		    struct error *err)
 {
@@ -171,7 +176,7 @@ int run_money_model(struct run *r, struct meter_model **account,
 
 	(void)model_facts(r->app->settings, r->choice.provider, r->choice.model,
 			  &facts);
-	/* A price set by the user already includes the tier. */
+	/* A price set by the user already includes the service tier. */
 	if (costly && param.kind == COSTLY_TIER && facts.own_price)
 		costly = false;
 	meter_total(r->app->meter, &total);
@@ -187,7 +192,7 @@ int run_money_model(struct run *r, struct meter_model **account,
 	return 0;
 }
 
-/* Without a cap, an unknown price is only marked as unknown. */
+/* An unknown price causes a warning only if there is a cap. */
 int run_money_sandbox(struct run *r, struct error *err)
 {
 	const struct sandbox_provider *p = r->client.provider;
@@ -285,7 +290,7 @@ static void add_time(struct buf *out, int64_t ms)
 		buf_addf(out, "%" PRId64 " s", s);
 }
 
-/* Amounts are cut to cents; the JSON result has all digits. */
+/* Amounts are rounded down to cents; the JSON result has all digits. */
 void run_money_line(const struct run *r, struct buf *out)
 {
 	struct meter_total t = { 0 };

@@ -3,10 +3,10 @@
 
 /*
  * In a chat, /resume and /sandbox switch continue with another run. next_open()
- * builds the command line that would open it, opens it while the old run still
- * exists, and moves what both share: thread, permissions, MCP servers, hooks.
- * On failure the old run is restored (undo_open()). The caller then ends the
- * old run with next_leave().
+ * builds the command line that would open the new run and opens it while the
+ * old one still exists. Then it moves what both share to the new run: thread,
+ * permissions, MCP servers, hooks. On failure the old run is restored
+ * (undo_open()). The caller ends the old run with next_leave().
  */
 #include "cmd/session/next.h"
 
@@ -26,7 +26,7 @@
 enum { MOST_WORDS = NEXT_WORDS + 24 };
 
 struct next {
-	struct run run; /* first member: next_free() casts from it */
+	struct run run; /* first member: next_free() casts a run to this */
 	struct args args;
 	char *words[MOST_WORDS + 1]; /* owned */
 	int n;
@@ -38,7 +38,7 @@ static void add_word(struct next *next, const char *word)
 		next->words[next->n++] = xstrdup(word);
 }
 
-/* Repeats a flag of r's command line. */
+/* Copies a flag from r's command line, if it was given there. */
 static void add_flag(struct next *next, const struct run *r, const char *name)
 {
 	const char *value = args_value(r->args, name);
@@ -53,8 +53,8 @@ static void add_flag(struct next *next, const struct run *r, const char *name)
 		add_word(next, value);
 }
 
-/* Repeats flags of r. makes: also those for creating a sandbox, so that the
- * thread's new sandbox is like the first one. */
+/* Copies flags from r's command line. makes: also the flags for creating a
+ * sandbox, so that a new sandbox is like r's. */
 static void add_flags(struct next *next, const struct run *r, bool makes)
 {
 	static const char *const always[] = {
@@ -87,7 +87,7 @@ static bool has_word(const char *const *words, size_t n, const char *word)
 	return false;
 }
 
-/* The slash command's words come first, so they take precedence over r's
+/* The words of the slash command come first, so they take precedence over r's
  * flags. */
 static int read_words(struct next *next, const struct run *r,
 		      const char *const *words, size_t n, struct error *err)
@@ -115,16 +115,16 @@ static int read_words(struct next *next, const struct run *r,
 		       next->words, err) < 0 ||
 	    run_read_flags(&next->run, &next->args, err) < 0)
 		return -1;
-	/* Also for a sandbox that replaces another thread's, and after a switch
-	 * to this machine. */
+	/* Keeps the network off, even if the new run is of another thread or
+	 * acts on this machine. */
 	if (r->options.network == NETWORK_NONE)
 		next->run.options.network = NETWORK_NONE;
 	return 0;
 }
 
-/* Copies the permissions of r. A permission for everything in a sandbox does
- * not apply on this machine, and none applies in a sandbox for which the user
- * has just declined it. */
+/* Copies the permissions of r to n. Two cases start without them: n acts on
+ * this machine, but r's permission for everything was given for a sandbox; or
+ * the user has just declined to run calls without asking in n's sandbox. */
 static void copy_permissions(struct run *n, const struct run *r)
 {
 	bool comes_out = run_allows_all(r) &&
@@ -155,7 +155,7 @@ static void move_thread(struct run *n, struct run *r)
 	buf_addstr(&n->agent.answer, buf_str(&r->agent.answer));
 }
 
-/* Opens n. If it keeps r's thread, loads the history into the new model. */
+/* Opens n. If n continues r's thread, loads the history into n's model. */
 static int open_run(struct run *n, struct run *r, struct error *err)
 {
 	struct stop stop = app_stop(r->app);
@@ -169,8 +169,8 @@ static int open_run(struct run *n, struct run *r, struct error *err)
 	return conversation_load(n, err);
 }
 
-/* If the thread only changes its sandbox, no session ends or starts for the
- * hooks. */
+/* A change of the sandbox does not end the thread, so the hooks get no
+ * SessionEnd and SessionStart. */
 static int follow_hooks(struct run *n, struct run *r, bool same_thread,
 			struct error *err)
 {
@@ -185,7 +185,8 @@ static int follow_hooks(struct run *n, struct run *r, bool same_thread,
 	return run_hooks_start(n, "resume", &stop, err);
 }
 
-/* Gives the shared thread back to r and closes n. */
+/* Undoes a failed next_open(): gives the thread back to r and closes n, or
+ * lists n in r->leaving while its sandbox is being deleted. */
 static void undo_open(struct run *n, struct run *r)
 {
 	struct error ignored = { 0 };
@@ -196,7 +197,7 @@ static void undo_open(struct run *n, struct run *r)
 		n->thread = (struct thread){ 0 };
 	}
 	n->mcp = r->mcp ? NULL : n->mcp;
-	run_hooks_follow(r); /* n may have taken them */
+	run_hooks_follow(r); /* open_run() may have attached them to n */
 	if (n->box.ending) {
 		n->leaving = r->leaving;
 		r->leaving = n;
@@ -206,7 +207,7 @@ static void undo_open(struct run *n, struct run *r)
 	next_free(n);
 }
 
-/* Waits until sandboxes of interrupted attempts are deleted. */
+/* Waits until the sandboxes of failed next_open() calls are deleted. */
 static int await_old_sandboxes(struct run *r, struct error *err)
 {
 	struct stop stop = app_stop(r->app);
@@ -230,8 +231,8 @@ void next_finish(struct run *r)
 	}
 }
 
-/* Only one sandbox at a time: that of an interrupted attempt is deleted before
- * the next is created. */
+/* First waits for the deletion of sandboxes that failed calls have left, so
+ * that there is at most one besides r's. */
 int next_open(struct run *r, const char *const *words, size_t n_words,
 	      bool same_thread, struct error *err)
 {
@@ -269,7 +270,7 @@ int next_open(struct run *r, const char *const *words, size_t n_words,
 		return -1;
 	}
 	copy_permissions(n, r);
-	/* safe: each grant names its sandbox */
+	/* safe, because each grant names its sandbox */
 	grants_inherit(&n->grants, &r->grants);
 	n->switched = r->switched + !same_thread;
 	n->began = r->began;
