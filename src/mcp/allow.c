@@ -8,18 +8,19 @@
 #include "mcp/mcp.h"
 #include "mcp/name.h"
 
-/* Attack: a pattern for one server matches the tools of another. As joined
- * names, "git_*" also matches every tool of a server git_evil, and of a
- * repository's server that calls itself git. So server and tool are matched
- * separately. A repository's server matches only if the pattern spells out its
- * name and no server of the user's own has that name. */
+/* Attack: a pattern for one server matches the tools of another. If patterns
+ * were matched against SERVER_TOOL names, "git_*" would also match every tool
+ * of a server git_evil, and of a repository's server that calls itself git. So
+ * server and tool are matched separately. A repository's server matches only if
+ * the pattern spells out its exact name and the user has no server of that
+ * name. */
 
 static bool may_be_meant(const struct mcp_entry *e)
 {
 	return !e->refused && !e->off && !e->wrong;
 }
 
-/* The first slash divides "server/tool": server names have none. */
+/* Server names have no slash, so the first one divides "server/tool". */
 static bool matches_parts(const char *pattern, const char *slash,
 			  const struct mcp_entry *e, const char *tool)
 {
@@ -42,8 +43,8 @@ static bool begins_with(const char *pattern, const struct mcp_entry *e)
 	return !strncmp(pattern, name, n) && pattern[n] == '_';
 }
 
-/* The only one of the user's own servers that a pattern without a slash can
- * mean. NULL if none or several match. */
+/* Returns the one server of the user's own that a pattern without a slash can
+ * mean. NULL if there is none or more than one. */
 static const struct mcp_entry *find_only(const struct mcp *m,
 					 const char *pattern)
 {

@@ -5,8 +5,8 @@
 
 #include "mcp/link.h"
 
-struct mcp_challenge { /* owned; from { 0 } */
-	char *url;     /* the entry's url, variables expanded */
+struct mcp_challenge { /* initialize to { 0 }; strings are owned */
+	char *url;     /* the entry's url with its variables expanded */
 	int status;    /* 401 if the server asks for a login */
 	char *header;  /* values of WWW-Authenticate, or "" */
 	bool has_key;  /* the entry sets its own Authorization header */

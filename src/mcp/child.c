@@ -14,8 +14,8 @@
 #include "mcp/guard.h"
 #include "mcp/link.h"
 
-/* Time for each step of the specified shutdown: close the server's input, wait,
- * SIGTERM, wait, SIGKILL
+/* How long to wait after each step of the specified shutdown: close the
+ * server's input, wait, SIGTERM, wait, SIGKILL
  * (modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle,
  * "Shutdown", read 2026-11-23). */
 enum { GRACE_MS = 700 };
@@ -23,8 +23,9 @@ enum { GRACE_MS = 700 };
 struct mcp_child {
 	struct mcp_link link;
 	struct jsonrpc *wire;
-	int life; /* shutting this socket down makes the guard kill the
-		   * program and its descendants */
+	/* socket to the guard; shutting it down makes the guard kill the
+	 * program and its descendants */
+	int life;
 };
 
 static struct mcp_child *child_of(struct mcp_link *l)
@@ -114,10 +115,10 @@ static const char *find_variable(char *const *env, const char *name)
 	return NULL;
 }
 
-/* Returns the program's path: found on the server's PATH, absolute, or relative
- * to the directory that its file sets. For the user's own entries that
- * directory must be absolute: a path relative to the session's directory would
- * run a program of the repository. Owned. */
+/* Returns the program's path, owned: found on the server's PATH, absolute, or
+ * relative to the cwd that its entry sets. For the user's own entries that cwd
+ * must be absolute: a path relative to the session's directory would run a
+ * program of the repository. */
 static char *find_program(const struct mcp_entry *e, const char *dir,
 			  char *const *env, struct error *err)
 {
@@ -151,7 +152,8 @@ static char *find_program(const struct mcp_entry *e, const char *dir,
 	return NULL;
 }
 
-/* Arguments of the guard: it takes the program's path, then its argv. */
+/* Returns the arguments of the guard: the program's path, then the program's
+ * argv. */
 static char **make_argv(const struct mcp_entry *e, char *program)
 {
 	char **argv;
@@ -207,14 +209,16 @@ static int check_dir(const char *path, struct error *err)
 			 "its \"cwd\" is not a directory: %.300s", path);
 }
 
-/* A repository's server starts in its project's root or below it. Owned. */
+/* Returns the directory in which a repository's server starts, owned: its
+ * project's root or a directory below. */
 static char *find_project_dir(const struct mcp_entry *e)
 {
 	return e->cwd ? path_join(e->root, e->cwd) : xstrdup(e->root);
 }
 
-/* The directory in which a server of the user's own starts: the session's only
- * if the entry says MCP_IN_PROJECT, / by default. Owned; NULL with err. */
+/* Returns the directory in which a server of the user's own starts: the entry's
+ * cwd, / by default, or the session's directory if cwd is MCP_IN_PROJECT.
+ * Owned; NULL with err. */
 static char *find_own_dir(const struct mcp_link_setup *setup, char *const *env,
 			  struct error *err)
 {

@@ -64,8 +64,8 @@ void mcp_entries_release(struct mcp_entries *e)
 	*e = (struct mcp_entries){ 0 };
 }
 
-/* Records why the entry cannot be used; the first reason wins. Returns
- * false. */
+/* Records why the entry cannot be used, unless a reason is recorded already.
+ * Returns false. */
 static bool refuse_entry(struct mcp_entry *e, const char *why)
 {
 	if (!e->wrong)
@@ -111,9 +111,10 @@ static bool has_line_end(const char *text)
 	return strpbrk(text, "\r\n") != NULL;
 }
 
-/* Copies a JSON object of strings. False if it is anything else, or if a name
- * is empty or contains "=" or a line end: it could inject another variable or
- * header. Line ends in the values of headers are refused by read_headers(). */
+/* Copies a JSON object of strings. False if it is anything else. Also false if
+ * a name is empty or contains "=" or a line end: such a name could inject
+ * another variable or header. Line ends in the values of headers are refused by
+ * read_headers(). */
 static bool copy_pairs(const cJSON *object, struct mcp_pair **pairs, size_t *n)
 {
 	const cJSON *item;
@@ -157,8 +158,9 @@ static bool read_headers(struct mcp_entry *e, const cJSON *object)
 	return true;
 }
 
-/* Attack: a repository's entry starts in a directory other than the one whose
- * files the user saw when allowing it. */
+/* False for a path that may lead out of the root: absolute, or with "~", a
+ * variable or "..". Attack: a repository's entry starts in a directory other
+ * than the one whose files the user saw when allowing it. */
 static bool is_below_root(const char *cwd)
 {
 	struct str rest = str_of(cwd);
@@ -181,7 +183,8 @@ static void ignore_member(struct mcp_entry *e, const char *name)
 	free(before);
 }
 
-/* Reads the working directory. A repository's entry cannot leave its root. */
+/* Reads the working directory. In a repository's entry, one that is not below
+ * the root is ignored and recorded as such. */
 static bool read_cwd(struct mcp_entry *e, const cJSON *item)
 {
 	const cJSON *cwd = get_given(item, "cwd");
@@ -197,10 +200,10 @@ static bool read_cwd(struct mcp_entry *e, const cJSON *item)
 	return true;
 }
 
-/* Reports members that other programs obey and dcode ignores: the file's author
- * must not decide what runs without a question, and "timeout" is in seconds in
- * some programs and in milliseconds in others. config.toml has these
- * settings. */
+/* Records members that other programs obey and dcode ignores, so that the user
+ * can be told. The file's author must not decide what runs without a question,
+ * and "timeout" is in seconds in some programs and in milliseconds in others.
+ * config.toml has settings for both. */
 static void find_ignored(struct mcp_entry *e, const cJSON *item)
 {
 	static const char *const names[] = { "alwaysAllow", "autoApprove",
@@ -241,8 +244,8 @@ static char *copy_text(const cJSON *object, const char *name)
 	return value && value[0] ? xstrdup(value) : NULL;
 }
 
-/* Reads the login. "auth": "oauth" needs nothing more if the server announces
- * the rest; "oauth" holds what it cannot announce. */
+/* Reads the login. "auth": "oauth" suffices if the server announces all that a
+ * login needs. The object "oauth" has what the server cannot announce. */
 static bool read_login(struct mcp_entry *e, const cJSON *item)
 {
 	const cJSON *auth = json_get(item, "auth");
@@ -327,9 +330,10 @@ static char **read_patterns(const cJSON *item, const char *name, bool *wrong)
 	return words;
 }
 
-/* Reads allowedTools and disabledTools, of which only one may be set, and
- * Gemini CLI's includeTools and excludeTools, which may both be set. An empty
- * list of disabled tools is accepted: other programs write it. */
+/* Reads allowedTools and disabledTools, of which only one may be set. Also
+ * reads Gemini CLI's includeTools and excludeTools, which may both be set. An
+ * empty list of disabled tools is allowed beside allowedTools, because other
+ * programs write it. */
 static bool read_filters(struct mcp_entry *e, const cJSON *item)
 {
 	bool wrong = false;
@@ -361,8 +365,8 @@ static void hash_entry(struct mcp_entry *e)
 	buf_wipe(&all);
 }
 
-/* False if the text has characters that a terminal would hide or obey: the user
- * must see the whole command before allowing it. */
+/* False if the text has characters that a terminal would hide or act on: the
+ * user must see the whole command before allowing it. */
 static bool is_plain(struct str text)
 {
 	struct buf clean = BUF_INIT(2 * MCP_FILE_MAX);
@@ -374,7 +378,8 @@ static bool is_plain(struct str text)
 	return same;
 }
 
-/* True if the user sees all of the entry: no hidden or control characters. */
+/* True if all strings of the entry can be shown to the user as they are: no
+ * hidden or control characters. */
 static bool has_plain_words(const struct mcp_entry *e)
 {
 	bool plain = !e->command || is_plain(str_of(e->command));
@@ -388,7 +393,7 @@ static bool has_plain_words(const struct mcp_entry *e)
 	return plain && (!e->url || str_is_visible(str_of(e->url)));
 }
 
-/* Reads one server. What is wrong with it is recorded in e->wrong. */
+/* Reads one server. If it cannot be used, e->wrong says why. */
 static void read_entry(struct mcp_entry *e, const cJSON *item,
 		       const struct mcp_place *place)
 {
@@ -424,8 +429,9 @@ static struct mcp_entry *find_entry(struct mcp_entries *e, const char *name)
 	return NULL;
 }
 
-/* A project's entry replaces the user's own one of the same name but keeps it
- * in entry->own, to be restored if the user does not allow the project's. */
+/* Keeps the user's own entry (old) in entry->own when a project's entry of the
+ * same name replaces it. It is restored if the user does not allow the
+ * project's. */
 static void store_own(struct mcp_entry *old, struct mcp_entry *entry)
 {
 	if (!entry->project || (old->project && !old->own)) {
@@ -443,7 +449,7 @@ static void store_own(struct mcp_entry *old, struct mcp_entry *entry)
 	*old = (struct mcp_entry){ 0 };
 }
 
-/* Adds the entry, in place of an earlier one with its name. */
+/* Adds the entry. Replaces an earlier one of the same name. */
 static void add_entry(struct mcp_entries *e, struct mcp_entry *entry)
 {
 	struct mcp_entry *old = find_entry(e, entry->name);

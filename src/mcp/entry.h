@@ -15,9 +15,10 @@ enum {
 	MCP_MESSAGE = 32 << 20, /* bytes of a request, and of an answer */
 };
 
-/* The "cwd" value that starts a user's own server in the session's directory.
- * It must be requested: npx, python3 -m and similar load code from their
- * working directory, which there belongs to the repository. */
+/* The "cwd" value that makes a user's own server start in the session's
+ * directory. That directory belongs to the repository, and npx, python3 -m and
+ * similar programs load code from their working directory. So the user must ask
+ * for it. */
 #define MCP_IN_PROJECT "project"
 
 enum mcp_kind {
@@ -26,17 +27,17 @@ enum mcp_kind {
 	MCP_SSE,  /* HTTP with SSE, the transport before streamable HTTP */
 };
 
-struct mcp_pair { /* owned; the value is unexpanded, with its ${NAME} */
+struct mcp_pair { /* strings are owned; value still contains its ${NAME} */
 	char *name;
 	char *value;
 };
 
 /* One server. Strings are owned. */
 struct mcp_entry {
-	char *name; /* letters, digits, _ - . and spaces */
-	char *file; /* the file that defines it */
+	char *name; /* letters, digits, "_", "-", "." and spaces */
+	char *file; /* path of the file that defines it */
 	char *root; /* the directory in which a project's stdio server starts */
-	/* Defined in a file of the repository, so its author is not trusted. */
+	/* Defined in a file of the repository, whose author is not trusted. */
 	bool project;
 	enum mcp_kind kind;
 	char *command;
@@ -50,42 +51,42 @@ struct mcp_entry {
 	char *url;
 	struct mcp_pair *headers;
 	size_t n_headers;
-	/* Login: a registered client, its scope and the port of the redirect.
-	 * NULL and 0: chosen automatically. */
+	/* Login: the registered client and its secret, the scope, and the port
+	 * of the redirect address. NULL or 0: dcode chooses. */
 	char *client_id, *client_secret, *scope;
 	unsigned callback_port;
 	bool wants_login; /* "auth" is "oauth", or one of the above is set */
 	/* fnmatch() patterns of the tools that are offered or withheld.
 	 * NULL-terminated; NULL: no filter. */
 	char **allowed, **disabled;
-	char *text;    /* the entry as one line of JSON, for display */
-	char *ignored; /* members that dcode ignores: "\"timeout\",
-			* \"trust\"" */
-	char *wrong;   /* why it cannot be used, or NULL */
-	/* Why it must not be started, set by the code that decides about trust;
-	 * or NULL. */
+	char *text; /* the entry as one line of JSON, for display */
+	/* names of the members that dcode ignores: "\"timeout\", \"trust\"" */
+	char *ignored;
+	char *wrong; /* why it cannot be used, or NULL */
+	/* Why it must not be started, or NULL. Set by the code that checks
+	 * whether the user trusts it. */
 	char *refused;
-	/* The user's own entry of the same name, replaced by this project's
-	 * entry; or NULL. Owned. */
+	/* The user's own entry of the same name, which this project's entry
+	 * replaced; or NULL. Owned. */
 	struct mcp_entry *own;
 	bool off; /* "disabled": true */
-	/* Covers every field above that says what is started and where. */
+	/* Hash of every field above that says what is started and where. */
 	char hash[MCP_HASH];
 };
 
-struct mcp_token_ask { /* borrowed */
+struct mcp_token_ask { /* how a login's token is requested; borrowed */
 	const struct mcp_entry *entry;
-	const char *url; /* the address that the token is sent to */
+	const char *url; /* the address that the token will be sent to */
 	bool renew;      /* the server refused the last token */
 };
-/* Appends the login's token for this server and address: 1. 0: not logged in.
- * -1: the token cannot be renewed now. Any thread. */
+/* Appends the login's token for this server and address and returns 1. 0: the
+ * user is not logged in. -1: the token cannot be renewed now. Any thread. */
 typedef int mcp_token_fn(void *arg, const struct mcp_token_ask *ask,
 			 struct buf *out, const struct stop *stop,
 			 struct error *err);
 
-/* Appends the scopes for a new login: those of the present one plus those in
- * more. Any thread. */
+/* Appends the scopes to request in a new login: those of the present login plus
+ * those in more. Any thread. */
 typedef void mcp_scope_fn(void *arg, const struct mcp_token_ask *ask,
 			  struct str more, struct buf *out);
 
@@ -102,18 +103,18 @@ struct mcp_place {        /* where a configuration file is; borrowed */
 };
 /* Adds the servers in a file's text. A server replaces an earlier one of the
  * same name. ERR_CONFIG, with nothing added, if the text is not JSON with an
- * object mcpServers. A single invalid entry is added with its fault in
- * wrong. */
+ * object mcpServers. An entry that is invalid is still added; its member wrong
+ * says why. */
 int mcp_entries_read(struct mcp_entries *e, struct str text,
 		     const struct mcp_place *place, struct error *err);
-/* Replaces list[i] by the user's own entry that it had replaced. False: it had
- * replaced none. */
+/* Replaces list[i] by the user's own entry of the same name, which list[i] had
+ * replaced. False if there is none. */
 bool mcp_entries_restore(struct mcp_entries *e, size_t i);
 
-/* True for a stdio server that starts in a directory of the project. */
+/* True for a stdio server whose working directory is in the project. */
 bool mcp_entry_in_project(const struct mcp_entry *e);
 
-/* True if the entry's filters let a tool of this name through. */
+/* True if the entry's filters allow a tool of this name. */
 bool mcp_entry_offers(const struct mcp_entry *e, const char *tool);
 
 #endif

@@ -29,8 +29,8 @@ static bool parse_variable(struct str *text, struct str *name,
 	return true;
 }
 
-/* Returns the value of a variable, or NULL. A repository's entry gets only
- * exported variables. */
+/* Returns the value of a variable, or NULL. For a repository's entry only
+ * exported variables are used, none of a .env file. */
 static const char *find_value(const struct mcp_entry *e,
 			      const struct settings *set, struct str name)
 {
@@ -119,8 +119,8 @@ static bool has_name(const char *entry, const char *name)
 	return !strncmp(entry, name, n) && entry[n] == '=';
 }
 
-/* Removes the variables that the entry's own env sets. Returns how many are
- * left. */
+/* Removes the variables that the entry's own env sets, so that each is set
+ * once. Returns how many are left. */
 static size_t remove_overridden(const struct mcp_entry *e, char **env)
 {
 	size_t n = 0;

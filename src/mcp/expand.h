@@ -9,19 +9,19 @@
 enum { MCP_VALUE_MAX = 1 << 20 }; /* bytes of an expanded value */
 
 /* Appends text with ${NAME} and ${NAME:-fallback} expanded. Values come from
- * the exported environment and, for an entry of the user's own, from the user's
- * .env; never from a project's .env, whose author is not trusted. ERR_CONFIG
+ * the exported environment; for an entry of the user's own also from the user's
+ * .env. A project's .env is never used: its author is not trusted. ERR_CONFIG
  * names a variable that is not set. */
 int mcp_expand(const struct mcp_entry *e, const struct settings *set,
 	       const char *text, struct buf *out, struct error *err);
 /* Calls each with the name of every variable in the entry's env, url and
- * headers. A name can come more than once. */
+ * headers. The same name may be passed several times. */
 void mcp_each_variable(const struct mcp_entry *e,
 		       void (*each)(void *arg, struct str name), void *arg);
-/* The environment of a stdio server: the exported variables, then the entry's
- * own env. A repository's server gets only HOME, LOGNAME, PATH, SHELL, TERM,
- * USER, LANG, LC_* and TMPDIR of the former. Free with settings_environ_free();
- * NULL with err. */
+/* Returns the environment of a stdio server: exported variables, then the
+ * entry's own env. Of the exported variables a repository's server gets only
+ * HOME, LOGNAME, PATH, SHELL, TERM, USER, LANG, LC_* and TMPDIR. Free with
+ * settings_environ_free(); NULL with err. */
 char **mcp_environ(const struct mcp_entry *e, const struct settings *set,
 		   struct error *err);
 

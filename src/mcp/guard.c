@@ -18,8 +18,8 @@ enum { KILL_MS = 5000, NOT_STARTED = 127 };
 
 extern char **environ;
 
-/* Closes the guard's copies of the pipes. Otherwise dcode would not see the
- * program close its output. */
+/* Closes the guard's own copies of the program's pipes. Otherwise dcode would
+ * not notice when the program closes its output. */
 static void close_pipes(void)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);

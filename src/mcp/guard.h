@@ -3,11 +3,12 @@
 #ifndef MCP_GUARD_H
 #define MCP_GUARD_H
 
-/* `dcode --mcp-guard PROGRAM ARGV...` starts PROGRAM with the guard's
- * descriptors 0 to 2. It kills PROGRAM and all its descendants once the other
- * end of the socket on descriptor 3 is closed: by dcode, or by the kernel
- * however dcode ended. A byte received on the socket sends SIGTERM to the
- * program's process group. The guard exits with the program's status. */
+/* `dcode --mcp-guard PROGRAM ARGV...` starts PROGRAM, which inherits the
+ * guard's descriptors 0 to 2. The guard kills PROGRAM and all its descendants
+ * once the other end of the socket on descriptor 3 is closed. dcode closes it,
+ * or the kernel does when dcode ends in any way. A byte received on the socket
+ * sends SIGTERM to the program's process group. The guard exits with the
+ * program's status. */
 #define MCP_GUARD_ARGUMENT "--mcp-guard"
 enum { MCP_GUARD_FD = 3 };
 

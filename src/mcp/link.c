@@ -25,8 +25,9 @@ void mcp_link_init(struct mcp_link *l, const struct mcp_link_setup *setup)
 	l->peer.lenient = true;
 }
 
-/* Refuses every request of a server but ping. Sampling, roots and the like
- * would let a server query the model or read the user's disk. */
+/* Appends the answer to a request of the server: ping succeeds, all others are
+ * refused. Sampling, roots and the like would let a server query the model or
+ * read the user's disk. */
 static void refuse_request(const cJSON *id, const char *method,
 			   struct buf *reply)
 {

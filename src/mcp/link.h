@@ -10,8 +10,8 @@
 
 /* The newest protocol version that dcode supports
  * (modelcontextprotocol.io/specification, read 2026-11-23). Later versions have
- * no handshake; a server that knows only those fails with its own error
- * message. */
+ * no handshake: a server that knows only those fails, and the user sees the
+ * server's own error message. */
 #define MCP_VERSION "2025-11-25"
 /* The params of initialize. */
 #define MCP_INITIALIZE                                                         \
@@ -23,9 +23,10 @@ struct mcp_link_setup { /* borrowed for as long as the link is open */
 	const struct mcp_entry *entry;
 	const struct settings *settings;
 	struct http *http;
-	const char *cwd; /* session directory, for MCP_IN_PROJECT */
-	/* Called for each notification of the server, on a thread of the
-	 * link. */
+	/* the session's directory, where MCP_IN_PROJECT servers start */
+	const char *cwd;
+	/* Called for each notification of the server, on a thread of the link.
+	 * arg is passed to it. */
 	void (*notice)(void *arg, const char *method);
 	void *arg;
 	mcp_token_fn *token; /* NULL: logins are not supported */
@@ -43,12 +44,14 @@ struct mcp_link_ops {
 		       struct str params);
 	/* Sets the version that initialize negotiated. */
 	void (*set_version)(struct mcp_link *l, const char *version);
-	/* From now on, receive messages that the server sends on its own. */
+	/* From now on, receive the messages that the server sends without a
+	 * request. */
 	void (*listen)(struct mcp_link *l);
 	bool (*is_broken)(struct mcp_link *l);
 	/* Appends the server's standard error output. */
 	void (*said)(struct mcp_link *l, struct buf *out);
-	/* Asks the server to end. close waits for that and frees the link. */
+	/* leave asks the server to end. close waits for its end and frees the
+	 * link. */
 	void (*leave)(struct mcp_link *l);
 	void (*close)(struct mcp_link *l);
 };
@@ -59,7 +62,7 @@ struct mcp_link {
 	char name[96]; /* "MCP server fs", the peer's name */
 };
 
-/* Starts the program of an entry. NULL with err. */
+/* Starts the program of an entry and returns the link to it. NULL with err. */
 struct mcp_link *mcp_child_open(const struct mcp_link_setup *setup,
 				struct error *err);
 /* Prepares a link to the address of an entry; sends nothing yet. NULL with
@@ -67,11 +70,11 @@ struct mcp_link *mcp_child_open(const struct mcp_link_setup *setup,
 struct mcp_link *mcp_remote_open(const struct mcp_link_setup *setup,
 				 struct error *err);
 
-/* For both transports: fills setup, name and the peer's name. */
+/* Fills setup, name and the peer's name. For both transports. */
 void mcp_link_init(struct mcp_link *l, const struct mcp_link_setup *setup);
-/* Handles a message that is not an answer: passes a notification on, and
- * appends the refusal of a request to reply (dcode offers servers only
- * ping). */
+/* Handles a notification or request of the server. Notifications go to
+ * setup.notice. For a request, appends the answer to reply: success for ping, a
+ * refusal for all others. */
 void mcp_link_receive(struct mcp_link *l, const cJSON *message,
 		      struct buf *reply);
 /* Appends {"jsonrpc":...,"method":"notifications/cancelled",...} and LF. */

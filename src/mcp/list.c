@@ -30,8 +30,8 @@ void mcp_list_release(struct mcp_list *l)
 	*l = (struct mcp_list){ 0 };
 }
 
-/* True if the server marks the tool as read-only. The hint is ignored if the
- * tool is also marked destructive. */
+/* True if the server marks the tool as read-only and does not also mark it as
+ * destructive. */
 static bool only_reads(const cJSON *item)
 {
 	const cJSON *notes = json_get(item, "annotations");
@@ -53,9 +53,9 @@ static char *clean_text(const char *text, size_t most)
 	return buf_detach(&clean);
 }
 
-/* Attack: descriptions with control sequences, or with text that people do not
- * see and models read. Returns a sanitized copy (owned), or NULL if the text
- * was clean. */
+/* Returns a sanitized copy (owned), or NULL if the text needs no change.
+ * Attack: descriptions with control sequences, or with text that people do not
+ * see but models read. */
 static char *clean_string(const char *text)
 {
 	char *clean = clean_text(text, MCP_DESCRIPTION_MAX);
@@ -66,8 +66,8 @@ static char *clean_string(const char *text)
 	return NULL;
 }
 
-/* Drops enum values that are not clean: a changed value would be wrong in a
- * call. */
+/* Removes enum values that need sanitizing: in a call, a sanitized value would
+ * not be the one that the server expects. */
 static void clean_values(cJSON *list)
 {
 	cJSON *item;
@@ -85,7 +85,7 @@ static void clean_values(cJSON *list)
 	}
 }
 
-/* True if the member's name may stay. Names of properties always do:
+/* True if the member may keep its name. Names of properties always may:
  * tool_schema.h maps them to names that the vendor accepts. */
 static bool is_clean_name(const cJSON *parent, const cJSON *item)
 {
@@ -119,7 +119,8 @@ static void clean_schema(cJSON *node)
 			clean_values(item);
 		clean_schema(item);
 		if (node->string && !strcmp(node->string, "required"))
-			continue; /* names of properties */
+			/* these strings name properties: see is_clean_name() */
+			continue;
 		clean = cJSON_IsString(item) ? clean_string(item->valuestring)
 					     : NULL;
 		if (!clean)
@@ -145,8 +146,8 @@ static bool is_for_object(const cJSON *schema)
 	return cJSON_IsObject(schema) && !cJSON_IsArray(type);
 }
 
-/* Returns the tool's input schema with type "object", whatever the server sent.
- * NULL: too large. */
+/* Returns the tool's input schema as JSON, owned. Its type is set to "object"
+ * whatever the server sent. NULL: too large. */
 static char *copy_schema(const cJSON *item)
 {
 	const cJSON *schema = json_get(item, "inputSchema");
@@ -186,7 +187,8 @@ static bool is_known(const struct mcp_list *l, const char *name)
 	return false;
 }
 
-/* Counts a tool that is left out. The first few are named for the user. */
+/* Counts a tool that is left out. The names of the first few are recorded for
+ * the user. */
 static void note_lost(struct mcp_list *l, const char *name, const char *why)
 {
 	struct buf clean = BUF_INIT(MOST_LOST_NAME);

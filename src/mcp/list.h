@@ -22,21 +22,22 @@ struct mcp_tool {          /* owned */
 struct mcp_list { /* initialize to { 0 }; mcp_list_release() */
 	struct mcp_tool *items;
 	size_t n;
-	size_t left_out; /* tools left out: invalid or repeated name, too
-			  * large or too many */
-	char *lost;      /* names the first of those, with reasons; or NULL */
+	/* number of tools left out: invalid or repeated names, too large, or
+	 * too many */
+	size_t left_out;
+	char *lost; /* names the first tools left out, with reasons; or NULL */
 	size_t bytes;
 };
 void mcp_list_release(struct mcp_list *l);
-/* Adds the array "tools" of one answer to tools/list, without the tools that
- * the entry's filters withhold. ERR_PROTOCOL if there is no such array. */
+/* Adds the tools in one answer to tools/list, except those that the entry's
+ * filters withhold. ERR_PROTOCOL if the answer has no array "tools". */
 int mcp_list_read(struct mcp_list *l, const struct mcp_entry *e,
 		  const cJSON *result, struct error *err);
 /* Appends the list as JSON that mcp_list_read() reads. Also used to compare two
  * lists. */
 void mcp_list_write(const struct mcp_list *l, struct buf *out);
 
-/* Reads back what mcp_list_write() recorded about tools left out. */
+/* Reads the record about tools left out from the JSON of mcp_list_write(). */
 void mcp_list_read_lost(struct mcp_list *l, const cJSON *tree);
 
 #endif

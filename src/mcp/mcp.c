@@ -2,7 +2,8 @@
 /* SPDX-License-Identifier: MIT */
 /* mcp_start() starts the servers: each on a thread of its own in server.c,
  * which opens the link with open_link(). child.c runs a program, remote.c
- * connects to an address. Then follow the tools of all servers as rows. */
+ * connects to an address. The second half makes the rows: one for each tool of
+ * all servers, as the model sees it. */
 #include "mcp/mcp.h"
 
 #include <pthread.h>
@@ -19,16 +20,17 @@
 
 enum {
 	PROGRESS_MAX = 512,   /* bytes of one progress line */
-	PROGRESS_MS = 200,    /* at most one progress line in this time */
+	PROGRESS_MS = 200,    /* minimum time between two progress lines */
 	PROGRESS_LINES = 500, /* progress lines per call */
 };
 
-struct mcp_row { /* one tool; tool comes first: see row_of() */
+struct mcp_row { /* one tool; `tool` must be the first member: see row_of() */
 	struct tool tool;
 	struct mcp_server *server;
 	struct tool_server brought;
 	char name[MCP_SHOWN_NAME];
-	char *remote; /* the server's name for it; owned, like all below */
+	/* the server's own name for the tool; owned, like all below */
+	char *remote;
 	char *description;
 	char *schema;
 	char *hook_name;
@@ -51,14 +53,14 @@ static const struct mcp_row *row_of(const struct tool *tool)
 	return (const struct mcp_row *)tool;
 }
 
-struct mcp_live { /* progress display of a running call */
+struct mcp_live { /* the progress lines of one running call */
 	const struct tool_env *env;
 	int64_t shown; /* clock_ms() of the last line shown */
 	int lines;
 };
 
 /* Shows the server's progress message. Attack: a server sends a million of
- * them, or control sequences; so they are rate-limited and sanitized. */
+ * them, or control sequences. So they are rate-limited and sanitized. */
 static void show_progress(void *arg, const cJSON *params)
 {
 	const cJSON *done = json_get(params, "progress");
@@ -88,7 +90,7 @@ static void show_progress(void *arg, const cJSON *params)
 	buf_release(&clean);
 }
 
-/* Runs a tool of a server: the function of each row. */
+/* Runs a tool of a server. This is the run function of every row. */
 static int run_tool(const struct tool_env *env, const cJSON *args,
 		    struct buf *out, struct error *err)
 {
@@ -104,8 +106,8 @@ static int run_tool(const struct tool_env *env, const cJSON *args,
 	bool failed;
 
 	if (mcp_server_call(row->server, &call, &result, env->stop, err) < 0) {
-		if (err->code == ERR_GONE) /* ERR_GONE means a lost sandbox
-					    * to callers */
+		/* to callers, ERR_GONE would mean a lost sandbox */
+		if (err->code == ERR_GONE)
 			err->code = ERR_NETWORK;
 		return -1;
 	}
@@ -161,7 +163,7 @@ static void free_servers(struct mcp *m)
 	sigset_t before;
 	size_t n = 0;
 
-	sigfillset(&all); /* signals are for the other threads */
+	sigfillset(&all); /* signals must be handled by the other threads */
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	for (size_t i = 0; i < m->entries.n; i++)
 		mcp_server_leave(m->servers[i]);
@@ -241,7 +243,8 @@ static bool is_taken(void *arg, const char *name)
 	return false;
 }
 
-/* Appends to the description where the tool runs. */
+/* Returns the tool's description, with a sentence that says where the tool
+ * runs. Owned. */
 static char *describe_tool(const struct mcp_entry *e, const struct mcp_tool *t)
 {
 	const char *text = t->description;
@@ -253,7 +256,8 @@ static char *describe_tool(const struct mcp_entry *e, const struct mcp_tool *t)
 				 : "elsewhere on the network");
 }
 
-/* Records a note for the user about tools of a server that are not offered. */
+/* Adds a note for the user about tools of a server that are not offered to the
+ * model. */
 static void note_left_out(struct mcp *m, const struct mcp_naming *naming)
 {
 	const char *name = mcp_server_entry(naming->server)->name;
@@ -281,7 +285,7 @@ static void note_left_out(struct mcp *m, const struct mcp_naming *naming)
 	}
 }
 
-/* Adds a server's tool as one of the model's, under a unique name. */
+/* Adds a row for a server's tool, under a name that no other tool has. */
 static void add_row(void *arg, const struct mcp_tool *t)
 {
 	static const struct tool_arg none[] = { { 0 } };

@@ -10,25 +10,25 @@ enum { MCP_ALL_TOOLS_MAX = 512 }; /* all servers together */
 
 struct mcp;
 
-/* Takes ownership of the entries. Starts nothing. What host points to must
- * outlive it. */
+/* Takes ownership of the entries. Starts no server. Everything that host points
+ * to must outlive the result. */
 struct mcp *mcp_new(struct mcp_entries *entries, const struct mcp_host *host);
-/* Ends all servers in parallel. NULL is allowed. */
+/* Ends all servers in parallel and frees m. NULL is allowed. */
 void mcp_free(struct mcp *m);
 
 size_t mcp_count(const struct mcp *m);
 struct mcp_server *mcp_server(const struct mcp *m, size_t i);
 /* Starts the servers whose tools are not cached. all: starts the others too. */
 void mcp_start(struct mcp *m, bool all);
-/* Waits for the servers that were started, each up to its startup timeout. -1:
- * the user cancelled the wait. */
+/* Waits for the servers that mcp_start() has started, each up to its startup
+ * timeout. -1: the user cancelled the wait. */
 int mcp_wait(struct mcp *m, const struct stop *stop, struct error *err);
-/* Rebuilds the rows of all tools if a server's tools changed or no rows exist
- * yet; the old rows are freed. changed (may be NULL) gets a line for each
- * server whose tools differ from those the model knows. True if the rows were
- * rebuilt. */
+/* Rebuilds the rows, one for each tool, if a server's tools changed or there
+ * are no rows yet. The old rows are freed. changed (may be NULL) gets a line
+ * for each server whose tools differ from those that the model knows. True if
+ * the rows were rebuilt. */
 bool mcp_update(struct mcp *m, struct buf *changed);
-/* The rows, NULL-terminated. Valid until mcp_update() returns true. */
+/* All tools as NULL-terminated rows. Valid until mcp_update() returns true. */
 const struct tool *const *mcp_rows(const struct mcp *m);
 /* Returns the next note about a tool that is not offered to the model or that a
  * request left out; owned by the caller. NULL: no more notes. Any thread. */
@@ -38,13 +38,13 @@ struct mcp_server *mcp_server_of(const struct tool *tool);
 /* The server's own name for the tool. */
 const char *mcp_remote_name(const struct tool *tool);
 
-/* Implemented in allow.c. A pattern of [mcp] allow is "server/tool"; each part
- * is an fnmatch(3) pattern. A pattern without a slash matches names as models
- * see them (SERVER_TOOL), and only if exactly one server of the user's own can
- * be meant. */
+/* In allow.c. True if a pattern of [mcp] allow matches the tool. A pattern is
+ * "server/tool"; each part is an fnmatch(3) pattern. A pattern without a slash
+ * is matched against the tool's name as models see it (SERVER_TOOL), and only
+ * if it can mean exactly one server of the user's own. */
 bool mcp_allow_matches(const struct mcp *m, const char *pattern,
 		       const struct tool *tool);
-/* False: the pattern can match nothing, and the user should be told. */
+/* False if the pattern cannot match any tool: the user should be told. */
 bool mcp_allow_means(const struct mcp *m, const char *pattern);
 
 #endif

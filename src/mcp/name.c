@@ -11,8 +11,8 @@
 
 enum { DIGITS = 8, WHOLE_MAX = 1024 };
 
-/* Appends text with '_' for characters that vendors reject. True if the text is
- * unchanged. */
+/* Appends text with '_' for characters that vendors reject. True if there were
+ * none. */
 static bool copy_clean(const char *text, char room[MCP_SHOWN_NAME], size_t *n)
 {
 	static const char taken[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"

@@ -31,8 +31,9 @@
 enum {
 	REMOTE_SESSION = 1024, /* bytes of a session id */
 	REMOTE_STREAM_MAX = 64 << 20,
-	REMOTE_ASIDE_MS = 3000,     /* for a message beside a request, or for
-				     * ending the session */
+	/* limit for a message sent while a request runs, and for ending the
+	 * session */
+	REMOTE_ASIDE_MS = 3000,
 	REMOTE_WAIT_MIN_MS = 100,   /* shortest wait before a stream is
 				     * reopened */
 	REMOTE_WAIT_MAX_MS = 30000, /* longest wait before a stream is
@@ -51,21 +52,21 @@ struct mcp_remote {
 	char *url;
 	char **headers; /* the entry's, expanded; NULL-terminated */
 	size_t n_headers;
-	bool has_key;         /* one of them is Authorization */
+	bool has_key;         /* one of the headers is Authorization */
 	pthread_mutex_t lock; /* guards all fields below */
 	int64_t last_id;
 	char session[REMOTE_SESSION + 1]; /* "" without a session */
 	char version[32];                 /* "" until initialize is answered */
 	bool lost; /* the server no longer knows the session */
-	/* The stream of messages that the server sends on its own; with the old
-	 * transport, of all messages. */
+	/* The fields below are for the stream of messages that the server sends
+	 * without a request. With the old transport all messages come on it. */
 	struct cancel cancel;
 	pthread_t thread;
 	bool listens;
 	bool stream_over;
-	struct error why; /* why the stream ended, with stream_over */
-	char *post_url;   /* old transport: the address that its stream
-			   * announced */
+	struct error why; /* why the stream ended, if stream_over */
+	/* old transport: the address for requests, announced on the stream */
+	char *post_url;
 	int named; /* eventfd: post_url is set, or the stream has ended */
 	struct mcp_waiter *waiters;
 };
@@ -76,20 +77,21 @@ struct mcp_exchange { /* one HTTP request */
 	struct str body;
 	int64_t id; /* the request's id; 0: no answer is expected */
 	struct jsonrpc_ask *ask; /* the request, or NULL */
-	const struct stop *stop; /* also limits messages sent because of this
-				  * one */
-	const char *resume;      /* id of the last event received, or NULL */
+	/* of the request; messages sent in reply to the server obey it too */
+	const struct stop *stop;
+	const char *resume; /* id of the last event received, or NULL */
 	/* Handles an event. NULL: treat each event's data as a message. */
 	int (*event)(struct mcp_exchange *x, struct str event, struct str data,
 		     struct error *err);
 	bool ends_with_head; /* do not read the body of an answer that is an
 			      * event stream */
-	bool reads;          /* parse messages in the answer */
-	bool streams;        /* the answer is an event stream */
-	bool lasts;          /* lasts the whole session: received counts per
-			      * minute */
-	int64_t since;       /* clock_ms() at the start of the current minute */
-	bool authorized;     /* a login's token was sent */
+	bool reads;   /* the answer contains JSON-RPC messages: parse them */
+	bool streams; /* the answer is an event stream */
+	/* lasts for the whole session: the limit on received bytes is then per
+	 * minute */
+	bool lasts;
+	int64_t since;   /* clock_ms() at the start of the current minute */
+	bool authorized; /* a token of the user's login was sent */
 	struct sse sse;
 	struct buf text;      /* body of an answer that is not a stream */
 	struct buf challenge; /* values of WWW-Authenticate */
@@ -166,7 +168,7 @@ static int remote_add_request(struct buf *out, int64_t id,
 
 /* ---- headers ---- */
 
-/* Fills list with the entry's headers, then those of the protocol. */
+/* Fills list with the entry's headers and then the protocol's own. */
 static void add_headers(const struct mcp_exchange *x, const char **list,
 			struct header_room *room)
 {
@@ -238,8 +240,9 @@ static void on_header(void *arg, struct str line)
 
 /* ---- messages ---- */
 
-/* Sends a message beside a request, within stop. Attack: a server answers each
- * of them with a new request, or requests thousands and reads none. */
+/* Sends a message while a request runs, until stop at the latest. Attack: a
+ * server answers each such message with a new request, or sends thousands of
+ * requests and reads no reply. So the time is limited. */
 static void remote_send_aside(struct mcp_remote *r, struct str body,
 			      const struct stop *stop)
 {
@@ -262,8 +265,8 @@ static bool is_answer(const struct mcp_exchange *x, const cJSON *message)
 	       id->valuedouble == (double)x->id && !json_get(message, "method");
 }
 
-/* Passes a notification about ask's progress on. False: not such a
- * notification. */
+/* Passes a notification about the progress of `ask` to ask->notify. False if
+ * the message is something else. */
 static bool pass_progress(struct jsonrpc_ask *ask, const cJSON *message)
 {
 	const cJSON *params = json_get(message, "params");
@@ -279,7 +282,8 @@ static bool pass_progress(struct jsonrpc_ask *ask, const cJSON *message)
 	return true;
 }
 
-/* Handles a message of the answer's body or stream. Takes ownership of it. */
+/* Handles one message: stores the answer, passes on notifications and replies
+ * to requests of the server. Takes ownership of message. */
 static void remote_consume(struct mcp_exchange *x, cJSON *message)
 {
 	struct buf reply = BUF_INIT(1 << 16);
@@ -349,8 +353,8 @@ static int on_data(void *arg, struct str chunk, struct error *err)
 	return buf_check(&x->text, "the answer", err);
 }
 
-/* Stops reading once the answer is there: the server may keep the stream open.
- * Returns how many ms to wait for more data; -1: the usual limits. */
+/* Returns how many ms to wait for more data; -1: the usual limits. Returns 0
+ * once the answer is there, because the server may keep the stream open. */
 static int64_t on_idle(void *arg)
 {
 	const struct mcp_exchange *x = arg;
@@ -360,8 +364,8 @@ static int64_t on_idle(void *arg)
 
 /* ---- sending ---- */
 
-/* Appends the Authorization header with the login's token. The token is used
- * only for the address of the login: see struct mcp_link_setup. */
+/* Appends the Authorization header with the login's token. The token is sent
+ * only to the address that the user logged in to: see struct mcp_link_setup. */
 static int add_token(struct mcp_exchange *x, bool renew, struct buf *out,
 		     const struct stop *stop, struct error *err)
 {
@@ -386,7 +390,7 @@ static const char *address_of(const struct mcp_exchange *x)
 	return x->body.len && r->post_url ? r->post_url : r->url;
 }
 
-/* Sends the HTTP request once. renew: request a new token first. */
+/* Sends the HTTP request once. renew: get a new token first. */
 static int send_once(struct mcp_exchange *x, bool renew,
 		     struct http_response *res, const struct stop *stop,
 		     struct error *err)
@@ -421,9 +425,9 @@ static int send_once(struct mcp_exchange *x, bool renew,
 	return rc;
 }
 
-/* Sends the request with the login's token, if there is one. If the server
- * refuses it (401), renews the token and sends once more. Returns 0 whatever
- * the HTTP status. */
+/* Sends the request, with the login's token if there is one. If the server
+ * refuses the token (401), renews it and sends the request once more. Returns 0
+ * whatever the HTTP status. */
 static int remote_send(struct mcp_exchange *x, struct http_response *res,
 		       const struct stop *stop, struct error *err)
 {
@@ -440,8 +444,10 @@ static int remote_send(struct mcp_exchange *x, struct http_response *res,
 	return rc;
 }
 
-/* Attack: a scope that a shell would run, in a command that the user copies.
- * RFC 6749 allows more characters, but servers use only these. */
+/* True if the scope has only characters that need no quoting. Attack: the
+ * server names a scope that a shell would run, and the user copies the command
+ * in the message. RFC 6749 allows more characters, but servers use only
+ * these. */
 static bool is_plain_scope(struct str scope)
 {
 	static const char marks[] = " :/._~+*=,@-";
@@ -456,14 +462,16 @@ static bool is_plain_scope(struct str scope)
 	return scope.len > 0;
 }
 
-/* Quotes for a server's name in a command that the user copies. */
+/* Returns the quotes that a server's name needs in a command that the user
+ * copies. */
 static const char *quote_for(const char *name)
 {
 	return strchr(name, ' ') ? "\"" : "";
 }
 
-/* The login's scopes do not suffice ("Scope Challenge Handling" of the
- * specification): tells the user which login to run. */
+/* Makes the error for a login whose scopes do not suffice ("Scope Challenge
+ * Handling" of the specification): it tells the user which login command to
+ * run. */
 static void explain_forbidden(const struct mcp_exchange *x, struct error *err)
 {
 	const struct mcp_link_setup *s = &x->remote->link.setup;
@@ -489,8 +497,8 @@ static void explain_forbidden(const struct mcp_exchange *x, struct error *err)
 	free(more);
 }
 
-/* Makes an error of an HTTP refusal: its status and the message in its body, or
- * what the user can do. */
+/* Makes an error of an HTTP refusal. Its message has the status and the body's
+ * message, or says what the user can do. */
 static int remote_status_error(struct mcp_exchange *x,
 			       const struct http_response *res,
 			       struct error *err)
@@ -544,9 +552,9 @@ static void signal_event(int event)
 
 /* ---- the old transport (2024-11-05, "HTTP with SSE") ---- */
 
-/* Sets the address for requests that the stream announced. Attack: it names
- * another host, which would receive the entry's headers or the login's token.
- * So scheme, host and port must be those of the entry. */
+/* Sets the address for requests that the stream announced. Attack: the server
+ * announces another host, which would receive the entry's headers or the
+ * login's token. So scheme, host and port must be those of the entry's url. */
 static int set_endpoint(struct mcp_remote *r, struct str data,
 			struct error *err)
 {
@@ -576,8 +584,8 @@ static int set_endpoint(struct mcp_remote *r, struct str data,
 	return rc;
 }
 
-/* Hands an answer to the waiting request and takes ownership of it. False: no
- * request waits for this message. */
+/* Passes an answer to the request that waits for it and takes ownership of it.
+ * False if no request waits for it. */
 static bool deliver_answer(struct mcp_remote *r, cJSON *message)
 {
 	const cJSON *id = json_get(message, "id");
@@ -664,7 +672,8 @@ static void *run_listen(void *arg)
 	x.lasts = true;
 	x.event = is_old(r) ? on_old_event : NULL;
 	while (read_stream(r, &x, &err) && failures++ < FAILURES_MAX) {
-		if (strcmp(last, x.sse.id) != 0) { /* it received an event */
+		/* the connection brought at least one event */
+		if (strcmp(last, x.sse.id) != 0) {
 			failures = 0;
 			wait = FIRST_WAIT_MS;
 		}
@@ -684,7 +693,8 @@ static void *run_listen(void *arg)
 	return NULL;
 }
 
-/* Starts the thread that reads messages that the server sends on its own. */
+/* Starts the thread that reads the messages that the server sends without a
+ * request. */
 static void remote_listen(struct mcp_remote *r)
 {
 	pthread_attr_t attr;
@@ -752,7 +762,7 @@ static int send_message(struct mcp_exchange *x, const struct stop *stop,
 	return rc;
 }
 
-/* Removes a request that no longer waits for its answer. */
+/* Removes a request that has stopped waiting for its answer. */
 static void drop_waiter(struct mcp_remote *r, struct mcp_waiter *w)
 {
 	struct mcp_waiter **at = &r->waiters;
@@ -802,16 +812,17 @@ static int remote_ask_by_stream(struct mcp_exchange *x, const struct stop *stop,
 }
 
 enum {
-	CANCEL_MS = 500, /* limit for the cancel message: the user is waiting */
-	RETRY_MS = 1000, /* before an answer's stream is resumed */
+	/* limit for sending the cancellation: the user is waiting */
+	CANCEL_MS = 500,
+	RETRY_MS = 1000, /* wait before an answer's stream is resumed */
 	RETRIES_MAX = 8, /* resumptions without a new event before giving up */
 };
 
 /* ---- requests ---- */
 
-/* If the stream ended before the answer, resumes it from the last event, as
- * long as events have ids ("Resumability and Redelivery" of the
- * specification). */
+/* If the stream ended before the answer came, asks the server to resume it
+ * after the last event. Repeats that as long as the events have ids
+ * ("Resumability and Redelivery" of the specification). */
 static int read_rest(struct mcp_exchange *x, struct http_response *res,
 		     const struct stop *stop, struct error *err)
 {
@@ -869,8 +880,9 @@ static int exchange_request(struct mcp_exchange *x, struct jsonrpc_ask *ask,
 	}
 	if (rc == 0 && res.status >= 300) {
 		rc = remote_status_error(x, &res, err);
-		/* The error is from a resumed stream. The server has the
-		 * request, so it must not be sent again. */
+		/* This error is about resuming the stream, not about the
+		 * request, which the server has. Without the status the caller
+		 * does not send the request again. */
 		if (strcmp(x->method, "POST") != 0)
 			err->http_status = 0;
 	} else if (rc == 0 && !x->answer)
@@ -894,7 +906,7 @@ static void cancel_request(struct mcp_remote *r, int64_t id)
 	buf_release(&line);
 }
 
-/* Sends a request and waits for its answer: link.h, request. */
+/* Sends a request and waits for its answer. Implements mcp_link_ops.request. */
 static int send_request(struct mcp_link *l, struct jsonrpc_ask *ask,
 			cJSON **result, const struct stop *stop,
 			struct error *err)
@@ -976,7 +988,7 @@ static void cancel_link(struct mcp_link *l)
 	cancel_trigger(&remote_of(l)->cancel);
 }
 
-/* Tells the server that the session is over. Its answer does not matter. */
+/* Tells the server that the session is over and ignores its answer. */
 static void end_session(struct mcp_remote *r)
 {
 	struct http_response res = { 0 };
@@ -1014,8 +1026,8 @@ static void close_remote(struct mcp_link *l)
 	free_remote(r);
 }
 
-/* The entry's headers contain keys: with headers, plain HTTP is allowed only to
- * this machine. */
+/* Refuses plain HTTP to another machine if the entry has headers, since they
+ * contain keys. */
 static int check_url(const struct mcp_remote *r, struct error *err)
 {
 	struct str url = str_of(r->url);

@@ -135,8 +135,8 @@ static void add_item(const cJSON *item, struct message *media, struct buf *out)
 	}
 }
 
-/* Appends structuredContent if there is no text. Servers should repeat it as
- * text for clients that know only text. */
+/* Appends structuredContent if the result has no text. Most servers repeat it
+ * as text, for clients that know only text. */
 static void add_structured(const cJSON *result, struct buf *out)
 {
 	const cJSON *value = json_get(result, "structuredContent");

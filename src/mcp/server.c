@@ -2,9 +2,9 @@
 /* SPDX-License-Identifier: MIT */
 /* A server starts on its own thread, so that a slow one delays nobody. The
  * first half of this file is that thread (server_begin_start()). The second
- * half is for the callers: state, tools and calls. In struct mcp_server, lock
- * guards every field below it. A caller that uses the link counts in users, so
- * that the link is not closed during a call. */
+ * half is for the callers: state, tools and calls. In struct mcp_server, `lock`
+ * guards every field below it. A caller increments `users` while it uses the
+ * link, so that the link is not closed during its call. */
 #include "mcp/server.h"
 
 #include <poll.h>
@@ -36,17 +36,21 @@ struct mcp_server {
 	struct mcp_link *link;
 	unsigned users; /* callers that use the link */
 	bool leaving;
-	bool known; /* list is valid: from this run or the cache */
+	/* list is valid: read from the server in this run, or from the cache */
+	bool known;
 	bool recalled;
-	bool changed;       /* list differs from the previous one */
-	_Atomic bool stale; /* the server announced a new list; any thread */
+	bool changed; /* list differs from the previous one */
+	/* the server announced a change of its list; set on any thread */
+	_Atomic bool stale;
 	unsigned relists;
 	struct mcp_list list;
-	struct buf said; /* output on stderr before a failed start */
+	struct buf said; /* the server's stderr output before a failed start */
 	int64_t began, took, calls, calls_ms;
-	int64_t progress;  /* last progress token of a call */
-	bool untold;       /* a start failed and was not reported yet */
-	unsigned starts;   /* starts that have ended; identifies a link */
+	int64_t progress; /* last progress token of a call */
+	bool untold;      /* a start failed and was not reported yet */
+	/* number of starts that have ended; identifies the link that the last
+	 * one opened */
+	unsigned starts;
 	unsigned failures; /* consecutive failed starts */
 	int64_t ended;     /* clock_ms() when the last start ended */
 };
@@ -63,8 +67,8 @@ static char *cache_path(const struct mcp_server *s)
 	return xasprintf("%s/%s.json", s->host->cache_dir, s->entry->hash);
 }
 
-/* Reads the cached list. A cached file that cannot be read is ignored: the
- * server is only asked again. */
+/* Reads the cached tool list. A file that cannot be read is ignored: the
+ * server's own list replaces it anyway. */
 void mcp_server_recall(struct mcp_server *s)
 {
 	struct buf text = BUF_INIT(2 * MCP_LIST_MAX);
@@ -101,8 +105,8 @@ static void cache_list(const struct mcp_server *s, struct str text)
 	free(path);
 }
 
-/* Called with the link's lock held. Must not take the server's lock: the order
- * is server, then link. So stale is atomic. */
+/* Called with the link's lock held. It must not take the server's lock, because
+ * the lock order is server, then link. Therefore stale is atomic. */
 static void on_notice(void *arg, const char *method)
 {
 	struct mcp_server *s = arg;
@@ -113,8 +117,8 @@ static void on_notice(void *arg, const char *method)
 
 /* ---- the handshake ---- */
 
-/* True if the server may announce changes of its tool list. dcode ignores all
- * other notifications. */
+/* True if the server says that it may announce changes of its tool list. dcode
+ * ignores all other notifications, so it listens only then. */
 static bool says_more(const cJSON *result)
 {
 	const cJSON *offers = json_get(result, "capabilities");
@@ -159,8 +163,8 @@ static int initialize_link(struct mcp_link *l, const struct stop *stop,
 	return rc;
 }
 
-/* Reads one page of the tool list. *cursor (owned) is set for the next page,
- * NULL after the last. */
+/* Reads one page of the tool list. *cursor is the page to read and is set to
+ * the next page (owned), or to NULL after the last page. */
 static int list_page(struct mcp_server *s, struct mcp_link *l,
 		     struct mcp_list *list, char **cursor,
 		     const struct stop *stop, struct error *err)
@@ -223,8 +227,8 @@ static bool is_same(const struct mcp_list *a, const struct mcp_list *b)
 	return same;
 }
 
-/* Stores the new list (takes ownership). Writes it to the cache if it differs.
- */
+/* Stores the new list and takes ownership of its contents. Writes it to the
+ * cache if it differs from the old one. */
 static void store_list(struct mcp_server *s, struct mcp_list *list)
 {
 	struct buf text = BUF_INIT(4 * MCP_LIST_MAX);
@@ -277,7 +281,7 @@ static struct mcp_link *open_if_allowed(struct mcp_server *s, struct error *err)
 	return NULL;
 }
 
-/* Wakes those who wait for the start, whether it succeeded or not. */
+/* Wakes the threads that wait for the start, whether it succeeded or not. */
 static void server_signal_started(const struct mcp_server *s)
 {
 	uint64_t one = 1;
@@ -386,16 +390,19 @@ static bool server_begin_relist(struct mcp_server *s)
 }
 
 enum {
-	RELISTS_MAX = 1000, /* per server, so that it cannot keep dcode busy */
+	/* tool lists read per server: it must not keep dcode busy */
+	RELISTS_MAX = 1000,
 	BACKOFF_MS = 1000,
 	BACKOFF_DOUBLINGS = 6,
 	BACKOFF_MAX_MS = 60000,
-	RECONNECT_MS = 10000, /* wait for running calls to end */
+	RECONNECT_MS = 10000, /* limit of the wait for running calls to end */
 	WAIT_MS = 20,
-	SESSION_GONE = 404, /* HTTP */
+	/* HTTP status: the server does not know the session */
+	SESSION_GONE = 404,
 };
 
-/* Allows a new start. Call with the lock held. */
+/* Sets the state so that the server can be started again. Call with the lock
+ * held. */
 static void set_idle(struct mcp_server *s)
 {
 	uint64_t count;
@@ -463,8 +470,8 @@ int mcp_server_wait(struct mcp_server *s, const struct stop *stop,
 	return 0;
 }
 
-/* Wait before a failed start is tried again: 1, 2, 4 s and so on, at most 60 s.
- */
+/* Returns how long to wait after a failed start before the next try: 1, 2, 4 s
+ * and so on, at most 60 s. */
 static int64_t backoff_ms(const struct mcp_server *s)
 {
 	unsigned doublings = s->failures ? s->failures - 1 : 0;
@@ -502,8 +509,9 @@ static void restart_if_ended(struct mcp_server *s)
 	mcp_server_start(s);
 }
 
-/* Waits until the start and the running calls have ended. Returns the link of a
- * server that was running, or NULL. */
+/* Waits until the start and the running calls have ended, for up to
+ * RECONNECT_MS. Returns the link, which the caller owns; NULL if there is none
+ * or the wait was too short. */
 static struct mcp_link *detach_link(struct mcp_server *s)
 {
 	struct stop soon = stop_cleanup(RECONNECT_MS);
@@ -547,7 +555,7 @@ bool mcp_server_reconnect(struct mcp_server *s)
 	return true;
 }
 
-/* Returns the link and counts the caller in users until release_link(). */
+/* Returns the link and increments `users` until release_link(). */
 static struct mcp_link *use_link(struct mcp_server *s, struct error *err)
 {
 	struct mcp_link *l = NULL;
@@ -650,9 +658,9 @@ static int call_once(struct mcp_server *s, const struct mcp_call *call,
 	return rc;
 }
 
-/* The server reported that this link's session is over. Waits until no other
- * call uses the link, so that it can be reopened. True: the request may be sent
- * again. */
+/* Call after the server reported that this link's session is over. Waits until
+ * no other call uses the link, so that it can be reopened. True: send the
+ * request again. */
 static bool await_new_session(struct mcp_server *s, unsigned starts,
 			      const struct stop *stop)
 {
@@ -682,7 +690,8 @@ int mcp_server_call(struct mcp_server *s, const struct mcp_call *call,
 
 	if (call_once(s, call, result, &starts, stop, &first) == 0)
 		return 0;
-	/* HTTP 404: the session is over and the request was not executed
+	/* HTTP 404 means that the session is over and the request was not
+	 * executed, so it may be sent again
 	 * (modelcontextprotocol.io/specification/2025-11-25/basic/transports,
 	 * "Session Management", read 2026-11-26). */
 	if (first.http_status == SESSION_GONE &&

@@ -17,14 +17,16 @@ enum mcp_state {
 	MCP_OFF, /* disabled by the user or the file */
 };
 
-/* How servers are started. Borrowed; outlives them. */
+/* How servers are started. Borrowed; must outlive the servers. */
 struct mcp_host {
 	const struct settings *settings;
 	struct http *http;
-	const char *cwd;       /* session directory */
-	const char *cache_dir; /* for tool lists; NULL: do not cache */
-	int64_t startup_ms;    /* limit until its tools are listed */
-	int64_t call_ms;       /* limit per call */
+	const char *cwd; /* session directory */
+	/* directory in which tool lists are cached; NULL: do not cache */
+	const char *cache_dir;
+	/* limit for the start, until the tools are listed */
+	int64_t startup_ms;
+	int64_t call_ms; /* limit per call */
 	/* Called before each start, on any thread. False: do not start it. */
 	bool (*may_start)(void *arg, const struct settings *set,
 			  const struct mcp_entry *e);
@@ -35,12 +37,14 @@ struct mcp_host {
 
 struct mcp_server;
 
-/* entry is borrowed. A refused entry stays MCP_OFF. */
+/* entry and host are borrowed. A server whose entry is refused stays
+ * MCP_OFF. */
 struct mcp_server *mcp_server_new(const struct mcp_entry *entry,
 				  const struct mcp_host *host);
 /* Reads the tool list that an earlier run cached. */
 void mcp_server_recall(struct mcp_server *s);
-/* Starts the server on its own thread unless it was started. Any thread. */
+/* Starts the server on its own thread. Does nothing if it was started before.
+ * Any thread. */
 void mcp_server_start(struct mcp_server *s);
 /* Waits until the start has succeeded or failed. -1: stop ended the wait. Any
  * thread. */
@@ -49,31 +53,32 @@ int mcp_server_wait(struct mcp_server *s, const struct stop *stop,
 struct mcp_call { /* borrowed */
 	const char *tool;
 	const cJSON *args;
-	/* Called with the server's progress notification, unchecked. On the
-	 * calling thread; or NULL. */
+	/* Called with each progress notification of the server, which is not
+	 * checked or sanitized. On the calling thread. May be NULL. */
 	void (*progress)(void *arg, const cJSON *params);
 	void *arg;
 };
 /* Calls a tool. Starts the server first if it does not run, unless its last
- * start failed a moment ago. *result is owned by the caller. On -1 the server
- * was told to cancel the call. Any thread. */
+ * start failed a moment ago. *result is owned by the caller. If stop or the
+ * timeout ends the call, the server is told to cancel it. Any thread. */
 int mcp_server_call(struct mcp_server *s, const struct mcp_call *call,
 		    cJSON **result, const struct stop *stop, struct error *err);
 /* Stops the server if it runs and starts it again. Waits up to ten seconds for
- * running calls, which may fail. False: the server is disabled or unusable.
- * Must not be called from two threads at once. */
+ * running calls; they may fail. False: the server is disabled or cannot be
+ * used. Must not be called from two threads at once. */
 bool mcp_server_reconnect(struct mcp_server *s);
-/* Asks the server to end; mcp_server_free() must follow and waits for it. */
+/* Asks the server to end, without waiting. mcp_server_free() must follow; it
+ * waits. */
 void mcp_server_leave(struct mcp_server *s);
 void mcp_server_free(struct mcp_server *s);
 
 const struct mcp_entry *mcp_server_entry(const struct mcp_server *s);
 /* True if the tool list is known, from this run or from the cache. */
 bool mcp_server_is_known(struct mcp_server *s);
-/* True once after the tool list changed. Requests the new list if the server
- * announced one. */
+/* True if the tool list has changed since the last call. If the server has
+ * announced a new list, starts to read it. */
 bool mcp_server_changed(struct mcp_server *s);
-/* True once after a start failed; *why is the error. */
+/* True if a start has failed since the last call; *why is the error. */
 bool mcp_server_failed(struct mcp_server *s, struct error *why);
 /* Calls each with every tool, with the server's lock held. */
 void mcp_server_each_tool(struct mcp_server *s,
@@ -87,7 +92,7 @@ struct mcp_status { /* a copy */
 	int64_t started_ms; /* duration of the start; -1: not started yet */
 	int64_t calls;      /* number of calls so far */
 	int64_t calls_ms;   /* their total duration */
-	struct error why;   /* why it is MCP_FAILED or MCP_OFF */
+	struct error why;   /* for MCP_FAILED and MCP_OFF: the reason */
 	char lost[640];     /* names the first tools left out, with reasons;
 			     * or "" */
 };
