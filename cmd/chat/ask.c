@@ -204,7 +204,7 @@ static int collect_calls(struct asker *k, struct approval *a,
 	return rc;
 }
 
-/* Remembers the answer for the later calls of the same model answer. */
+/* Stores what the user said, for the later calls of the same model answer. */
 static void store_batch_answer(struct asker *k, const struct together *t,
 			       enum dialog_answer said)
 {

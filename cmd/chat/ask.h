@@ -46,7 +46,8 @@ enum dialog_answer {
 	DIALOG_SHOW,      /* print the whole call; the question stays open */
 	DIALOG_EDITED,    /* the call was changed: judge and ask again */
 	DIALOG_ELSEWHERE, /* edit the call in the user's own editor */
-	DIALOG_TOGETHER,  /* ask one question for all calls of the answer */
+	DIALOG_TOGETHER,  /* ask one question for all calls of the model answer
+			   */
 	DIALOG_ONE,       /* go back to one question for each call */
 	DIALOG_EDITS, /* Shift+Tab: allow this and later edits, if the caller
 			 finds that auto-edit allows it */

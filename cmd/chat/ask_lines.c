@@ -170,8 +170,8 @@ static int finish_partial_line(struct chat_input *in, struct buf *early)
 }
 
 /* Prints the question's prompt and appends the typed line to line. An
- * unfinished earlier message is completed first. Returns as chat_read_line().
- */
+ * unfinished earlier message is completed first. Returns the same values as
+ * chat_read_line(). */
 static int chat_read_answer(struct chat_input *in, struct buf *early,
 			    const char *prompt, struct buf *line)
 {
@@ -564,8 +564,8 @@ static bool store_answer(struct inquiry_item *item, struct str line)
 	return true;
 }
 
-/* Reads one answer. Returns as chat_read_line(); 1 with *declined means that
- * nothing was typed. */
+/* Reads one answer. Returns the same values as chat_read_line(); 1 with
+ * *declined means that nothing was typed. */
 static int read_answer_inquire(struct chat_input *in, struct inquiry_item *item,
 			       struct buf *early, bool *declined)
 {

@@ -37,7 +37,7 @@ void answer_row_hint(size_t columns, struct rows *out);
 
 struct dialog {
 	const struct question *asked; /* borrowed; NULL: no open question */
-	struct call_view view;        /* of the first call */
+	struct call_view view;        /* describes the first call */
 	bool explains;                /* the user is typing a reason */
 	struct buf reason;            /* one line of UTF-8 */
 	bool edits;                   /* the user is editing the call */

@@ -138,7 +138,8 @@ static bool handle_cap(struct chat *c)
 /* Reads a message. Joins lines that end in a backslash, and lines that arrive
  * together, because those were pasted. Lines that were typed before the prompt
  * appeared are not joined. A slash command is always one line: more lines would
- * become its arguments and be dropped. Returns as chat_read_line(). */
+ * become its arguments and be dropped. Returns the same values as
+ * chat_read_line(). */
 static int read_message(struct chat *c, struct buf *message)
 {
 	bool may_paste = !chat_more_typed(&c->input, 0);

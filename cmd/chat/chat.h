@@ -5,7 +5,8 @@
 
 struct run;
 
-/* first: the first message, or NULL. Closes the run. Exit status. */
+/* Runs the chat and closes the run. first: the first message, or NULL. Returns
+ * the exit status. */
 int run_chat(struct run *r, const char *first);
 
 #endif

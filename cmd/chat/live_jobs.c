@@ -470,8 +470,8 @@ static void start_job(struct live *l, const char *wait)
 {
 	char text[sizeof(l->wait)];
 
-	snprintf(text, sizeof(text), "%s",
-		 wait); /* copied first: wait may point to l->wait */
+	/* wait may point to l->wait, so copy it first. */
+	snprintf(text, sizeof(text), "%s", wait);
 	l->state = LIVE_WORKING;
 	l->stopping = l->refused = l->armed = false;
 	l->calls = 0;

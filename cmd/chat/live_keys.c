@@ -28,8 +28,8 @@ void live_open_question(struct live *l, int64_t now)
 	}
 	if (now - l->typed < LIVE_QUIET_MS)
 		return;
-	l->confirms = l->focused =
-		false; /* closes the question about yolo mode: one at a time */
+	/* Closes the question about yolo mode: one question at a time. */
+	l->confirms = l->focused = false;
 	l->opened = now;
 	if (l->asked) {
 		dialog_open(&l->dialog, l->asked);
@@ -272,7 +272,9 @@ static void send_draft(struct live *l)
 {
 	struct buf text = BUF_INIT(MAX_MESSAGE);
 	struct buf kept = BUF_INIT(MAX_MESSAGE);
-	struct error ignored = { 0 }; /* it stays in memory */
+	struct error ignored = {
+		0
+	}; /* if it cannot be stored, it stays in memory */
 
 	editor_text(&l->editor, &text);
 	editor_reset(&l->editor);

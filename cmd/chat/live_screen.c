@@ -151,8 +151,8 @@ enum {
 	LEAST_EDITOR = 3,      /* rows of the editor */
 	MOST_SHOWN = 16 << 10, /* bytes shown of a user command's output, from
 				  its end */
-	LEAST_AROUND =
-		16, /* on a screen with fewer rows, a question is shown alone */
+	/* On a screen with fewer rows, a question is shown alone. */
+	LEAST_AROUND = 16,
 };
 
 static const struct style muted = { 0, STYLE_MUTED };

@@ -99,7 +99,7 @@ struct live {
 	struct screen screen;
 	struct key_reader keys;
 	struct editor editor;
-	char prompt[8]; /* of the editor */
+	char prompt[8]; /* the editor's prompt */
 	struct prompt_history history;
 	struct history_search search;
 	struct completer completer;
@@ -158,7 +158,7 @@ struct live {
 	int status;
 
 	struct buf text; /* captured output; its last line may be unfinished */
-	struct usage usage; /* of the whole thread */
+	struct usage usage; /* usage of the whole thread */
 	int64_t context;    /* tokens of the last request and its answer */
 	unsigned switched;  /* run->switched when it was last checked */
 	/* Texts of the status line; owned. */

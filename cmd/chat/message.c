@@ -156,8 +156,8 @@ static size_t find_images(struct str text, const char *home,
 	size_t n = 0;
 	char *word;
 
-	found[0] = find_image(
-		text, home); /* as one path: its spaces need no quotes */
+	/* First try the text as one path, whose spaces need no quotes. */
+	found[0] = find_image(text, home);
 	if (found[0])
 		return 1;
 	while ((word = words_take(&text))) {

@@ -477,8 +477,8 @@ static void use_settings(struct run *r)
 		o->allow = (struct allow_list){ 0 };
 		rc = run_allow_resolve(o, set, &err);
 	}
-	/* The next message tells the model about the skills again, like
-	 * AGENTS.md. */
+	/* Open the skills again: the next message tells the model about them,
+	 * as about AGENTS.md. */
 	run_skills_close(r);
 	if (rc == 0)
 		rc = run_skills_open(r, &err);

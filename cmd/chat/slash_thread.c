@@ -1,8 +1,9 @@
 /* slash_thread.c - /clear, /resume, /threads and /copy. */
 /* SPDX-License-Identifier: MIT */
 /*
- * A thread of the same sandbox is replaced within the run. A thread of another
- * sandbox needs a new run. Begin reading at slash_cmd_resume().
+ * Switching to a thread of the same sandbox keeps the run. Switching to a
+ * thread of another sandbox needs a new run. Begin reading at
+ * slash_cmd_resume().
  */
 #include <errno.h>
 #include <fcntl.h>

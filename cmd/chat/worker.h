@@ -35,7 +35,7 @@ struct worker {                /* initialise with events set, the rest zeroed */
 	pthread_cond_t changed;
 	int (*run)(void *arg); /* the current job; NULL: none */
 	void *arg;
-	int result;    /* of the last job */
+	int result;    /* result of the last job */
 	bool quits;    /* no more jobs will follow */
 	bool answered; /* the pending question has an answer */
 	int answer;

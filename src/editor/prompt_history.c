@@ -139,7 +139,7 @@ static void add_line(struct buf *out, struct str text)
 }
 
 /* Appends a complete line with one write(). If a crash cut the file's last
- * line, ends that first. */
+ * line, adds its missing line end first. */
 static int append_line(const char *path, struct str text, struct error *err)
 {
 	struct buf line = BUF_INIT(SIZE_MAX);

@@ -139,7 +139,8 @@ void width_drop_last(struct buf *text)
 	text->len = last;
 }
 
-/* Makes room for one more of count elements by doubling the array. */
+/* Makes room for one element after the first count; doubles the array if it is
+ * full. */
 static void *grow_array(void *array, size_t count, size_t *cap, size_t size)
 {
 	if (count < *cap)

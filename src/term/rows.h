@@ -109,8 +109,8 @@ void rows_close(struct rows *r);
  */
 void rows_append(struct rows *r, const struct rows *from, size_t first,
 		 size_t n);
-/* Appends clean bytes, from rows_view(), to the open row. A link (span.link)
- * refers to from. */
+/* Appends clean bytes, from rows_view(), to the open row. span->link refers to
+ * the links of from. */
 void rows_add_span(struct rows *r, const struct rows *from,
 		   const struct span *span, struct str bytes);
 /* Drops the first n rows. */

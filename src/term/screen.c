@@ -381,7 +381,8 @@ static void clear_drawn(struct screen *s)
 	s->fresh = true;
 }
 
-/* Sends a frame if something has changed. Returns as tty_write(). */
+/* Sends a frame if something has changed. Returns the same values as
+ * tty_write(). */
 static int send_frame(struct screen *s)
 {
 	size_t n;

@@ -349,7 +349,7 @@ bool tty_size(const struct tty *t, size_t *columns, size_t *lines)
 	return known;
 }
 
-/* Sends as much as possible. Returns as tty_write(). */
+/* Sends as much as possible. Returns the same values as tty_write(). */
 static int flush_unsent(struct tty *t, int ms)
 {
 	struct pollfd p = { .fd = t->out, .events = POLLOUT };

@@ -48,7 +48,8 @@ bool tty_size(const struct tty *t, size_t *columns, size_t *lines);
  * if not: call again when out is writable; -1 if the terminal is gone.
  */
 int tty_write(struct tty *t, struct str frame);
-/* Sends until everything is out or ms have passed. Returns as tty_write(). */
+/* Sends until everything is out or ms have passed. Returns the same values as
+ * tty_write(). */
 int tty_drain(struct tty *t, int ms);
 /* Sets modifyOtherKeys 2. For a terminal that answered CSI c but not CSI ? u.
  */

@@ -25,7 +25,7 @@ struct html {
 	void *arg;
 	md4c_parse *markdown; /* set by html_markdown_load() */
 	bool failed;
-	struct error err; /* when failed */
+	struct error err; /* set if failed */
 };
 
 enum { HTML_PIECE = 64 << 10 /* bytes gathered before they are written */ };

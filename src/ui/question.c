@@ -38,7 +38,7 @@ struct pen {
 	bool line_begins; /* only blanks so far in this line of the text */
 	bool on_letter;   /* the last character was one that combining marks may
 			     follow */
-	unsigned marks;   /* number of combining marks since then */
+	unsigned marks;   /* number of combining marks after that character */
 };
 
 /* Begins a new row with the prefix. */
@@ -208,8 +208,9 @@ static bool is_letter(utf8proc_int32_t c)
 	       category <= UTF8PROC_CATEGORY_LO;
 }
 
-/* A few accents on a letter are normal text. Many of them, strokes through a
- * character (combining class 1) and enclosing marks can hide text. */
+/* True if one more combining mark may be shown as it is. A few accents on a
+ * letter are normal text. Many of them, strokes through a character (combining
+ * class 1) and enclosing marks can hide text. */
 static bool mark_fits(const struct pen *p, utf8proc_int32_t c)
 {
 	return p->on_letter && p->marks < MARKS_SHOWN &&

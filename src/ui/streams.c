@@ -510,8 +510,8 @@ static void print_note(struct plain *p, const char *prefix, struct str text)
 	flush_output(p);
 }
 
-/* Prints a line after a glyph. In ASCII mode, a glyph at the end of text is
- * replaced, too. */
+/* Prints a line that begins with a glyph. In ASCII mode, a glyph at the end of
+ * text is replaced, too. */
 static void note_sign(struct plain *p, const char *indent, enum glyph sign,
 		      struct buf *text)
 {

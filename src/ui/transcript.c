@@ -706,8 +706,9 @@ static void on_result(struct transcript *t, const struct agent_event *ev,
 	begin_part(t, TRANSCRIPT_TOOL);
 	view_done(v, ev, &t->look, now, &t->done);
 	todo_view_follow(&t->todos, ev);
-	/* Live output is complete; the result may have been cut for the model.
-	 */
+	/* The output that arrived live is complete, but the result may have
+	 * been cut for the model. So the result is stored only if there was no
+	 * live output. */
 	if (is_newest(t, ev->call) && !t->newest_output.len)
 		store_output(t, ev->text);
 	if (is_newest(t, ev->call) && ev->change)
