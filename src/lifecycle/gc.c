@@ -17,10 +17,12 @@
 #include "lifecycle/lifecycle.h"
 #include "session/store.h"
 
-enum { /* an engine may still be creating a sandbox for a dead process */
-       YOUNG_S = 120,
-       LATE_MS = 3000,
-       LATE_POLL_MS = 200,
+/* While a row is younger than this, an engine may still be creating its
+ * sandbox, even if the process that requested it is dead. */
+enum {
+	YOUNG_S = 120,
+	LATE_MS = 3000,
+	LATE_POLL_MS = 200,
 };
 
 struct left { /* a copied ledger row without a running owner; owned */
@@ -112,7 +114,7 @@ static struct left *find_row(struct gc *gc, const char *label)
 
 struct label_owner {
 	bool known; /* the ledger has this label */
-	bool alive; /* running owner, or held for the user */
+	bool alive; /* has a running owner, or is held for the user */
 	bool gone;  /* deletion confirmed, possibly after the list was made */
 };
 
@@ -329,7 +331,7 @@ static void clean_rows(struct gc *gc, struct sandbox_client *client,
 			continue;
 		}
 		if (client->also)
-			/* handled when the provider's main name is processed */
+			/* clean_provider() handles it under the main name */
 			continue;
 		snprintf(reason, sizeof(reason),
 			 "it belongs to %s: configure the provider for that "
@@ -400,8 +402,8 @@ static bool can_list(const struct sandbox_client *client)
 }
 
 /* Cleans up one provider. A provider that does not answer and has no rows is
- * not in use: it is reported only if the user named it. External programs
- * without rows are started only if they are known to list. */
+ * not in use: it is reported only if the user named it. An external provider
+ * program without rows is started only if it is known to support listing. */
 static void clean_provider(struct gc *gc, const struct sandbox_provider *p)
 {
 	const struct gc_request *r = gc->request;

@@ -411,8 +411,8 @@ static bool start_ending(struct managed_sandbox *box, const struct error *why)
 }
 
 enum {
-	/* If the script's output is not shown, its last bytes are stored for an
-	 * error message: at most this many. */
+	/* If the script's output is not shown, up to this many bytes are
+	 * buffered: its last lines are shown if it fails. */
 	TAIL_MAX = 64 << 10,
 	TAIL_KEPT = 8 << 10,
 };

@@ -79,8 +79,8 @@ static void list_change(struct apply_result *r, const struct plan_change *c,
 	};
 }
 
-/* Requests a blob: odb_write_files() will write it to a side's file and hash
- * it. */
+/* Adds a blob to w->blobs: odb_write_files() will write it to the journal's
+ * file of that side ("before" or "after") and hash it. */
 static void add_blob(struct apply_work *w, const char *side, unsigned id,
 		     const char *oid)
 {
@@ -92,8 +92,8 @@ static void add_blob(struct apply_work *w, const char *side, unsigned id,
 	snprintf(f->oid, sizeof(f->oid), "%s", oid);
 }
 
-/* Sets ERR_PROTOCOL, not the ERR_POLICY of a user's policy: the sandbox sent
- * something that is never allowed. */
+/* Sets ERR_PROTOCOL: the sandbox sent something that is never allowed.
+ * ERR_POLICY would mean that a setting of the user forbids it. */
 static int refuse_path(const char *path, const char *why, struct error *err)
 {
 	error_set(err, ERR_POLICY, "%s %s: nothing was written", path, why);
@@ -110,7 +110,8 @@ static int add_change(void *arg, const struct odb_record *d, struct error *err)
 				      d->new_mode ? d->new_mode : d->old_mode);
 	struct plan_change *c;
 
-	/* A file that git lost in the merge is reported as a conflict. */
+	/* A submodule in place of a file that git lost in the merge: it is
+	 * reported as a conflict. */
 	if (w->result->merge.unwritable && d->new_mode == GITLINK)
 		return 0;
 	if (why)
@@ -324,14 +325,14 @@ struct side_list { /* sorted by path */
  */
 struct shared_base {
 	const struct apply_request *request;
-	struct apply_result *result; /* has the merge; kept is filled */
+	struct apply_result *result; /* has the merge; kept is set here */
 	/* changes from the base to the sandbox's tree */
 	struct side_list changes;
 	/* changes from the sandbox's tree to the merged tree */
 	struct side_list written;
 	const char **paths; /* paths of the merge's stages, sorted */
 	const char **oids;  /* object ids of the merge's stages, sorted */
-	/* for each of changes: its base stays unchanged */
+	/* for each of changes: true if the base of its path stays unchanged */
 	bool *kept;
 	size_t n_kept;
 };
@@ -417,7 +418,8 @@ static void sort_stages(struct shared_base *b)
 	}
 }
 
-/* True if path in the merged tree is the sandbox's version in c. */
+/* True if path in the merged tree has the content that the sandbox's change c
+ * made. */
 static bool is_theirs(const struct shared_base *b, const char *path,
 		      const struct path_sides *c)
 {
@@ -450,8 +452,8 @@ static bool is_beside(const char *path, const char *invented)
 	return !strncmp(path, invented, len) && invented[len] == '~';
 }
 
-/* Returns the unmerged path with another name that has the sandbox's version of
- * c, because the user or git has renamed the file. Else NULL. */
+/* If the user or git has renamed the file of c, returns the unmerged path with
+ * the new name that has the sandbox's version; else NULL. */
 static const char *find_renamed(const struct shared_base *b,
 				const struct path_sides *c)
 {
@@ -562,8 +564,8 @@ static int commit_base(const struct shared_base *b, char after[GIT_OID],
 	} else if (rc == 0) {
 		rc = odb_commit_end(c, after, err);
 	}
-	/* Objects without a reference are kept for two weeks
-	 * (worktree/git.h). */
+	/* The ref was needed only to make the commit: git keeps objects without
+	 * a reference for two weeks (workspace_pack()). */
 	if (rc == 0)
 		(void)odb_ref_set(q->git, ref, NULL, stop, &ignored);
 	free(ref);
@@ -658,7 +660,8 @@ int apply_merge(struct apply_result *r, struct journal *j,
 	return rc;
 }
 
-/* Links the bytes of one side of a record to one side of the new journal. */
+/* Hard-links the content of one change from one side ("before" or "after") of a
+ * record to a side of the new journal. */
 static int link_side(const struct journal *j, const char *record,
 		     const char *from, const char *to, unsigned id,
 		     struct error *err)
@@ -682,8 +685,8 @@ static int copy_link_target(int dir, const char *name, int to)
 	return n < 0 || io_write_all(to, target, (size_t)n) < 0 ? -1 : 0;
 }
 
-/* Saves the current file, which force will overwrite, so that a crash restores
- * it. */
+/* Saves the user's current file, which an undo with force will overwrite, so
+ * that it can be restored after a crash. */
 static int copy_current(const struct journal *j, struct plan_change *c,
 			struct error *err)
 {
@@ -732,7 +735,8 @@ static int prepare_change(struct journal *j, const char *record,
 	*stays = false;
 	if (treefile_stat(j->root, c->path, &now, err) < 0)
 		return -1;
-	/* check_directories() checks its contents. */
+	/* A directory is in the file's place: check_directories() checks what
+	 * is in it. */
 	if (!c->before.mode && now.mode == TREEFILE_DIR)
 		now.mode = 0;
 	if (now.mode == TREEFILE_BLOCKED)

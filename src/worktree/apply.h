@@ -11,21 +11,23 @@ struct apply_file {
 	char *path;    /* owned */
 	char letter;   /* 'A', 'M' or 'D' */
 	bool secret;   /* it contains a known secret */
-	bool unstaged; /* left out of the index with --index */
+	bool unstaged; /* with --index: its change is not in the index */
 };
 
 struct apply_request {
-	const struct git *git;   /* repository with the merge and its sides */
-	const char *label;       /* the sandbox's; NULL: no base is updated */
-	const char *base;        /* commits or trees */
+	const struct git *git; /* repository with the merge and its sides */
+	/* label of the sandbox whose base is updated; NULL: none */
+	const char *label;
+	const char *base;        /* these three are commits or trees */
 	const char *ours;        /* the tree's current state */
 	const char *theirs;      /* the sandbox's state */
 	const char *base_before; /* current base of label; only with label */
 	const struct mask *mask; /* known secrets, or NULL */
 	bool conflicts;          /* write conflicts with markers */
 	/* For --index: the user's index (absolute path), and a function that
-	 * makes the new index in the file after, from before and the written
-	 * tree. It may mark files as unstaged. Else NULL. */
+	 * writes a new index to the file `after`, made from the index in the
+	 * file `before` and the written tree. It may set unstaged in files.
+	 * NULL without --index. */
 	const char *index;
 	int (*stage)(void *arg, const char *before, const char *after,
 		     struct apply_file *files, size_t n, struct error *err);
@@ -35,22 +37,24 @@ struct apply_request {
 /* initialise with { 0 }; call apply_result_release() at the end */
 struct apply_result {
 	bool applied; /* the merged tree was written */
-	/* of the sides of the request; the caller computes it before
+	/* merge of the request's three sides, computed by the caller before
 	 * apply_merge() */
 	struct merge merge;
 	/* files in the way that are not part of the merge */
 	char **blocked;
 	size_t n_blocked;
-	char **changed; /* files changed since ours was read */
+	char **changed; /* files that changed after request.ours was read */
 	size_t n_changed;
 	/* paths whose sandbox version was not written: their base stays
 	 * unchanged */
 	char **kept;
 	size_t n_kept;
-	/* the index was changed since, so it was not restored */
+	/* the user has changed the index since the apply, so the undo did not
+	 * restore it */
 	bool index_changed;
-	bool unstaged;            /* an undo replaced the index */
-	struct apply_file *files; /* written, or would have been */
+	bool unstaged; /* the undo replaced the user's index */
+	/* files that were written, or would have been */
+	struct apply_file *files;
 	size_t n;
 };
 
@@ -63,8 +67,8 @@ int apply_merge(struct apply_result *r, struct journal *j,
 		const struct apply_request *q, const struct stop *stop,
 		struct error *err);
 
-/* Three indexes, to undo an apply with --index whose index has changed
- * since. */
+/* Three index files, to undo an apply with --index if the user has changed the
+ * index since. */
 struct apply_unstage {
 	const char *before;  /* index before that apply; may not exist */
 	const char *applied; /* index written by that apply */
@@ -73,7 +77,8 @@ struct apply_unstage {
 
 struct apply_undo_request { /* all borrowed */
 	bool force;
-	/* Makes q->to. 1: made; 0: the index stays unchanged; -1. */
+	/* Writes the index q->to. Returns 1; 0 if the index must stay
+	 * unchanged; -1. */
 	int (*unstage)(void *arg, const struct apply_unstage *q,
 		       struct error *err);
 	void *arg;

@@ -31,18 +31,21 @@
 #include "worktree/workspace.h"
 
 enum {
-	FIRST_BYTES = 16 << 20, /* of a first answer */
-	BATCH_BYTES = 16 << 20, /* files of one later command */
+	/* bytes of files in the first answer, with small_first */
+	FIRST_BYTES = 16 << 20,
+	BATCH_BYTES = 16 << 20, /* bytes of files that one later command gets */
 	PATTERNS_MAX = 1 << 20, /* bytes of the include patterns */
 	NAMES_MAX = 256 << 20,
 	SEEN_MAX = 256 << 20,
-	RESET_MS = 5000, /* time to reset theirs, also after a cancel */
+	/* time limit of resetting theirs to its last checked commit, even after
+	 * a cancel */
+	RESET_MS = 5000,
 };
 
 enum {
-	/* that are stored; further ones are only counted */
+	/* names that are stored; further ones are only counted */
 	IGNORED_NAMES_MAX = 1000,
-	/* bytes of the names in a check command */
+	/* bytes of the file names in one command of hash_script */
 	CHECK_COMMAND_MAX = 48 << 10,
 	CHECK_ANSWER_MAX = 1 << 18,
 	CHECK_MS = 60000,
@@ -189,8 +192,9 @@ int fetch_recall(struct workspace *w, struct fetch *f, const struct stop *stop,
 	return rc == 0 ? refuse_recalled(w, f, stop, err) : -1;
 }
 
-/* Notes a path that git ignores in the sandbox. "dir/" stands for n files; the
- * empty path stands for all: n is the total. */
+/* Notes that git ignores n files in the sandbox: those in the directory path
+ * ("dir/"), or in total if path is empty. A path without a slash at its end is
+ * one file. */
 static void note_ignored(struct fetch *f, const char *path, int64_t n)
 {
 	if (!path[0]) {
@@ -257,7 +261,8 @@ static int compare_announced(const void *a, const void *b)
 	return strcmp(x->path, y->path);
 }
 
-/* Appends a path, which must sort after all others; it is borrowed. */
+/* Appends a path to g->names. It must sort after all others there and is
+ * borrowed. */
 static void announce(struct fetching *g, const char *path)
 {
 	if (!(g->n & (g->n - 1)))
@@ -389,7 +394,8 @@ static struct fetch_item *find_ignored(const struct fetch *f, const char *path)
 	return NULL;
 }
 
-/* Checks only uploads that are on a list of files that were not fetched. */
+/* Writes a command that hashes the user's uploads in the sandbox, but only
+ * those that are on a list of files that were not fetched. */
 static void write_hash_command(struct fetching *g, struct upload_check *check)
 {
 	const struct fetch *f = g->f;
@@ -579,9 +585,9 @@ static int match_names(struct fetching *g, const char *scratch, bool *matched,
 	return rc;
 }
 
-/* Matches the names in a scratch directory: against the .gitignore files of
- * theirs, with the user's excludes before those of the root; or, with include,
- * only against the user's include patterns. */
+/* Matches the names in a scratch directory that contains the .gitignore files
+ * of theirs, with the user's excludes at the start of the root's. With include,
+ * it contains only the user's include patterns. */
 static int match_in(struct fetching *g, bool include, bool *matched,
 		    struct error *err)
 {
@@ -646,7 +652,8 @@ static void add_path(struct path_list *l, const char *path)
 	l->list[l->n++] = path;
 }
 
-/* Moves names that git ignores and no include matches to dropped. */
+/* Removes the names that git ignores and that no include matches from g->names,
+ * and adds them to dropped. */
 static int drop_matched(struct fetching *g, struct path_list *dropped,
 			struct error *err)
 {
@@ -669,8 +676,8 @@ static int drop_matched(struct fetching *g, struct path_list *dropped,
 	return rc;
 }
 
-/* New .gitignore files apply to the other names and to themselves: gets them
- * into a temporary commit. */
+/* Fetches new .gitignore files into a temporary commit: they decide which of
+ * the other names, and of themselves, are ignored. */
 static int fetch_patterns(struct fetching *g, const struct scan_request *r,
 			  struct path_list *dropped, struct error *err)
 {
@@ -744,7 +751,7 @@ static int fetch_undecided(struct fetching *g, const struct scan_request *r,
 		return -1;
 	if (!g->n)
 		return 0;
-	first = g->scan; /* it owns the names */
+	first = g->scan; /* it owns the strings of g->names */
 	memcpy(parent, g->f->theirs, sizeof(parent));
 	rc = fetch_names(g, r, parent, err);
 	scan_release(&first);
@@ -787,8 +794,8 @@ static int see_difference(void *arg, const struct odb_record *r,
 	return 0;
 }
 
-/* small: maximum size of a file in the first answer; 0: all files come at
- * once. */
+/* Does one complete fetch. small: maximum size of a file in the first answer;
+ * 0: all files come at once. */
 static int fetch_once(struct workspace *w, const struct fetch_request *r,
 		      int64_t small, struct fetch *f, const struct stop *stop,
 		      struct error *err)
@@ -897,8 +904,8 @@ static size_t count_batch(const struct fetch *f, size_t at, int64_t total_max)
 	return n;
 }
 
-/* Applies the corrections to a batch. If one fails, theirs is reset to parent:
- * unchecked files must not stay. */
+/* Removes unchanged uploads and bare repositories from a batch. If that fails,
+ * theirs is reset to the commit parent: unchecked files must not stay. */
 static int refuse_or_reset(struct fetching *g, const char *parent,
 			   struct error *err)
 {

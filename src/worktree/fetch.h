@@ -17,19 +17,19 @@ int fetch_changes(struct workspace *w, const struct fetch_request *r,
 		  struct fetch *f, const struct stop *stop, struct error *err);
 /*
  * Gets the files of f->later, smallest first, until total_max is reached or
- * stop ends. Then f->theirs and w->theirs_ref contain all files that were
- * fetched, the rest is in f->left, and f->later is empty. -1 with err: why it
- * ended early.
+ * stop ends the fetch. Then f->theirs and w->theirs_ref contain all files that
+ * were fetched, the rest is in f->left, and f->later is empty. -1 with err: why
+ * it ended early.
  */
 int fetch_later(struct workspace *w, const struct fetch_request *r,
 		struct fetch *f, const struct stop *stop, struct error *err);
 void fetch_release(struct fetch *f);
 
-/* Reads the files that fetch_changes() refused and left, which it stores next
- * to the commit theirs, for a sandbox that is gone. The caller sets f->theirs;
- * nothing is added if another commit was stored. A bare repository that an
- * earlier version of dcode accepted is refused now: f->theirs is then a commit
- * without it. */
+/* For a sandbox that is gone: reads which files the last fetch_changes()
+ * refused and left, as stored with the commit that it made. The caller sets
+ * f->theirs; nothing is added if that is another commit. A bare repository that
+ * an earlier version of dcode accepted is refused now: f->theirs is then a
+ * commit without it. */
 int fetch_recall(struct workspace *w, struct fetch *f, const struct stop *stop,
 		 struct error *err);
 

@@ -110,8 +110,8 @@ static int end_commit(struct fetching *g, int rc, struct error *err)
 	return -1;
 }
 
-/* True if a file above or below path was announced and accepted: the archive
- * would write through a file, or replace a directory by one. */
+/* True if a file above or below path was already accepted: with both, one file
+ * would have to be a directory too. */
 static bool is_in_the_way(const struct fetching *g, const char *path)
 {
 	char *part = xasprintf("%s/", path);
@@ -184,8 +184,8 @@ static const char *check_entry(const struct fetching *g,
 	return why;
 }
 
-/* 1: read the entry's bytes; 0: it has none; -1. Hard links are added later by
- * commit_links(). */
+/* Returns 1 if the entry's bytes must be read, 0 if it has none, -1 on failure.
+ * Hard links are added later by commit_links(). */
 static int put_entry(struct fetching *g, const struct archive_item *item,
 		     const char *path, unsigned mode, struct error *err)
 {
@@ -236,7 +236,8 @@ static int on_entry(void *arg, const struct archive_item *item,
 		path = str_skip(path, 2);
 	name = path.len ? find_name(g, path.ptr) : NULL;
 	if (S_ISDIR(item->mode) && !item->original)
-		return 0; /* it has replaced a file meanwhile */
+		/* a directory has replaced the announced file meanwhile */
+		return 0;
 	if (!path.len || !name) {
 		note_refused(g, path.len ? path.ptr : "(no name)",
 			     "was not in the list of changes");
@@ -376,11 +377,11 @@ int fetch_commit_archive(struct fetching *g, const char *parent, bool gone,
 
 struct candidate { /* an uploaded path that differs from the base */
 	char *path;
-	char hash[LISTING_HASH]; /* of the uploaded bytes */
-	unsigned sent_mode;      /* of the uploaded file */
+	char hash[LISTING_HASH]; /* SHA-256 of the uploaded bytes */
+	unsigned sent_mode;      /* mode of the uploaded file */
 	unsigned new_mode;       /* current mode in the sandbox */
-	unsigned mode;           /* of the base; 0: not in the base */
-	char oid[GIT_OID];       /* of the base */
+	unsigned mode;           /* mode in the base; 0: not in the base */
+	char oid[GIT_OID];       /* blob in the base */
 };
 
 struct uploads {
@@ -430,8 +431,8 @@ static bool has_uploaded_bytes(const struct uploads *u, size_t i)
 }
 
 /* Restores the base's file, or removes the path if it is not in the base. A
- * chmod in the sandbox is the agent's work and stays; on a new file this
- * requires the contents, so the file stays too. */
+ * mode that the agent changed stays. If such a file is not in the base, it
+ * stays too, because a commit cannot contain a mode without a file. */
 static int restore_base(struct fetching *g, const struct candidate *c,
 			struct error *err)
 {
@@ -487,7 +488,7 @@ int fetch_drop_uploaded(struct fetching *g, struct error *err)
 
 struct base_change { /* a change of a path since the base */
 	char *path;
-	unsigned mode; /* of the base; 0: the path is new */
+	unsigned mode; /* mode in the base; 0: the path is new */
 	char oid[GIT_OID];
 };
 
@@ -500,7 +501,8 @@ struct repo_search {
 	bool has_disk;
 };
 
-/* An odb_sink for odb_tree_diff() from the base to theirs. */
+/* An odb_sink for odb_tree_diff() from the base to theirs: collects the
+ * changes. */
 static int add_base_change(void *arg, const struct odb_record *r,
 			   struct error *err)
 {

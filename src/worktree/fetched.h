@@ -24,14 +24,15 @@ struct fetch_request { /* all borrowed */
 struct fetch_item {      /* a file that was not fetched */
 	char *path;      /* owned; untrusted */
 	const char *why; /* static; completes "PATH ...": "is a pipe ..." */
-	int64_t size;    /* of a file that is too large, else 0 */
+	/* bytes of a file that is too large or in fetch.later; else 0 */
+	int64_t size;
 };
 
 struct fetch {                /* initialise with { 0 } */
 	bool same;            /* nothing differs from the base */
 	char theirs[GIT_OID]; /* commit of the sandbox's files, or the base */
-	/* Names, links and modes that must never be written to the user's
-	 * tree. */
+	/* Files with an unsafe name, link target or mode, and files in a bare
+	 * repository: they are never written to the user's tree. */
 	struct fetch_item *refused;
 	size_t n_refused;
 	/* Too large, unreadable, not a file, or in another repository. */
@@ -41,9 +42,9 @@ struct fetch {                /* initialise with { 0 } */
 	size_t n_later;
 	int64_t bytes;   /* bytes of the fetched files */
 	int64_t ignored; /* number of new files that git ignores */
-	/* The first of these. A directory of which nothing is fetched is one
-	 * item, "dir/", and its size is the number of its files; a file's size
-	 * is 0. */
+	/* The first 1,000 of these files. A directory of which nothing is
+	 * fetched is one item, "dir/", and its size is the number of its files;
+	 * a file's size is 0. */
 	struct fetch_item *ignored_names;
 	size_t n_ignored_names;
 	char *recalled; /* owned: buffer of the recalled items' reasons */

@@ -161,7 +161,8 @@ static char **make_args(const struct git *g, const char *const *argv)
 	return all;
 }
 
-/* The path is quoted, because ":" separates directories. */
+/* Returns the environment variable with the object directory. The path is
+ * quoted, because ":" separates directories. */
 static char *alternates_value(const char *objects)
 {
 	struct buf out = BUF_INIT(1 << 20);
@@ -617,7 +618,8 @@ static size_t drop_locks_below(int parent, const char *name, int depth)
 			continue;
 		age = clock_unix_ms() - (int64_t)st.st_mtim.tv_sec * 1000 -
 		      st.st_mtim.tv_nsec / 1000000;
-		/* A time in the future is not reliable. */
+		/* A lock whose time is in the future is removed too: that time
+		 * is not reliable. */
 		if ((age < LOCK_STALE_MS && age >= -LOCK_STALE_MS) ||
 		    unlinkat(dirfd(d), e->d_name, 0) < 0)
 			held++;

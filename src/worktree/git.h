@@ -88,7 +88,7 @@ struct nul_records {
 	int (*each)(void *arg, const char *record, struct error *err);
 	void *arg;
 	struct str input; /* git's standard input; may be empty */
-	bool warned;      /* out: git said something on standard error */
+	bool warned;      /* out: git printed to standard error */
 	struct buf held;  /* internal to git_run_records() */
 };
 /* Returns ERR_LIMIT for a record of more than 1 MiB. */

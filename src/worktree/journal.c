@@ -42,7 +42,7 @@ struct replay { /* all borrowed */
 	const struct apply_plan *plan;
 	const char *dir; /* the journal's directory: before/ID, after/ID */
 	int root;        /* descriptor of the tree's root */
-	bool back;       /* from after to before */
+	bool back;       /* undo: replay from after to before */
 	/* Reports a file that is in neither state and is left unchanged. NULL:
 	 * such a file is an error, ERR_BUSY. */
 	void (*left)(void *arg, const char *path);
@@ -70,8 +70,8 @@ static int open_source(const struct replay *r, const struct plan_change *c,
 	return fd;
 }
 
-/* 1: the file must be written; 0: it is already written, or stays unchanged;
- * -1. */
+/* Returns 1 if the file must be written, 0 if it is already written or stays
+ * unchanged, -1 on failure. */
 static int check_now(const struct replay *r, const struct plan_change *c,
 		     struct error *err)
 {
@@ -171,8 +171,8 @@ static int each_staged(const struct placement *b,
 	return rc;
 }
 
-/* Syncs each file system of the tree once. 0: each file must be synced
- * separately; 1: done; -1. */
+/* Syncs each file system of the tree once. Returns 1 if that worked, 0 if each
+ * file must be synced separately, -1 on failure. */
 static int sync_filesystems(const struct placement *b, struct error *err)
 {
 	dev_t seen[FILESYSTEMS];
@@ -450,7 +450,8 @@ static void forget_text(char **text)
 }
 
 /* Keeps in the record what this undo did not restore: files, the index. The
- * base is removed from it: it has been reset and must be reset only once. */
+ * base is removed from the record: this undo has reset it, and another undo of
+ * the record must not reset it again. */
 static int shorten_record(struct journal *j, struct error *err)
 {
 	char *dir = record_dir(j, j->plan.undoes);
@@ -584,8 +585,8 @@ static int sync_side(const struct journal *j, const char *side, unsigned id,
 	return rc;
 }
 
-/* Syncs the store's file system if there are many files. 0: each file must be
- * synced separately; 1: done; -1. */
+/* Syncs the store's file system if there are many files. Returns 1 if that
+ * worked, 0 if each file must be synced separately, -1 on failure. */
 static int sync_store(const struct journal *j, struct error *err)
 {
 	int fd = j->plan.n > DURABLE_FEW

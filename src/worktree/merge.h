@@ -54,8 +54,8 @@ struct merge_sides {
 	size_t memory_max; /* memory limit of git in bytes; 0: 4 GiB */
 };
 
-/* Writes only objects. Only one merge at a time may use g. ERR_LIMIT: git gave
- * up, for example at its memory limit. */
+/* Computes the merge in g, without writing the user's tree. Only one merge at a
+ * time may use g. ERR_LIMIT: git gave up, for example at its memory limit. */
 int merge_compute(struct merge *m, const struct git *g,
 		  const struct merge_sides *sides, const struct stop *stop,
 		  struct error *err);

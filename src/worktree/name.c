@@ -192,8 +192,8 @@ const char *name_refuse_target(struct str path, struct str target)
 	return NULL;
 }
 
-/* Returns the part of a repository that a name is. last: it is not a
- * directory. */
+/* Returns which part of a repository (PART_...) a name is, or 0. last: the name
+ * is the last one of a file's path, so it is not a directory. */
 static unsigned part_of(struct str name, bool last)
 {
 	/* Fast path for most names; bytes above 0x7f may be code points that
@@ -337,7 +337,7 @@ static unsigned parts_on_disk(int dir)
 	       (has_entry(dir, "refs", true) ? PART_REFS : 0);
 }
 
-/* directory: "" or with a slash at its end. */
+/* True if directory, "" or with a slash at its end, is a bare repository. */
 static bool is_repository(struct bare_repos *b, struct tree_dir *disk,
 			  char *directory)
 {

@@ -15,9 +15,9 @@
  * system or listing can contain.
  */
 const char *name_refuse(struct str path, unsigned mode);
-/* The same for the target of a link at path: it must stay in the tree and
- * outside .git. ".." after a name is refused too, because that name may be
- * another link. */
+/* Like name_refuse(), for the target of a link at path: it must stay in the
+ * tree and outside .git. ".." after a name is refused too, because that name
+ * may be another link. */
 const char *name_refuse_target(struct str path, struct str target);
 /*
  * Finds names that must never be written without being asked for, whatever the

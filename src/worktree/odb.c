@@ -656,7 +656,7 @@ int odb_write_named_files(const struct named_files *f, const struct git *g,
 struct file_writer {
 	struct odb_file *list;
 	size_t at;    /* the current file */
-	int64_t left; /* bytes of it still to come */
+	int64_t left; /* bytes of that file still to come */
 	int fd;       /* -1: only hash */
 	crypto_hash_sha256_state state;
 };

@@ -180,9 +180,10 @@ static int compare_ages(const void *a, const void *b)
 	return (x->changed > y->changed) - (x->changed < y->changed);
 }
 
-/* Deletes patches older than oldest, the oldest first, until *all is at most
- * bytes; bytes -1: all of these. newest: only the newest patch of each thread,
- * else only the others. The name of a deleted patch is NULL. */
+/* Deletes patches that were changed before oldest (Unix seconds), the oldest
+ * first, until *all, the total size of all patches, is at most bytes; bytes -1:
+ * deletes all of these. newest: only the newest patch of each thread, else only
+ * the others. The name of a deleted patch is NULL. */
 static size_t sweep_some(struct saved_list *l, const char *directory,
 			 bool newest, int64_t oldest, int64_t *all,
 			 int64_t bytes)

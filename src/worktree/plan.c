@@ -469,7 +469,8 @@ static int check_new(const struct plan_walk *k, const struct plan_change *c,
 	return 0;
 }
 
-/* *leaves: the tree already has the change, so it leaves the plan. */
+/* Compares a change with the tree. *leaves: the tree already has the change, so
+ * the caller removes it from the plan. */
 static int check_change(const struct plan_walk *k, struct plan_change *c,
 			bool *leaves, struct error *err)
 {

@@ -25,8 +25,9 @@ struct plan_dirs {
 
 /* Initialise with { 0 }. Strings are owned, or NULL. */
 struct apply_plan {
-	char *root;  /* real path of the tree */
-	char *label; /* of the sandbox whose base is updated; NULL: none */
+	char *root; /* real path of the tree */
+	/* label of the sandbox whose base is updated; NULL: none */
+	char *label;
 	char *token; /* part of the names of temporary files */
 	/* the user's index, if it is to be replaced; or NULL */
 	char *index;

@@ -371,7 +371,7 @@ static int read_marks(struct rewrite *k, const char *file, struct error *err)
 
 struct compare_run {
 	struct rewrite *k;
-	size_t next; /* index of a commit */
+	size_t next; /* index of the next commit */
 };
 
 static int compare_tree(void *arg, const struct odb_object *o,

@@ -346,7 +346,8 @@ static int add_change(struct diff_run *d, const char *head, const char *path,
 	if (mode)
 		bare_repo_add(&k->bare, str_of(path));
 	if (refuse_path(k, path, mode ? mode : NAME_FILE, &asked)) {
-		/* A refused entry (a submodule) still replaces a file. */
+		/* An entry that is refused (a submodule) may have replaced a
+		 * file, which is then deleted. */
 		if (!mode || name_refuse(str_of(path), NAME_FILE))
 			return 0;
 		mode = 0;

@@ -44,7 +44,9 @@ struct call { /* one run of the script */
 	int64_t lines;
 	/* owned: file with the content in the sandbox, or NULL */
 	char *staged;
-	char *state; /* owned: directory in which the listing is missing */
+	/* owned: directory in the sandbox from which the listing is missing;
+	 * NULL: it is there */
+	char *state;
 };
 
 /* Opens an unnamed file in directory. */

@@ -6,9 +6,9 @@
 #include "sandbox/sandbox.h"
 
 enum scan_kind { /* kinds of records of scripts/sandbox/workspace_scan.sh */
-		 SCAN_CHANGED = 'c',    /* its content is in the archive */
-		 SCAN_NEW = 'n',        /* same, and it is not in the base */
-		 SCAN_GONE = 'd',       /* in the base, not in the sandbox */
+		 SCAN_CHANGED = 'c', /* its content is in the archive */
+		 SCAN_NEW = 'n',  /* like SCAN_CHANGED, and not in the base */
+		 SCAN_GONE = 'd', /* in the base, not in the sandbox */
 		 SCAN_UNDECIDED = '?',  /* new; unknown whether it is ignored */
 		 SCAN_UNREADABLE = 'u', /* its content could not be read */
 		 SCAN_BIG = 'b',        /* has n bytes, more than file_max */

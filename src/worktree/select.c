@@ -36,7 +36,8 @@ enum {
 	MODULE_DEPTH = 8, /* nested submodules */
 	NAMES_MAX = 1000000,
 	EXCLUDE_MAX = 4 << 20,
-	STATE_DEPTH = 3,        /* of ~/.deepagents/.state/workspaces/KEY */
+	/* levels of .state/workspaces/KEY below ~/.deepagents */
+	STATE_DEPTH = 3,
 	GIT_FILES_MAX = 300000, /* entries searched for pipes */
 	GIT_FILES_DEPTH = 200,
 	DIRECTORIES_MAX = 200000, /* maximum number of directories to list */
@@ -64,7 +65,8 @@ static struct str lower_name(struct str name, char *room, size_t size)
 	return (struct str){ room, n };
 }
 
-/* Examples such as .env.example do not contain secrets. */
+/* True for .env and .env.NAME, except examples such as .env.example: these do
+ * not contain secrets. */
 static bool is_env(struct str name)
 {
 	if (str_is(name, ".env"))
@@ -415,11 +417,12 @@ struct directory_names { /* owned */
 };
 
 struct unreadable_request {    /* borrowed */
-	const struct git *git; /* with the work tree to search, ... */
-	struct tree_dir *dir;  /* ... its outermost root, ... */
-	const char *prefix;    /* ... and its path there: "" or "sub/" */
-	const char *excludes;  /* file with ignore patterns */
-	bool dcodeignore;      /* .dcodeignore applies too */
+	const struct git *git; /* its work tree is searched */
+	struct tree_dir *dir;  /* outermost root of the user's tree */
+	/* path of that work tree below the root: "" or "sub/" */
+	const char *prefix;
+	const char *excludes; /* file with ignore patterns */
+	bool dcodeignore;     /* .dcodeignore applies too */
 	int (*each)(void *arg, const char *path, struct error *err);
 	void *arg;
 };
@@ -762,7 +765,7 @@ static int on_dropped(void *arg, const char *record, struct error *err)
 	return 0;
 }
 
-/* .dcodeignore applies only in trees without git. */
+/* True if .dcodeignore matches a file. It applies only in trees without git. */
 static bool is_dropped(const struct walk_part *p, const char *record)
 {
 	return p->n_dropped && bsearch(&record, p->dropped, p->n_dropped,

@@ -17,7 +17,7 @@ struct selected {
 struct select_left {     /* a file that is not sent, or only with an include */
 	char *path;      /* owned */
 	const char *why; /* static: "a file of secrets" */
-	bool asked;      /* --include PATTERN would send it */
+	bool asked;      /* --include with a matching pattern would send it */
 };
 
 struct selection {              /* initialise with { 0 } */
@@ -43,7 +43,8 @@ struct select_request {   /* all borrowed */
 	/* --include patterns (glob); without "/" they match the name only */
 	const char *const *include;
 	size_t n_include;
-	/* Paths of "asked" that an earlier include has sent; sorted. */
+	/* Paths that an earlier send listed in selection.asked; sorted. They
+	 * are sent again without an include. */
 	const char *const *allowed;
 	size_t n_allowed;
 	/* Paths to check even if they are ignored. */

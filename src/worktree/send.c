@@ -33,20 +33,22 @@ enum {
 	CHANGE_LINE = 2 * (6 + 1 + 64) + 2 + 1,
 	EXCLUDE_MAX = 4 << 20,
 	MESSAGE_MAX = 4096,
-	/* reasons for files that were not sent, in a message */
+	/* reasons that a commit message gives for files that were not sent */
 	REASONS_MAX = 64,
 	CLEANUP_MS = 10000,
-	/* git commits this little at once: no need to defer it. */
+	/* git commits a tree below both limits so fast that its commit is not
+	 * deferred. */
 	QUICK_BYTES = 8 << 20,
 	QUICK_FILES = 1000,
-	INCLUDED_MAX = 64 << 20, /* bytes of the list */
+	INCLUDED_MAX = 64 << 20, /* bytes of LABEL.included */
 	NOTE_MAX = 64 << 10,
-	COMMIT_MS = 600000, /* the longest time that a command waits for it */
+	/* time limit of a deferred commit; commands wait for it that long */
+	COMMIT_MS = 600000,
 	SAID_MAX = 1 << 10,
 };
 
 struct included {     /* initialise with { 0 } */
-	char **paths; /* sorted; like "asked" of a selection; owned */
+	char **paths; /* paths that an include has sent, sorted; owned */
 	size_t n;
 };
 
@@ -80,7 +82,8 @@ static void sort_paths(struct included *i)
 		qsort(i->paths, i->n, sizeof(*i->paths), str_compare);
 }
 
-/* Each path ends in NUL. Empty if nothing was included. */
+/* Reads LABEL.included: each path ends in NUL. The list is empty if the file
+ * does not exist. */
 static int read_included(struct included *i, const struct workspace *w,
 			 struct error *err)
 {
@@ -117,7 +120,7 @@ static int write_paths(const struct included *i, const struct workspace *w,
 	return rc;
 }
 
-/* Adds the paths that the selection asked for. Returns how many were new. */
+/* Adds the paths of s->asked. Returns how many were new. */
 static size_t add_asked(struct included *i, const struct selection *s)
 {
 	size_t old = i->n;
@@ -130,8 +133,9 @@ static size_t add_asked(struct included *i, const struct selection *s)
 	return i->n - old;
 }
 
-/* Adds what the selection s asked for and what another dcode has added
- * meanwhile, and writes the list. A later sync sends these files again. */
+/* Adds the paths of s->asked, and those that another dcode has added to the
+ * file meanwhile, and writes the list: a later sync then sends these files
+ * without an include. */
 static int note_included(struct included *i, const struct workspace *w,
 			 const struct selection *s, const struct stop *stop,
 			 struct error *err)
@@ -152,7 +156,7 @@ static int note_included(struct included *i, const struct workspace *w,
 	return rc;
 }
 
-/* True if path is one of them, or below one. */
+/* True if path, or a directory above it, is in the list. */
 static bool was_included(const struct included *i, const char *path)
 {
 	char *up = xstrdup(path);
@@ -411,9 +415,10 @@ static bool is_sent(const struct selection *s, struct str name)
 	return false;
 }
 
-/* Adds names that were in the sandbox before as patterns, one per line: they
- * are not the agent's work, unless the tree has a file with that name. said is
- * untrusted. */
+/* Adds the names that were in the sandbox's working directory before the tree
+ * was sent, as ignore patterns, one per line: these files are not the agent's
+ * work. Names that the tree has too are left out. said, the sandbox's answer,
+ * is untrusted. */
 static void add_earlier(struct buf *out, struct str said,
 			const struct selection *s)
 {
@@ -432,7 +437,8 @@ static void add_earlier(struct buf *out, struct str said,
 	}
 }
 
-/* Writes LABEL.exclude: the user's patterns, then earlier names. */
+/* Writes LABEL.exclude: the user's patterns, then the names of
+ * add_earlier(). */
 static int keep_exclude(struct workspace *w, const struct user_repo *u,
 			const char *home, struct str earlier,
 			const struct stop *stop, struct error *err)

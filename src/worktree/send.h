@@ -13,7 +13,8 @@ struct send_request { /* all borrowed */
 	const char *const *include; /* see select_request */
 	size_t n_include;
 	const struct mask *mask; /* secrets to mask in commit texts; or NULL */
-	/* Leave a commit that takes git long to commit_begin(). */
+	/* If git would need long for the commit, return without it:
+	 * commit_begin() makes it later. */
 	bool may_defer;
 	/* Called after each file; or NULL. */
 	void (*progress)(void *arg, size_t files, int64_t bytes);
@@ -23,12 +24,13 @@ struct send_request { /* all borrowed */
 struct send_result {
 	/* the sandbox's git made a repository of the tree */
 	bool repository;
-	bool git_failed;          /* the sandbox's git failed */
-	size_t changed;           /* files that changed while they were read */
-	bool no_git;              /* the sandbox has no git */
-	bool deferred;            /* the sandbox's git has not run yet */
-	bool has_history;         /* the repository contains these commits: */
-	struct rewritten history; /* released; commits 0: none */
+	bool git_failed;  /* the sandbox's git failed */
+	size_t changed;   /* files that changed while they were read */
+	bool no_git;      /* the sandbox has no git */
+	bool deferred;    /* the sandbox's git has not run yet */
+	bool has_history; /* the repository contains these rewritten commits: */
+	/* already released, only its numbers are valid; commits 0: none */
+	struct rewritten history;
 	/* why the history could not be made; code 0: no error */
 	struct error unwritten;
 };
@@ -46,10 +48,10 @@ int workspace_send(struct workspace *w, const struct selection *s,
 int workspace_read_exclude(const struct workspace *w, struct buf *out,
 			   struct error *err);
 
-/* Starts the commit that LABEL.uncommitted requests, also if it was recorded by
- * a dcode that was killed: see background_start(). Returns 0 also if there is
- * nothing to do. background_end() then fails if the sandbox's git could not
- * make a repository of the tree. */
+/* Starts the commit that LABEL.uncommitted requests, in the background
+ * (background_start()), even if a dcode that was killed has recorded it.
+ * Returns 0 also if there is nothing to do. background_end() then fails if the
+ * sandbox's git could not make a repository of the tree. */
 int commit_begin(const struct workspace *w, struct sandbox *sb,
 		 struct error *err);
 
@@ -69,7 +71,8 @@ struct sync_result {
 	size_t n_kept;
 	char **held; /* not sent without an include, see select.h; owned */
 	size_t n_held;
-	char **asked; /* of taken: sent only because of an include; owned */
+	/* those of taken that were sent only because of an include; owned */
+	char **asked;
 	size_t n_asked;
 	int64_t bytes; /* bytes of the sent files */
 };

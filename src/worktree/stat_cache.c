@@ -187,8 +187,8 @@ bool stat_cache_get(struct stat_cache *c, const char *path,
 	return true;
 }
 
-/* False if a time is so close to the reading that it may hide a later
- * change. */
+/* False if a file's time is so close to the time of reading that a later change
+ * could leave it unchanged. */
 static bool is_settled(const struct timespec *t, const struct timespec *began)
 {
 	return t->tv_sec < began->tv_sec - UNSURE_S;

@@ -35,9 +35,11 @@
 
 enum {
 	CHUNK = 64 << 10,
-	BLOCK = 512,     /* of a tar stream */
-	PROBE = 4 << 20, /* bytes of the piece whose speed is measured, */
-	/* from this offset on: before it, buffers are filled */
+	BLOCK = 512, /* bytes of a block of a tar stream */
+	/* bytes of the first piece, with which the speed is measured */
+	PROBE = 4 << 20,
+	/* offset in it where the measurement starts: earlier bytes fill
+	 * buffers */
 	PROBE_FROM = 1 << 20,
 	SMALL = 16 << 20, /* a smaller tree is gzipped without measuring */
 	SLOW = 20000,     /* bytes per ms: 20 MB/s */
@@ -51,7 +53,7 @@ struct file_reader {
 	struct listing read;
 	size_t next;  /* index of the next file */
 	int file;     /* the current file; -1: none */
-	int64_t left; /* bytes of it still to read */
+	int64_t left; /* bytes of the current file still to read */
 	crypto_hash_sha256_state hash;
 	bool short_of;         /* the file ended early: write zeros */
 	struct stat st;        /* state before the first byte was read */
@@ -189,7 +191,9 @@ static int read_link(struct file_reader *p, int dir, const char *name,
 	target[n] = '\0';
 	bytes = (struct str){ target, (size_t)n };
 	rc = begin_entry(p, target, n, 0, err);
-	p->tar = NULL; /* the tar header contains the target */
+	/* The link's target is in the tar header and has no other content
+	 * there. */
+	p->tar = NULL;
 	if (rc == 0)
 		rc = put_bytes(p, bytes, err);
 	p->tar = tar;
@@ -716,7 +720,8 @@ static int collect_said(void *arg, struct str bytes, struct error *err)
 	return buf_check(&s->out->said, "the sandbox's answer", err);
 }
 
-/* Lets the sandbox unpack the files that were sent, or its input. */
+/* Runs the script in the sandbox, which unpacks the uploaded files or its
+ * standard input. */
 static int run_script(struct tree_stream *s, bool gzip, struct error *err)
 {
 	const struct stream_request *c = s->c;
@@ -850,7 +855,8 @@ static int read_selected(const struct file_reader_request *r,
 	return rc;
 }
 
-/* Files that are in the cache are not opened. */
+/* Finds the files that differ from the base. Files whose hashes are in the
+ * cache are not opened. */
 static int find_changes(struct local_tree *t, const struct stop *stop,
 			struct error *err)
 {

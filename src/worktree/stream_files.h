@@ -107,8 +107,8 @@ struct snapshot {
 	char commit[GIT_OID]; /* out */
 };
 /*
- * Commits, unconverted, the files that a sandbox would get, with r->extra. The
- * commit's parent is the base, if there is one.
+ * Commits the files that a sandbox would get, and those of r->extra, without
+ * converting their bytes. The commit's parent is the base, if there is one.
  */
 int workspace_snapshot(struct workspace *w, const struct select_request *r,
 		       struct snapshot *snapshot, const struct stop *stop,

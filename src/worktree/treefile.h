@@ -77,8 +77,9 @@ int treefile_remove(const struct treefile_write *w, struct error *err);
 int treefile_clean(const struct treefile_write *w, bool *saved,
 		   struct error *err);
 
-/* mkdir and rmdir of a directory below root. It is not an error if it exists,
- * is missing or is not empty. The current directory is not removed. */
+/* Creates or removes a directory below root. It is not an error if
+ * treefile_mkdir() finds that it exists, or treefile_rmdir() that it is missing
+ * or not empty. The current directory is not removed. */
 int treefile_mkdir(int root, const char *path, mode_t perm, struct error *err);
 int treefile_rmdir(int root, const char *path, struct error *err);
 

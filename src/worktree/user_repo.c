@@ -213,8 +213,8 @@ static char *find_common(const char *git_dir)
 	if (named && common) {
 		back = xasprintf("%s/worktrees%s", common,
 				 strrchr(git_dir, '/'));
-		/* "." is a placeholder that dcode writes in sandboxes that bind
-		 * the tree. */
+		/* "." is a placeholder that dcode writes in a sandbox into
+		 * which the tree is mounted. */
 		if (!same_file(common, git_dir) && !same_file(back, git_dir)) {
 			free(common);
 			common = NULL;

@@ -28,19 +28,21 @@
 enum {
 	KEY_DIGITS = 16,
 	LOCK_MS = 10000,
-	PACKED_MS = 120000, /* wait while another dcode is packing */
-	SILENT_MS = 1000,   /* ... before the user is told */
+	PACKED_MS = 120000, /* time to wait while another dcode is packing */
+	SILENT_MS = 1000,   /* time to wait before the user is told */
 };
 
 enum { /* packing */
        DAY_S = 86400,
        PACKS_MAX = 20,
-       LOOSE_MAX = 8, /* in one of the 256 directories: about 2000 in total */
+       /* loose objects in one of the 256 directories: about 2000 in total */
+       LOOSE_MAX = 8,
        GROWTH_MIN = 64 << 20, /* bytes */
        PACK_MS = 3600000,
 };
 
-#define PACK_STAMP "packed" /* its text: bytes of all packs after a packing */
+/* file with the total bytes of the packs after the last packing */
+#define PACK_STAMP "packed"
 #define OF_COMMIT "commit " /* start of the first line of a listing */
 
 /* Returns STATE/workspaces/KEY, owned. */
@@ -122,7 +124,7 @@ static char *label_file(const char *state, const char *root, const char *label,
 	return file;
 }
 
-/* Frees file, which may be NULL. */
+/* True if a file exists. Frees its path, which may be NULL. */
 static bool has_file(char *file)
 {
 	bool exists = file && access(file, F_OK) == 0;
@@ -279,7 +281,8 @@ static struct pack_sizes read_packs(const char *dir)
 	return s;
 }
 
-/* Estimates from one of the 256 directories. */
+/* Counts the loose objects in one of the 256 directories. Object names are
+ * hashes, so the others contain about as many. */
 static size_t count_loose(const char *dir)
 {
 	DIR *d = open_below(dir, "objects/17");
@@ -293,7 +296,8 @@ static size_t count_loose(const char *dir)
 	return n;
 }
 
-/* *bytes is 0 if the repository was never packed. */
+/* True if the repository was packed less than a day ago. Else *bytes is the
+ * size of its packs after the last packing, or 0 if it was never packed. */
 static bool was_packed_today(const char *dir, int64_t *bytes)
 {
 	char *file = path_join(dir, PACK_STAMP);

@@ -61,7 +61,9 @@ int workspace_open(struct workspace *w, const char *state, const char *root,
 		   struct error *err);
 /* True if a tree was sent to the sandbox of this label. Creates nothing. */
 bool workspace_exists(const char *state, const char *root, const char *label);
-/* Records, or checks, that the sandbox of this label has the tree itself. */
+/* workspace_note_bound() records that the user's tree itself is mounted into
+ * the sandbox of this label, so that nothing was sent; workspace_is_bound() is
+ * true if that was recorded. */
 int workspace_note_bound(const char *state, const char *root, const char *label,
 			 struct error *err);
 bool workspace_is_bound(const char *state, const char *root, const char *label);
@@ -82,9 +84,9 @@ int workspace_open_key(struct workspace *w, const char *state,
 void workspace_close(struct workspace *w); /* w may be zeroed */
 /* True if workspace_pack() would have work to do. Does not start git. */
 bool workspace_pack_is_due(const char *state, const char *root);
-/* If that is due (worktree/git.h), nobody else has the tree open and no apply
- * is unfinished: packs git/ and deletes objects that were not referenced for
- * two weeks. Afterwards w can only be closed. */
+/* If workspace_pack_is_due(), nobody else has the tree open and no apply is
+ * unfinished: packs git/ and deletes objects that were not referenced for two
+ * weeks. Afterwards w can only be closed. */
 int workspace_pack(struct workspace *w, const struct stop *stop,
 		   struct error *err);
 /*
