@@ -272,9 +272,7 @@ static void send_draft(struct live *l)
 {
 	struct buf text = BUF_INIT(MAX_MESSAGE);
 	struct buf kept = BUF_INIT(MAX_MESSAGE);
-	struct error ignored = {
-		0
-	}; /* if it cannot be stored, it stays in memory */
+	struct error ignored = { 0 }; /* not stored: only in memory */
 
 	editor_text(&l->editor, &text);
 	editor_reset(&l->editor);
