@@ -161,7 +161,7 @@ void chat_ask_exit(struct run *r)
 	prompt_exit(r, files > 0);
 }
 
-/* Records a sandbox that is not deleted. For a deleted one, the work was
+/* Notes in p a sandbox that is not deleted. For a deleted one, the work was
  * already saved or reported as lost. */
 static void read_sandbox(struct run *r, struct parting *p)
 {

@@ -19,7 +19,7 @@ struct external {
 int external_run(const struct external *x, const char *program,
 		 const char *file, struct error *err);
 /* Writes text to a file in the state directory, which only the user can read.
- * Returns the owned name. */
+ * Returns its name, which the caller owns; NULL with err. */
 char *external_file(struct app *app, const char *suffix, struct str text,
 		    struct error *err);
 /* Opens text in $VISUAL, $EDITOR or vi and stores the result in edited. A

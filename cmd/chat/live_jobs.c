@@ -3,8 +3,8 @@
 /*
  * From top to bottom: the lists that commands let the user choose from,
  * commands that run at once, background jobs that end, the message that is sent
- * while the sandbox is created, the worker's jobs, the queue, the cap, and the
- * end of a job.
+ * while the sandbox is created, the worker's jobs, the queue, the cap on the
+ * cost (--max-usd), and the end of a job.
  *
  * Begin reading at live_submit(), live_next() and live_done(). A message goes
  * from live_submit() to the queue. live_next() starts it as a job on the

@@ -63,7 +63,8 @@ bool live_is_left_alone(const struct live *l)
 
 enum question_keys live_question_keys(const struct live *l)
 {
-	/* In a list, letters only filter. */
+	/* In a list, a letter only filters and decides nothing. So it need not
+	 * wait. */
 	if (l->picking && !live_is_drafting(l))
 		return QUESTION_LETTERS;
 	if (clock_ms() - l->opened < NOTICED_MS)
@@ -286,8 +287,8 @@ static int64_t next_animation_time(const struct live *l)
 	return now + MOVES_MS - (now - l->since) % MOVES_MS;
 }
 
-/* Returns the working directory with the home shortened: "~/src/dcode". Owned.
- */
+/* Returns the working directory with the home shortened: "~/src/dcode". The
+ * caller owns the result. */
 static char *shorten_home(const struct settings *set)
 {
 	const char *cwd = settings_cwd(set);

@@ -102,8 +102,8 @@ static int hex_digit(char c)
 	return n > 15 ? n - 6 : n;
 }
 
-/* Converts "file:///a%20b.png" to "/a b.png". NULL for another machine's file.
- * Owned. */
+/* Converts "file:///a%20b.png" to "/a b.png". Returns NULL for a file on
+ * another machine. The caller owns the result. */
 static char *path_of_url(struct str url)
 {
 	struct buf path = BUF_INIT(MOST_PATH);
@@ -126,8 +126,8 @@ static char *path_of_url(struct str url)
 	return NULL;
 }
 
-/* If text is the path or URL of an image, returns its path; else NULL. Owned.
- */
+/* If text is the path or URL of an image, returns its path, which the caller
+ * owns; else NULL. */
 static char *find_image(struct str text, const char *home)
 {
 	char *path = NULL;

@@ -335,7 +335,7 @@ static void reconnect_named(struct run *r, int n, char **words)
 }
 
 /* Joins words with spaces, because a name may contain spaces without being
- * quoted. Owned; NULL if there are no words. */
+ * quoted. Returns NULL if there are no words. The caller owns the result. */
 static char *join_words(int n, char **words)
 {
 	char *name = NULL;

@@ -370,8 +370,8 @@ static const struct clip_program programs[] = {
 	{ NULL, { "pbcopy", NULL } },
 };
 
-/* Returns the text of an answer. NULL if the message is not the model's or has
- * no text, only tool calls. Owned. */
+/* Returns the text of an answer; the caller owns it. NULL if the message is not
+ * the model's or has no text, only tool calls. */
 static char *answer_of(const struct message *m)
 {
 	char *text = m->role == ROLE_ASSISTANT ? message_text(m) : NULL;
@@ -382,7 +382,8 @@ static char *answer_of(const struct message *m)
 	return NULL;
 }
 
-/* Returns the newest answer stored in the thread. Owned, or NULL. */
+/* Returns the newest answer stored in the thread, or NULL. The caller owns the
+ * result. */
 static char *read_stored(struct run *r)
 {
 	struct conversation c = { 0 };

@@ -32,9 +32,10 @@ void gap_replace(struct gap *g, size_t at, size_t len, struct str text);
 /* Returns the bytes from..to in one piece, valid until the next call. Moves the
  * gap if necessary. */
 struct str gap_view(struct gap *g, size_t from, size_t to);
-/* Returns the position after the last c in from..to, or from. */
+/* Returns the position after the last c in from..to, or from if there is none.
+ */
 size_t gap_after_last(struct gap *g, size_t from, size_t to, char c);
-/* Returns the position of the first c in from..to, or to. */
+/* Returns the position of the first c in from..to, or to if there is none. */
 size_t gap_find(struct gap *g, size_t from, size_t to, char c);
 void gap_release(struct gap *g);
 
@@ -66,7 +67,8 @@ size_t pastes_clean_prefix(struct str bytes);
 /* Adds a paste and takes ownership of the bytes. clean: whether they are clean.
  * Returns the paste's number, which is below PASTES_MAX. */
 size_t pastes_add(struct pastes *p, struct buf *bytes, bool clean);
-/* Returns the number of a paste with the same bytes, or p->n. */
+/* Returns the number of a paste with the same bytes, or p->n if there is none.
+ */
 size_t pastes_find(const struct pastes *p, struct str bytes);
 void pastes_write_mark(size_t number, char mark[PASTES_MARK]);
 size_t pastes_read_mark(struct str mark);

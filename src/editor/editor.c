@@ -327,7 +327,8 @@ static size_t place_at(struct editor *e, struct draft_row row, size_t column)
 		struct cluster c = cluster_at(e, at, cells);
 
 		cells += c.cells;
-		/* The end of a wrapped row is the beginning of the next one. */
+		/* The end of a wrapped row is the beginning of the next one, so
+		 * it is not a position of this row. */
 		if (cells > column ||
 		    (at + c.len == row.end && row.next == row.end && !row.last))
 			break;

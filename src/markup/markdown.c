@@ -18,8 +18,9 @@ enum {
 };
 
 enum {
-	CODE_INDENT = 4,     /* columns of indented code, and of a tab */
-	MOST_DIGITS = 9,     /* digits of a list item's number */
+	CODE_INDENT = 4, /* from this indentation on, a line is code; also the
+			    width of a tab */
+	MOST_DIGITS = 9, /* digits of a list item's number */
 	UNDERLINE_LEAST = 3, /* characters that md4c 0.4 needs: "---" */
 	MOST_MARKS = 16,     /* quotes and list items begun by one line that are
 				examined, at most */
@@ -510,8 +511,8 @@ static void handle_line(struct markdown *m, struct str line)
 	}
 }
 
-/* Takes text up to the end of the line or the cap and returns the bytes taken.
- */
+/* Appends text to m->line until the line ends or has MARKDOWN_BLOCK bytes.
+ * Returns the number of bytes used. */
 static size_t append_piece(struct markdown *m, struct str text)
 {
 	size_t n = str_find(text, '\n');

@@ -589,7 +589,7 @@ struct render {
 	int bold, italic, strike, mono;
 	unsigned heading; /* 1 to 6, or 0 */
 	bool in_code;
-	size_t item;    /* as in markdown_render() */
+	size_t item;    /* number of the first ordered item; 0: as written */
 	size_t letters; /* letters of the source shown so far */
 };
 

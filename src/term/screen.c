@@ -13,8 +13,8 @@ enum {
 	CLOSE_MS = 2000,
 	/* Delay of frames after a resize, until the size stops changing: while
 	   a terminal rewraps its rows, the cursor's position is unknown. tmux
-	   rewraps at once and reports it 250 ms later if it has just reported
-	   another size (server_client_resize_timer). */
+	   rewraps at once, but reports the new size 250 ms later if it has just
+	   reported another one (server_client_resize_timer). */
 	SETTLE_MS = 40,
 	SETTLE_TMUX_MS = 300,
 };
