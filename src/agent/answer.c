@@ -1,9 +1,10 @@
 /* answer.c - one answer of the model: shown and stored while it arrives. */
 /* SPDX-License-Identifier: MIT */
 /*
- * First, functions that the other files of the loop share: warnings and storing
- * messages. Then streaming of one answer: begin reading at answer_stream(). At
- * the end, the retry without files if the vendor refused one.
+ * The first functions are used by the other files of the loop: warnings,
+ * storing messages. Then streaming of one answer: begin reading at
+ * answer_stream(). At the end, the retry without files if the vendor refused
+ * one.
  */
 #include "agent/answer.h"
 
@@ -40,8 +41,8 @@ void agent_not_stored(struct agent *a, const struct error *err)
 	agent_warn(a, "this thread is no longer stored", err);
 }
 
-/* Stores an answer and its cost in one transaction: each transaction is a
- * write to the disk. */
+/* Stores an answer and its cost in one transaction, because each transaction
+ * writes to the disk. */
 static int append_answer(struct agent *a, const struct message *m,
 			 const struct usage *usage, struct error *err)
 {
@@ -73,13 +74,13 @@ void agent_store(struct agent *a, const struct message *m,
 }
 
 enum {
-	/* minimum time between two writes of a partial answer */
+	/* minimum time between two writes of an unfinished answer */
 	STORE_MS = 250,
 	STORE_MOST_MS = 4000,
-	/* The time between writes is at least 50 times what the last write
-	 * took, so that writing takes at most 2 % of the time. */
+	/* The time between two writes is at least so many times the duration of
+	 * the last write: writing then takes at most 2 % of the time. */
 	STORE_SHARE = 50,
-	/* bytes; the limit of a whole answer is in draft.h */
+	/* bytes of one piece; draft.h limits a whole answer */
 	PIECE_MAX = 64 << 20,
 };
 
@@ -94,21 +95,22 @@ struct arrival {
 	struct agent *agent;
 	struct arrived_part *pieces; /* owned */
 	size_t n;
-	/* clock_ms() of the last write, or of the request's start */
+	/* clock_ms() of the last write; before the first, of the request's
+	 * start */
 	int64_t stored;
 	int64_t every; /* ms between two writes */
 	bool waits;    /* some deltas are not stored yet */
 };
 
-/* Appends to the last piece, or starts a new one if the kind differs. Without a
- * session nothing is collected. */
+/* Appends to the last piece, or starts a new one if that has another kind. Does
+ * nothing without a session, because nothing is stored then. */
 static void add_delta(struct arrival *x, enum part_kind kind, struct str delta)
 {
 	if (!x->agent->session)
 		return;
 	if (!x->n || x->pieces[x->n - 1].kind != kind) {
-		/* the capacity doubles at powers of two and need not be
-		 * stored */
+		/* The capacity doubles whenever n is a power of two, so it need
+		 * not be stored. */
 		if (!(x->n & (x->n - 1)))
 			x->pieces = xrealloc(x->pieces, x->n ? x->n * 2 : 1,
 					     sizeof(*x->pieces));
@@ -129,7 +131,7 @@ static void release_pieces(struct arrival *x)
 	x->waits = false;
 }
 
-/* Moves the pieces into a message that is marked as cut. */
+/* Moves the pieces into a message, which is marked as cut (unfinished). */
 static struct message detach_message(struct arrival *x)
 {
 	const char *origin = model_origin(x->agent->model);
@@ -144,7 +146,7 @@ static struct message detach_message(struct arrival *x)
 	return m;
 }
 
-/* Stores the partial answer and its cost so far. */
+/* Stores the unfinished answer and its cost so far in one transaction. */
 static int write_draft(struct agent *a, const struct message *m,
 		       struct error *err)
 {
@@ -159,8 +161,8 @@ static int write_draft(struct agent *a, const struct message *m,
 	return session_commit(a->session, err);
 }
 
-/* Stores the partial answer. The next write is due after 50 times the duration
- * of this one, but between STORE_MS and STORE_MOST_MS. */
+/* Stores the unfinished answer. The next write is due after STORE_SHARE times
+ * the duration of this one, but between STORE_MS and STORE_MOST_MS. */
 static void store_arrived(struct arrival *x)
 {
 	struct agent *a = x->agent;
@@ -186,8 +188,8 @@ static void store_arrived(struct arrival *x)
 	x->waits = false;
 }
 
-/* model_sink.keep_in: milliseconds until the next write; -1 if there is nothing
- * to write. */
+/* For model_sink.keep_in: returns the milliseconds until the next write; -1 if
+ * there is nothing to write. */
 static int64_t ms_until_store(void *arg)
 {
 	const struct arrival *x = arg;
@@ -243,7 +245,8 @@ void answer_restart(struct agent *a, const char *why)
 	buf_release(&line);
 }
 
-/* The connection broke or the answer is void: the answer starts over. */
+/* Called when the connection broke or the answer was discarded: it starts
+ * over. */
 static void on_restart(void *arg, const char *why)
 {
 	struct arrival *x = arg;
@@ -295,7 +298,7 @@ int answer_stream(struct agent *a, struct model_reply *reply,
 	};
 	int rc;
 
-	message_release(&a->cut); /* from the previous try */
+	message_release(&a->cut); /* the partial answer of the previous try */
 	a->cut = (struct message){ 0 };
 	rc = model_stream(a->model, &sink, reply, stop, err);
 	if (rc < 0 && x.n)

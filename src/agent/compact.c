@@ -1,10 +1,11 @@
 /* compact.c - shortens a conversation before it exceeds the context window. */
 /* SPDX-License-Identifier: MIT */
 /*
- * From top to bottom: what a compaction never changes (the last request, the
+ * In this order: what a compaction never changes (the user's last request, the
  * open tasks); the summary by the model, which gets the messages as data
- * between two random marks; the plan. Sizes are bytes of a request, which
- * src/agent/window.c converts to tokens. Begin reading at run_plan().
+ * between two random marks; the choice of what to shorten. Sizes are bytes of a
+ * request, which src/agent/window.c converts to tokens. Begin reading at
+ * run_plan().
  */
 #include "agent/compact.h"
 
@@ -25,10 +26,11 @@
 
 struct summary_order {
 	const struct conversation *c;
-	size_t to; /* messages before this index are summarised */
-	/* what the user wants to keep, in his words; or NULL */
+	size_t to; /* messages with a smaller index are summarised */
+	/* what the summary should keep, in the user's words; or NULL */
 	const char *focus;
-	size_t room; /* bytes of conversation that fit into one request */
+	/* maximum bytes of conversation in one request for a summary */
+	size_t room;
 	size_t most; /* maximum bytes of the summary */
 };
 
@@ -43,7 +45,7 @@ struct pin {
 	size_t bytes;
 };
 
-/* Returns the index of the user's last request, or c->n. */
+/* Returns the index of the user's last request; c->n if there is none. */
 static size_t find_request(const struct conversation *c)
 {
 	for (size_t i = c->n; i > 0; i--)
@@ -52,7 +54,7 @@ static size_t find_request(const struct conversation *c)
 	return c->n;
 }
 
-/* Fills the empty message m with the summary. */
+/* Adds the summary to the empty message m. */
 static void add_summary(struct message *m, struct str summary)
 {
 	struct buf text = BUF_INIT(SIZE_MAX / 2);
@@ -66,7 +68,8 @@ static void add_summary(struct message *m, struct str summary)
 	message_add(m, PART_TEXT)->text = buf_detach(&text);
 }
 
-/* Returns the task list kept by an earlier compaction, or NULL. */
+/* Returns the task list that an earlier compaction has put into its summary
+ * message, or NULL. */
 static const struct part *find_earlier_todos(const struct conversation *c)
 {
 	const struct message *m = c->n && c->list[0].summary ? c->list : NULL;
@@ -77,8 +80,8 @@ static const struct part *find_earlier_todos(const struct conversation *c)
 	return NULL;
 }
 
-/* Adds the last write_todos list to m unchanged, unless the messages from cut
- * on contain it. */
+/* Adds the last call of write_todos to m unchanged. Not if it is in the
+ * messages from cut on, which stay. */
 static void add_todos(struct message *m, const struct conversation *c,
 		      size_t cut)
 {
@@ -99,8 +102,8 @@ static void add_todos(struct message *m, const struct conversation *c,
 	buf_release(&text);
 }
 
-/* Fails with ERR_LIMIT and names the largest part if the parts that are always
- * sent do not fit into the model's window. */
+/* Fails with ERR_LIMIT if the parts that are sent in every request do not fit
+ * into the model's window, and names the largest of them. */
 static int check_pinned(const struct agent *a, const struct conversation *c,
 			struct error *err)
 {
@@ -139,15 +142,17 @@ static int check_pinned(const struct agent *a, const struct conversation *c,
 }
 
 enum {
-	/* bytes of each tool result that the summarising model sees */
+	/* maximum bytes of a tool result in a request for a summary */
 	RESULT_SHOWN = 2000,
-	/* bytes of conversation in a summary request, at least */
+	/* minimum of summary_order.room */
 	LEAST_ROOM = 4000,
 	MAX_TEXT = 256 << 20,
-	MARK = 12,       /* characters of the random mark */
-	WORD_BYTES = 8,  /* bytes per word of a summary, a high estimate */
-	WORDS_ASKED = 2, /* divisor: the model is asked for half of what fits */
-	/* bytes of each entry in an excerpt */
+	MARK = 12, /* characters of the random mark around the data */
+	/* bytes per word of a summary; more than the average, to be safe */
+	WORD_BYTES = 8,
+	/* divisor: the model is asked for half of the words that fit */
+	WORDS_ASKED = 2,
+	/* maximum bytes of each text in an excerpt */
 	REQUEST_SHOWN = 300,
 	ANSWER_SHOWN = 200,
 	CALL_SHOWN = 160,
@@ -171,7 +176,7 @@ static const char instructions[] =
 
 struct asking {
 	struct agent *agent;
-	struct model *model; /* used only for the summary */
+	struct model *model; /* a separate model for the summary requests */
 	const struct summary_order *order;
 	struct usage *usage;
 };
@@ -203,7 +208,8 @@ static size_t measure_quoted(struct str text)
 	return n;
 }
 
-/* Adds as many messages from *at on as fit, at least one, and advances *at. */
+/* Adds as many messages from *at on as fit into o->room, at least one, and
+ * advances *at. */
 static void add_messages(const struct summary_order *o, size_t *at,
 			 struct buf *out)
 {
@@ -229,8 +235,8 @@ static void add_messages(const struct summary_order *o, size_t *at,
 	}
 }
 
-/* Writes one request for a summary. The mark is random so that no message can
- * fake the end of the data. */
+/* Writes one request for a summary. The mark around the messages is random, so
+ * that no message can imitate the end of the data. */
 static void write_request(const struct summary_order *o, struct str earlier,
 			  size_t *at, struct buf *out)
 {
@@ -269,8 +275,8 @@ static int read_summary(const struct summary_order *o,
 	return error_set(err, ERR_PROTOCOL, "the model returned no summary");
 }
 
-/* Sends one request with as many messages from *at on as fit. out is the
- * summary so far; the new summary replaces it. */
+/* Sends one request with as many messages from *at on as fit. out has the
+ * summary of the earlier ones; the new summary, of both, replaces it. */
 static int request_part(struct asking *x, size_t *at, struct buf *out,
 			const struct stop *stop, struct error *err)
 {
@@ -302,10 +308,10 @@ static int request_part(struct asking *x, size_t *at, struct buf *out,
 }
 
 /*
- * Asks the model, without tools, for a summary: in one request, or in several
- * if the messages do not fit into one. The answer is used only as text. Adds to
- * usage even on failure. Returns -1 with ERR_CANCELLED, the model's error, or
- * ERR_PROTOCOL if the model returned no summary.
+ * Asks the model for a summary: in one request, or in several if the messages
+ * do not fit into one. It gets no tools, and its answer is used only as text.
+ * Adds to usage even on failure. Returns -1 with ERR_CANCELLED, the model's
+ * error, or ERR_PROTOCOL if the model returned no summary.
  */
 static int request_summary(struct agent *a, const struct summary_order *o,
 			   struct usage *usage, struct buf *out,
@@ -322,7 +328,8 @@ static int request_summary(struct agent *a, const struct summary_order *o,
 	return rc;
 }
 
-/* Appends before and the first most bytes of text; " ..." marks a cut. */
+/* Appends `before` and the first `most` bytes of text. " ..." shows that text
+ * was cut. */
 static void add_line(const char *before, const char *text, size_t most,
 		     struct buf *out)
 {
@@ -339,7 +346,7 @@ static void add_line(const char *before, const char *text, size_t most,
 	buf_adds(out, shown.len < s.len ? " ...\n" : "\n");
 }
 
-/* Adds one line per call, request and answer of the message. */
+/* Adds one line per request, answer and call of the message. */
 static void excerpt_message(const struct message *m, size_t most,
 			    struct buf *out)
 {
@@ -360,8 +367,9 @@ static void excerpt_message(const struct message *m, size_t most,
 	}
 }
 
-/* Makes a substitute for the summary without a model: the first words of each
- * request and answer, and the calls. Deterministic. */
+/* Makes a text in place of the summary, without a model: the first words of
+ * each request and answer, and the calls. The same messages give the same
+ * text. */
 static void make_excerpt(const struct summary_order *o, struct buf *out)
 {
 	struct buf all = BUF_INIT(MAX_TEXT);
@@ -376,24 +384,26 @@ static void make_excerpt(const struct summary_order *o, struct buf *out)
 }
 
 enum { /* percent */
-       /* of the window: the newest messages are kept up to this size */
+       /* of the window: the newest messages stay unchanged up to this size */
        KEEP = 10,
-       /* of the conversation, if that is less than KEEP and the user asked or
-	* the vendor refused the request */
+       /* of the conversation: used instead of KEEP if it is less, when the user
+	* asked for the compaction or the vendor refused the request */
        KEEP_ASKED = 20,
-       /* of the limit: below this, shortening old tool results is enough and no
+       /* of window.limit: if shortening old tool results gets below this, no
 	* summary is made */
        ENOUGH = 60,
-       /* of the limit: above this, results in the kept messages are shortened
-	* too */
+       /* of window.limit: above this, results in the newest messages are
+	* shortened too */
        FULL = 90,
-       SUMMARY = 6,       /* of the window: largest summary */
-       OLD_RESULT = 1500, /* bytes that remain of an old result */
+       SUMMARY = 6, /* of the window: maximum size of a summary */
+       /* bytes: maximum size of an old result after shortening */
+       OLD_RESULT = 1500,
        SUMMARY_MOST = 24 << 10,
        SUMMARY_LEAST = 1200,
-       /* bytes of the read_history tool, which is offered after a compaction */
+       /* bytes of the read_history tool: the model is offered it after a
+	* compaction */
        NEW_TOOL = 1100,
-       WORTH = 600, /* minimum bytes of a useful summary */
+       WORTH = 600, /* bytes: a smaller summary would be useless */
 };
 
 struct compaction {
@@ -401,15 +411,17 @@ struct compaction {
 	const struct compact_order *order;
 	struct conversation c;    /* the current history */
 	struct conversation next; /* the history after compaction */
-	size_t wire, head; /* bytes of the current request, and of its head */
-	size_t size;       /* of c, as history_text_size() measures */
-	size_t cut;        /* messages before this index are summarised */
-	size_t room;       /* maximum bytes of the summary in the request */
+	/* bytes of the current request, and of the part of it before the
+	 * messages */
+	size_t wire, head;
+	size_t size; /* size of c, as measured by history_text_size() */
+	size_t cut;  /* messages with a smaller index are summarised */
+	size_t room; /* maximum bytes of the summary in the request */
 	struct compact_step step;
 	struct usage usage;
 };
 
-/* Returns the bytes of messages from..to, as history_text_size() measures. */
+/* Returns the size of messages from..to, as measured by history_text_size(). */
 static size_t sum_sizes(const struct compaction *p,
 			const struct conversation *c, size_t from, size_t to)
 {
@@ -436,8 +448,8 @@ static size_t size_of(const struct compaction *p, size_t bytes)
 	return history ? bytes * p->size / history : 0;
 }
 
-/* Converts tokens to bytes. If the window is unknown, returns the size of the
- * current request. */
+/* Returns the bytes of a request with so many tokens. If the window is unknown,
+ * returns the size of the current request. */
 static size_t window_size(const struct compaction *p, int64_t tokens)
 {
 	return p->a->window.size ? window_bytes(&p->a->window, tokens)
@@ -467,8 +479,8 @@ static int load_history(struct compaction *p, struct error *err)
 	return 0;
 }
 
-/* Returns the index of the first message that is kept whole. Never a tool
- * result, which would lack its call. */
+/* Returns the index of the first message that stays unchanged. It is never a
+ * tool result, because the call would be missing. */
 static size_t find_cut(const struct compaction *p)
 {
 	size_t keep =
@@ -490,8 +502,8 @@ static size_t find_cut(const struct compaction *p)
 	return cut;
 }
 
-/* True if a summary would replace more than an earlier summary and the last
- * request, which are kept in any case. */
+/* True if a summary would replace at least one message besides an earlier
+ * summary and the user's last request, which are kept in any case. */
 static bool is_worth_summarizing(const struct compaction *p)
 {
 	size_t n = 0;
@@ -503,7 +515,8 @@ static bool is_worth_summarizing(const struct compaction *p)
 	return n > 0;
 }
 
-/* Shortens results and arguments of messages from..to. True if any changed. */
+/* Shortens the results and call arguments in messages from..to to `most` bytes
+ * each. True if any changed. */
 static bool trim_results(struct conversation *c, size_t from, size_t to,
 			 size_t most)
 {
@@ -514,7 +527,8 @@ static bool trim_results(struct conversation *c, size_t from, size_t to,
 	return any;
 }
 
-/* True if a request with these messages is at most percent of the limit. */
+/* True if a request with these messages is smaller than so many percent of
+ * window.limit. */
 static bool is_below(const struct compaction *p, const struct conversation *c,
 		     int percent)
 {
@@ -568,9 +582,9 @@ static void fit_summary(const struct compaction *p, struct buf *summary)
 	buf_release(&whole);
 }
 
-/* Returns 0 with the model's summary in out, or an excerpt if the model failed.
- * Returns -1 if nothing may be changed: the user asked for the compaction or
- * cancelled it. */
+/* Returns 0 with the model's summary in out, or with an excerpt if the model
+ * failed. Returns -1 if the history must stay as it is: the summary failed and
+ * the user had asked for the compaction, or he cancelled it. */
 static int make_summary(struct compaction *p, struct buf *out,
 			const struct stop *stop, struct error *err)
 {
@@ -625,7 +639,7 @@ static void build_next(struct compaction *p, struct str summary)
 	p->c.n = p->cut;
 }
 
-/* Shortens results of the newest messages if they alone are too large. */
+/* If the newest messages alone are too large, shortens their results. */
 static void trim_newest(struct compaction *p)
 {
 	static const size_t steps[] = { 16000, 4000, OLD_RESULT, 400 };
@@ -636,7 +650,7 @@ static void trim_newest(struct compaction *p)
 			(void)history_text_trim(&p->next.list[k], steps[i]);
 }
 
-/* Replaces the history of a conversation without a session. */
+/* Replaces the history in a->memory, for a conversation without a session. */
 static void replace_memory(struct compaction *p)
 {
 	struct conversation next = { 0 };
@@ -669,8 +683,8 @@ static int store_next(struct compaction *p, struct error *err)
 	return rc;
 }
 
-/* Stores the new history and loads it into the model. It cannot be undone once
- * stored, so later failures are warnings. */
+/* Stores the new history and loads it into the model. Once it is stored that
+ * cannot be undone, so later failures are only warnings. */
 static int adopt_next(struct compaction *p, struct error *err)
 {
 	struct agent *a = p->a;
@@ -701,8 +715,8 @@ static bool trim_old_results(struct compaction *p)
 	return is_below(p, &p->c, ENOUGH);
 }
 
-/* Builds p->next by shortening old results, or with a summary if that is not
- * enough. */
+/* Builds p->next: with shortened old results or, if that is not enough, with a
+ * summary. */
 static int make_next(struct compaction *p, const struct stop *stop,
 		     struct error *err)
 {
@@ -725,7 +739,7 @@ static int make_next(struct compaction *p, const struct stop *stop,
 	return rc;
 }
 
-/* Measures the bytes of these messages in a request. False: unknown. */
+/* Measures how many bytes these messages take in a request. False: unknown. */
 static bool measure_request(const struct compaction *p,
 			    const struct conversation *c, size_t *bytes)
 {
@@ -741,8 +755,8 @@ static bool measure_request(const struct compaction *p,
 	return true;
 }
 
-/* Returns the next conversation with an empty summary, to measure it. All
- * messages except the first are borrowed from p->c. */
+/* Returns the new history with an empty summary, to measure it. All messages
+ * except the first are borrowed from p->c. */
 static struct conversation make_bare_next(const struct compaction *p)
 {
 	struct conversation next = { 0 };
@@ -761,9 +775,9 @@ static struct conversation make_bare_next(const struct compaction *p)
 	return next;
 }
 
-/* Sets the maximum size of a summary that the user asked for. Together with the
- * read_history tool it must be smaller than what it replaces. False: no summary
- * could make the request shorter. */
+/* Sets p->room, the maximum size of the summary, if the user asked for the
+ * compaction: with it and the read_history tool the request must become
+ * shorter. False: no useful summary is that small. */
 static bool find_room(struct compaction *p)
 {
 	struct conversation next;
@@ -788,7 +802,8 @@ static bool find_room(struct compaction *p)
 	return false;
 }
 
-/* True if the request became shorter. */
+/* True if the request became shorter. For a compaction that the user asked for,
+ * it is measured; otherwise the sizes are compared. */
 static bool is_shorter(struct compaction *p)
 {
 	size_t bytes;
@@ -805,8 +820,8 @@ static bool is_shorter(struct compaction *p)
 	return false;
 }
 
-/* Returns 1 if the conversation was compacted, 0 if nothing can be shortened,
- * -1 with err. */
+/* Compacts the conversation. Returns 1 if it was compacted, 0 if nothing can be
+ * shortened, -1 with err. */
 static int run_plan(struct compaction *p, const struct stop *stop,
 		    struct error *err)
 {

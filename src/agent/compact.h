@@ -6,11 +6,11 @@
 #include "agent/agent.h"
 
 struct compact_order {
-	/* what the user wants to keep, in his words; or NULL */
+	/* what the summary should keep, in the user's words; or NULL */
 	const char *focus;
-	/* The user asked: compact even if the window is not full, and change
-	 * nothing if the model fails to summarise. False: an excerpt replaces a
-	 * failed summary. */
+	/* The user asked for the compaction: do it even if the window is not
+	 * full, and change nothing if the model cannot summarise. False: if the
+	 * model fails, an excerpt replaces the summary. */
 	bool asked;
 	bool refused; /* the vendor refused the last request as too long */
 };

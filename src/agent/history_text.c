@@ -2,9 +2,10 @@
  * model. */
 /* SPDX-License-Identifier: MIT */
 /*
- * Three functions produce the same text: history_text_add() for a summary,
- * history_text_save() for a file of the user, and history_text_recall() for the
- * model, which pages through it with the read_history tool.
+ * history_text_add() converts messages to text for a summary,
+ * history_text_save() to the same text for a file of the user, and
+ * history_text_recall() for the model, which pages through it with the
+ * read_history tool.
  */
 #include "agent/history_text.h"
 
@@ -24,10 +25,11 @@
 #include "session/thread.h"
 #include "tool/todos.h"
 
-enum { PART_BYTES = 80 }; /* bytes that a wire adds around a part, estimated */
+/* estimated bytes that a vendor's JSON adds to each part of a message */
+enum { PART_BYTES = 80 };
 
-/* Appends text, or its beginning and end if it has more than most bytes. The
- * line in between gives the number of omitted bytes, followed by note. */
+/* Appends text. Of more than `most` bytes, appends the beginning and the end,
+ * with a line between them that has the number of omitted bytes and note. */
 static void shorten_text(struct str text, size_t most, const char *note,
 			 struct buf *out)
 {
@@ -112,7 +114,7 @@ size_t history_text_size(const struct message *m, const struct model *model)
 	return n;
 }
 
-/* Shortens an owned text in place. True if it was too long. */
+/* Shortens an owned text in place. True if it was shortened. */
 static bool trim_text(char **text, size_t most)
 {
 	struct buf out = BUF_INIT(SIZE_MAX / 2);
@@ -125,8 +127,8 @@ static bool trim_text(char **text, size_t most)
 	return true;
 }
 
-/* Shortens the strings in a call's arguments. Skips calls that the vendor
- * signed (replay), and write_todos. */
+/* Shortens the strings in a call's arguments. Not in a call that the vendor has
+ * signed (its `replay` must be sent back unchanged), nor in write_todos. */
 static bool trim_args(struct part *p, size_t most)
 {
 	struct buf out = BUF_INIT(SIZE_MAX / 2);
@@ -198,7 +200,7 @@ static void flush_file(struct file *f)
 	buf_clear(&f->text);
 }
 
-/* Callback of thread_export(). False stops the reading. */
+/* Callback of thread_export(). False: do not read more messages. */
 static bool write_message(void *arg, struct thread_message *m)
 {
 	struct file *f = arg;
@@ -224,8 +226,8 @@ static int open_file(const char *path, bool *empty, struct error *err)
 	return fd;
 }
 
-/* Appends the messages after c->after to the file, or all messages if it is
- * empty. */
+/* Appends the messages that were stored since the last compaction (after number
+ * c->after) to the file, or all messages if the file is empty. */
 static int write_messages(struct agent *a, const struct conversation *c, int fd,
 			  bool empty, struct error *err)
 {
@@ -275,7 +277,9 @@ int history_text_save(struct agent *a, const struct conversation *c,
 }
 
 enum {
-	MOST_BYTES = 24000, /* of one result, which takes room in the window */
+	/* bytes of one result of read_history: it takes room in the window
+	 * too */
+	MOST_BYTES = 24000,
 	MOST_MESSAGES = 500,
 	AROUND = 200, /* bytes shown before and after a match */
 	MAX_TEXT = 256 << 20,
@@ -284,11 +288,13 @@ enum {
 struct recall {
 	const struct tool_recall *what;
 	struct buf *out;
-	struct buf text; /* of the current message */
+	struct buf text; /* the current message as text */
 	int64_t number, shown;
-	/* number of the message to continue at; 0: nothing is left */
+	/* number of the message where the next call must continue; 0: nothing
+	 * is left */
 	int64_t next;
-	size_t skip; /* bytes of that message to skip */
+	/* how many bytes of that message the next call must skip */
+	size_t skip;
 };
 
 /* Returns the index of the first needle, ignoring ASCII case, or s.len. */
@@ -320,15 +326,15 @@ static struct str slice_match(struct str s, size_t at, size_t len)
 	return (struct str){ s.ptr + from, to - from };
 }
 
-/* Sets the position for the next call: byte skip of the current message. */
+/* Makes the next call continue in the current message, after `skip` bytes. */
 static void stop_at(struct recall *r, size_t skip)
 {
 	r->next = r->number;
 	r->skip = skip;
 }
 
-/* Appends a match in the current message, if there is one. False if there is no
- * room for it. */
+/* Appends the first match in the current message, if there is one. False if
+ * there is no room for it. */
 static bool add_found(struct recall *r, struct str needle)
 {
 	struct str text = buf_str(&r->text);
@@ -380,8 +386,8 @@ static bool add_whole(struct recall *r)
 	return false;
 }
 
-/* Callback that appends one message to the result. False if there is no room or
- * the limit is reached. */
+/* Callback that appends one message to the result. False to stop: no room is
+ * left, or the limit is reached. */
 static bool show_message(void *arg, struct thread_message *m)
 {
 	struct recall *r = arg;
@@ -399,7 +405,7 @@ static bool show_message(void *arg, struct thread_message *m)
 	return needle.len ? add_found(r, needle) : add_whole(r);
 }
 
-/* Appends how to continue, or fails if no message was shown. */
+/* Appends how to continue. Fails if no message was shown. */
 static int end_recall(struct recall *r, struct error *err)
 {
 	if (!r->shown) {

@@ -8,18 +8,19 @@
 #include "session/history.h"
 
 /*
- * Appends a message as text: a heading "## N user" (or answer, results; none if
- * number is 0), then its texts, calls and results. Thinking is left out.
- * Results and call arguments of more than most bytes are shortened; with most 0
- * nothing is.
+ * Appends a message as text: a heading "## N user" ("answer" or "results" for
+ * other messages; none if number is 0), then its texts, calls and results.
+ * Thinking is left out. Results and call arguments of more than `most` bytes
+ * are shortened; nothing is if most is 0.
  */
 void history_text_add(const struct message *m, size_t number, size_t most,
 		      struct buf *out);
-/* Appends text. If it has more than most bytes, appends its beginning and end,
- * with a line between them that gives the number of omitted bytes.
- * Deterministic; UTF-8 characters are not split. */
+/* Appends text. Of more than `most` bytes, appends the beginning and the end,
+ * with a line between them that has the number of omitted bytes. The same input
+ * always gives the same output. UTF-8 characters are not split. */
 void history_text_shorten(struct str text, size_t most, struct buf *out);
-/* The same for a summary, for which the line does not refer to read_history. */
+/* The same, but the line does not mention read_history: for a text that a
+ * summary is made of. */
 void history_text_shorten_summary(struct str text, size_t most,
 				  struct buf *out);
 /* Estimates the bytes of the message in a request to this model. */
@@ -28,9 +29,9 @@ size_t history_text_size(const struct message *m, const struct model *model);
  * arguments of its calls unless the vendor has signed them. True if any
  * changed. */
 bool history_text_trim(struct message *m, size_t most);
-/* Appends the messages stored since the last compaction (c->after) to the
- * thread's file in a->history_dir: mode 0600, masked. Does nothing without that
- * directory. */
+/* Appends the messages stored since the last compaction (after number c->after)
+ * to the thread's file in a->history_dir: mode 0600, masked. Does nothing if
+ * a->history_dir is NULL. */
 int history_text_save(struct agent *a, const struct conversation *c,
 		      struct error *err);
 /* Appends the requested messages with their numbers, and how to request the

@@ -1,9 +1,9 @@
 /* hooked.c - calls the user's hooks from the agent loop. */
 /* SPDX-License-Identifier: MIT */
 /*
- * hooks.c runs the commands of an event. This file builds the fields of each
- * event and applies the outcome to a call, a result or the prompt. Begin
- * reading at run_hooks().
+ * hooks.c runs the commands that the user configured for an event. This file
+ * builds the fields of each event and applies what the hooks return to a call,
+ * a result or the prompt. Begin reading at run_hooks().
  */
 #include "agent/hooked.h"
 
@@ -13,7 +13,7 @@
 
 enum { MOST_LOOPS = 8, TEXT_MAX = 1 << 20, RESULT_MAX = 64 << 20 };
 
-/* Receives the notices and terminal sequences of hooks. */
+/* Where notices and terminal sequences of hooks are sent. */
 struct hook_ui {
 	hooked_emit *emit;
 	void *arg;
@@ -35,8 +35,8 @@ static void on_terminal(void *arg, const char *sequence)
 					       .text = str_of(sequence) });
 }
 
-/* Runs the hooks of an event. Takes ownership of call.fields and adds a
- * subagent's identity to them. */
+/* Runs the hooks of an event. Takes ownership of call.fields and adds the id
+ * and type of a subagent to them. */
 static int run_hooks(struct agent *a, const struct hook_ui *t,
 		     struct hook_call call, struct hook_outcome *out,
 		     const struct stop *stop, struct error *err)
@@ -85,8 +85,8 @@ static cJSON *one_field(const char *name, const char *value)
 	return fields;
 }
 
-/* Appends text from hooks for the model, in a tag that tells it from the user's
- * text. */
+/* Appends text that hooks return for the model, in a tag, so that the model
+ * does not take it for the user's. */
 static void add_context(const char *event, const struct buf *context,
 			struct buf *out)
 {
@@ -99,7 +99,7 @@ static void add_context(const char *event, const struct buf *context,
 	buf_adds(out, "\n</hook_context>");
 }
 
-/* Records the first hook that asks to end the run. */
+/* Stores the reason of the first hook that asks to end the run. */
 static void note_end(struct hooked_end *end, const struct hook_outcome *out)
 {
 	if (!out->stop || end->ends)
@@ -229,8 +229,9 @@ static cJSON *call_fields(const struct agent *a, const struct part *call,
 	return fields;
 }
 
-/* Merges the outcome of PreToolUse or PermissionRequest: the stricter
- * permission and the later arguments win. */
+/* Merges the outcome of PreToolUse or PermissionRequest into c. A stricter
+ * permission replaces an earlier one, and changed arguments replace earlier
+ * ones. */
 static void merge_before(struct hooked_call *c, const struct part *call,
 			 cJSON **args, const struct hook_outcome *out)
 {
@@ -291,8 +292,8 @@ void hooked_call_release(struct hooked_call *c)
 	c->args = NULL;
 }
 
-/* Applies a hook's output after a call: replaces the result or is appended to
- * it. */
+/* Applies the output of hooks after a call: it replaces the result or is
+ * appended to it. */
 static void change_result(const struct hook_outcome *out, bool failed,
 			  struct buf *result)
 {
@@ -313,7 +314,7 @@ static void change_result(const struct hook_outcome *out, bool failed,
 	}
 }
 
-/* Runs the hooks after a call and applies their outcome to the result. */
+/* Runs the hooks after a call and applies what they return to the result. */
 static int run_after(struct agent *a, const struct part *call,
 		     const struct hooked_result *result, struct hooked_call *c,
 		     const struct stop *stop, struct error *err)

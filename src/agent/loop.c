@@ -1,10 +1,10 @@
 /* loop.c - the loop: ask the model, run its tools, until it is done. */
 /* SPDX-License-Identifier: MIT */
 /*
- * agent_run() runs one prompt. It counts turns, and asks Stop hooks whether
- * the agent may end. run_turn() requests one answer and runs its tools. Begin
- * reading at run_turn(). Every message is stored before it is sent, so a kill
- * loses nothing.
+ * agent_run() runs one prompt: it counts turns and asks Stop hooks whether the
+ * agent may end. run_turn() requests one answer and runs its tools; begin
+ * reading there. Every message is stored before it is sent, so nothing is lost
+ * if dcode is killed.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -24,10 +24,11 @@
 #include "session/records.h"
 
 enum {
-	/* ms between checks whether other requests released reserved money */
+	/* ms between two tries while other requests have reserved the money
+	 * that is left */
 	HELD_MS = 100,
 	MOST_CUTS = 3,     /* consecutive answers that were cut inside a call */
-	WHY_MAX = 1 << 16, /* bytes of the result of a refused call */
+	WHY_MAX = 1 << 16, /* maximum bytes of the result of a refused call */
 	PROMPT_MAX = 160 << 20 /* bytes */
 };
 
@@ -38,7 +39,7 @@ static void emit_event(struct agent *a, enum agent_event_kind kind,
 		   &(struct agent_event){ .kind = kind, .text = text });
 }
 
-/* Uses the context window that the background probe found out. */
+/* Uses the context window that window_probe has found out in the background. */
 static void learn_window(struct agent *a)
 {
 	struct server_limits limits;
@@ -58,9 +59,9 @@ static void learn_window(struct agent *a)
 	buf_release(&line);
 }
 
-/* Masks a message and stores it before it becomes part of the next request, so
- * that a kill loses nothing that was sent. Takes ownership of m's content. True
- * if there was a secret in it. */
+/* Masks a message, stores it and adds it to the next request, in this order: if
+ * dcode is killed, nothing that was sent is lost. Takes ownership of m's
+ * content. True if there was a secret in it. */
 static bool store_and_push(struct agent *a, struct message *m)
 {
 	bool found = message_admit(a->mask, m);
@@ -77,8 +78,8 @@ struct ended {
 	struct buf *out; /* lines for the model */
 };
 
-/* Appends a line about one ended job for the model, and shows it to the
- * user. */
+/* Appends a line for the model about one job that has ended, and shows it to
+ * the user. */
 static void append_ended_job(void *arg, const struct job_state *job)
 {
 	struct ended *e = arg;
@@ -100,15 +101,16 @@ static void append_ended_job(void *arg, const struct job_state *job)
 	buf_release(&line);
 }
 
-/* Appends to *text a note about each background command that ended. A subagent
- * in its parent's sandbox gets none: the parent does. */
+/* Appends to *text a note about each background command that has ended. Not for
+ * a subagent in its parent's sandbox: the parent gets these notes. */
 static void append_ended_jobs(struct agent *a, char **text)
 {
 	struct buf out = BUF_INIT(1 << 20);
 	struct ended e = { a, &out };
 	char *all;
 
-	/* Only the sandbox's owner is told about its jobs. */
+	/* If the sandbox is the parent's, the parent is told. If it is not
+	 * ready yet, it has no jobs. */
 	if (agent_shares_sandbox(a) || a->await)
 		return;
 	jobs_take_ended(a->sandbox->jobs, append_ended_job, &e);
@@ -152,8 +154,8 @@ static bool has_visible_text(const struct message *m)
 	return false;
 }
 
-/* Sets a->answer. A subagent keeps its last answer with text, since the parent
- * sees only that. */
+/* Sets a->answer. A subagent's last answer may be without text; then an earlier
+ * one stays, because the parent sees only a->answer. */
 static void note_answer(struct agent *a, const struct message *m)
 {
 	if (a->parent && !has_visible_text(m))
@@ -197,7 +199,8 @@ static void store_spend(struct agent *a)
 	buf_release(&line);
 }
 
-/* A sandbox costs money while it runs, so the cost cap is also a time limit. */
+/* Returns stop with a deadline at which the cost cap would be exceeded, because
+ * a running sandbox costs money. */
 static struct stop stop_at_cap(const struct agent *a, const struct stop *stop)
 {
 	int64_t ms = a->meter ? meter_time_left(a->meter) : INT64_MAX;
@@ -205,8 +208,8 @@ static struct stop stop_at_cap(const struct agent *a, const struct stop *stop)
 	return ms == INT64_MAX ? *stop : stop_within(stop, ms);
 }
 
-/* If other requests have reserved the money left below the cap, waits briefly.
- * True: try again. */
+/* If the money below the cost cap is reserved for other requests, waits for
+ * HELD_MS. True: try again. */
 static bool waits_for_others(const struct stop *stop, const struct error *err)
 {
 	struct error ignored = { 0 };
@@ -247,7 +250,7 @@ static bool is_too_long(const struct error *err)
 	return err->exact == CASE_TOO_LONG;
 }
 
-/* Waits for the sandbox on the first call; see agent.await. */
+/* Waits for the sandbox, on the first call; see agent.await. */
 static int await_sandbox(struct agent *a, struct error *err)
 {
 	int rc = a->await ? a->await(a->await_arg, err) : 0;
@@ -257,8 +260,9 @@ static int await_sandbox(struct agent *a, struct error *err)
 	return rc;
 }
 
-/* Compacts after a request or an answer exceeded the window. Returns 1 to ask
- * again, 0 if the conversation cannot be shortened, -1 with err. */
+/* Call after a request or an answer did not fit into the window: compacts the
+ * conversation. Returns 1 to ask again, 0 if it cannot be shortened, -1 with
+ * err. */
 static int compact_conversation(struct agent *a, const char *why,
 				const struct stop *stop, struct error *err)
 {
@@ -272,8 +276,8 @@ static int compact_conversation(struct agent *a, const char *why,
 	return rc;
 }
 
-/* Requests one answer. If the request or the answer was too long for the
- * window, compacts the conversation once and asks again. */
+/* Requests one answer. If the request was too long for the window, or the
+ * answer did not fit into it, compacts the conversation once and asks again. */
 static int request_answer(struct agent *a, struct model_reply *reply,
 			  const struct stop *stop, struct error *err)
 {
@@ -307,9 +311,9 @@ static int request_answer(struct agent *a, struct model_reply *reply,
 	return stream_answer(a, reply, stop, err);
 }
 
-/* If the output limit cut the answer inside a call, that call did not run:
- * tells the model why, so that it can try a shorter one. Fails after MOST_CUTS
- * consecutive cuts. */
+/* If the output limit cut the answer inside a call, that call did not run: adds
+ * the reason to its result, so that the model tries a shorter one. Fails after
+ * MOST_CUTS such answers in a row. */
 static int explain_cut(struct agent *a, const struct model_reply *reply,
 		       struct message *results, struct error *err)
 {
@@ -336,16 +340,17 @@ static int explain_cut(struct agent *a, const struct model_reply *reply,
 			       "--model-params), or ask for smaller steps.");
 }
 
-/* Starts asking the server for its context window in the background. Done after
- * a first answer shows that the server works, and while tools run or the user
- * types. */
+/* Starts asking the server for its context window in the background. Not before
+ * the first answer, which shows that the server works, and only if there is
+ * time for it: while tools run or the user types. */
 static void start_probe(struct agent *a, const struct message *reply)
 {
 	if (a->probe && (has_calls(reply) || a->ui.ask))
 		window_probe_start(a->probe);
 }
 
-/* Appends notes about ended background commands to the last result. */
+/* Appends notes about background commands that have ended to the last
+ * result. */
 static void append_jobs(struct agent *a, struct message *results)
 {
 	for (size_t i = results->n; i > 0; i--) {
@@ -358,7 +363,7 @@ static void append_jobs(struct agent *a, struct message *results)
 	}
 }
 
-/* True if the run must end because one call failed too often. */
+/* True if the run must end because the same call has failed too often. */
 static bool ends_for_repeats(struct agent *a, struct error *err)
 {
 	struct error why = { 0 };
@@ -440,7 +445,8 @@ static int run_turn(struct agent *a, const struct stop *stop, struct error *err)
 	int place;
 	int rc = -1;
 
-	/* the tools offered depend on the sandbox */
+	/* Which tools are offered depends on the sandbox, so only once it is
+	 * ready. */
 	if (!a->await && a->update_tools &&
 	    a->update_tools(a->tools_arg, stop, err) < 0)
 		goto out;
@@ -450,7 +456,8 @@ static int run_turn(struct agent *a, const struct stop *stop, struct error *err)
 	}
 	reply.message.refused = reply.finish == FINISH_REFUSAL;
 	usage_sum(&a->usage, &reply.usage);
-	store_answer(a, &reply); /* before its tools run */
+	/* stored before its tools run, so that a kill does not lose it */
+	store_answer(a, &reply);
 	a->has_answer = true;
 	place = await_sandbox(a, err);
 	a->has_answer = false;
@@ -501,8 +508,8 @@ out:
 	return rc;
 }
 
-/* Refuses a turn beyond the cap. Turns of subagents count towards the parent's
- * cap. */
+/* Fails if max_turns is reached. Turns of subagents count towards their
+ * parent's. */
 static int check_turns(const struct agent *a, struct error *err)
 {
 	const struct agent *root = a->parent ? a->parent : a;
@@ -546,7 +553,7 @@ int agent_run(struct agent *a, const char *prompt, const struct stop *stop,
 	rc = a->parent ? 0 : hooked_prompt(a, prompt, &text, stop, err);
 	if (rc != 0 || hooked_ends(a))
 		goto out;
-	/* connects while the prompt is written to disk */
+	/* connect to the server while the prompt is written to disk */
 	model_dial(a->model, stop);
 	push_prompt(a, text.ptr);
 	for (;;) {

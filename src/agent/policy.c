@@ -2,9 +2,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * First --shell-allow-list: allow_list_permits() parses a command line like a
- * shell and refuses everything it does not understand. Then the approval of a
- * call: the user's answer, and how he may edit the call before it runs. Whether
- * a call may run is decided by run_decide() in cmd/session/policy.c.
+ * shell and refuses everything that it does not understand. Then the approval
+ * of a call: what the user answered, and how he has edited the call. Whether a
+ * call may run is decided by run_decide() in cmd/session/policy.c.
  */
 #include "agent/policy.h"
 
@@ -16,7 +16,7 @@
 #include "tool/args.h"
 #include "tool/result.h"
 
-/* The commands of "recommended": they only read. */
+/* The commands that "recommended" stands for: they only read. */
 static const char recommended[] =
 	"ls,dir,cat,head,tail,grep,wc,strings,cut,tr,diff,md5sum,sha256sum,"
 	"pwd,which,uname,hostname,whoami,id,groups,uptime,nproc,lscpu,lsmem,"
@@ -28,10 +28,11 @@ struct command_scan {
 	struct str rest; /* input from the next byte on */
 	char before;     /* the byte before rest */
 	char quote;      /* the open quote character, or NUL */
-	struct buf word; /* first word of the simple command, unquoted */
-	bool begun;      /* word has begun; it may be empty, like '' */
-	bool done;       /* word is complete */
-	bool any;        /* there was at least one simple command */
+	/* first word of the current simple command, with quotes removed */
+	struct buf word;
+	bool begun; /* word has begun; '' begins an empty one */
+	bool done;  /* word is complete */
+	bool any;   /* there was at least one simple command */
 };
 
 /* Adds a name unless it is in the list. */
@@ -44,7 +45,8 @@ static void add_name(struct allow_list *list, struct str name)
 	list->names[list->n++] = xstrndup(name.ptr, name.len);
 }
 
-/* Adds the items of a comma-separated list and expands "recommended". */
+/* Adds the items of a comma-separated list. "recommended" is replaced by its
+ * commands. */
 static void add_all(struct allow_list *list, struct str text)
 {
 	struct str item;
@@ -124,7 +126,7 @@ static void skip_bytes(struct command_scan *s, size_t n)
 	s->rest = str_skip(s->rest, n);
 }
 
-/* Adds a byte to the simple command. Only its first word is stored. */
+/* Adds a byte to the current simple command. Only its first word is stored. */
 static void add_byte(struct command_scan *s, char c)
 {
 	if (!s->done)
@@ -132,14 +134,15 @@ static void add_byte(struct command_scan *s, char c)
 	s->begun = true;
 }
 
-/* True if a backslash here may be the second byte of a character: in some
- * charsets (GBK, Shift_JIS) it then does not escape. */
+/* True if a backslash here may be the second byte of a two-byte character, as
+ * in GBK and Shift_JIS. Then a shell may not treat it as an escape, so the
+ * command is refused. */
 static bool may_be_half(const struct command_scan *s)
 {
 	return (unsigned char)s->before >= 0x80;
 }
 
-/* Each scan_ function consumes at least one byte. False: the command is
+/* Each scan_ function consumes at least one byte. False: the command line is
  * refused. */
 static bool scan_double_quoted(struct command_scan *s)
 {
@@ -163,7 +166,8 @@ static bool scan_double_quoted(struct command_scan *s)
 	return true;
 }
 
-/* Ends a simple command. False if its first word is not in the list. */
+/* Ends the current simple command. False if its first word is not in the
+ * list. */
 static bool end_command(struct command_scan *s)
 {
 	bool ok = !s->begun ||
@@ -188,7 +192,7 @@ static bool scan_operator(struct command_scan *s)
 	return end_command(s);
 }
 
-/* True if a shell expands "$" followed by this byte. */
+/* True if a shell expands a "$" that is followed by this byte. */
 static bool is_expanded(char after_dollar)
 {
 	return (after_dollar >= 'a' && after_dollar <= 'z') ||
@@ -246,9 +250,10 @@ static bool scan_byte(struct command_scan *s)
 	return true;
 }
 
-/* A shell removes a backslash followed by a newline before it splits words, so
- * "$\<newline>{x}" is an expansion. Control characters are therefore refused
- * everywhere, quoted or not. */
+/* True if there is a NUL or white space other than spaces. Attack: a shell
+ * removes a backslash and the newline after it before it splits words, so
+ * "$\<newline>{x}" is an expansion. Such characters are refused everywhere,
+ * quoted or not. */
 static bool has_control(struct str command)
 {
 	for (size_t i = 0; i < command.len; i++)
@@ -277,7 +282,7 @@ bool allow_list_permits(const struct allow_list *list, struct str command)
 	return ok;
 }
 
-/* Precedes the user's reason in the result for the model. */
+/* comes before the user's reason in the result for the model */
 static const char rejected[] = "User rejected the tool call with reason: ";
 
 enum { MOST_REMARK = 8000 /* bytes of the edited text that are shown */ };
@@ -325,8 +330,8 @@ const char *approval_editable(const struct approval *a)
 	return a->tool->new_arg;
 }
 
-/* Returns the arguments with the editable member replaced. The caller owns the
- * text. */
+/* Returns the call's arguments as JSON, with the one that the user may edit
+ * replaced by text. The caller owns it. */
 static char *print_edited(const struct approval *a, struct str text)
 {
 	const char *name = approval_editable(a);

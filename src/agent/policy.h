@@ -1,8 +1,8 @@
 /* policy.h - the allow list of commands, and the approval of one call. */
 /* SPDX-License-Identifier: MIT */
 /*
- * These are the parts of a decision. run_decide() in cmd/session/policy.c makes
- * it.
+ * Parts of the decision whether a call may run. run_decide() in
+ * cmd/session/policy.c makes that decision.
  */
 #ifndef AGENT_POLICY_H
 #define AGENT_POLICY_H
@@ -11,14 +11,15 @@
 #include "sandbox/sandbox.h"
 #include "tool/tool.h"
 
-struct allow_list { /* start from { 0 }; free with allow_list_release() */
+struct allow_list { /* Initialise with { 0 }; free with allow_list_release(). */
 	bool given; /* a list was configured */
-	bool all;   /* everything is allowed */
+	bool all;   /* everything is allowed ("all") */
 	char **names;
 	size_t n;
 };
 
-/* Parses "ls,cat", "recommended" or "all" (alone). Fails with ERR_USAGE. */
+/* Parses "ls,cat" or "recommended", alone or in a list, or "all" alone. Fails
+ * with ERR_USAGE. */
 int allow_list_parse(struct allow_list *list, const char *text,
 		     struct error *err);
 void allow_list_release(struct allow_list *list);
@@ -34,47 +35,53 @@ bool allow_list_permits(const struct allow_list *list, struct str command);
 void allow_list_names(const struct allow_list *list, struct buf *out);
 
 enum { APPROVAL_MACHINE = 320 };
-struct approval { /* a request for approval of one call */
+struct approval { /* A request for approval of one call. */
 	const struct part *call;
 	const struct tool *tool;
-	const cJSON *args;               /* parsed, as the tool will see them */
-	const struct part *const *later; /* later calls of the same answer */
+	const cJSON *args; /* parsed, with the types that the tool will get */
+	/* calls that follow in the same answer */
+	const struct part *const *later;
 	size_t n_later;
 	size_t number; /* index of the call in the answer, from 1 */
 	size_t total;  /* number of calls in the answer */
-	/* name of the calling subagent: "reviewer 2"; or NULL */
+	/* name of the subagent that makes the call: "reviewer 2"; or NULL */
 	const char *subagent;
-	/* the sandbox of the calling subagent; NULL: the run's */
+	/* the sandbox of that subagent; NULL: the run's own */
 	struct sandbox *acts_in;
-	/* Filled by approve: */
-	const char *machine; /* where the call runs: "this machine"; or NULL */
+	/* Filled in by agent_ui.approve: */
+	/* where the call runs, for the user: "this machine"; or NULL */
+	const char *machine;
 	char called[APPROVAL_MACHINE]; /* buffer for machine */
 	const char *sandbox;           /* sandbox id; NULL: no sandbox */
 	const char *workdir; /* working directory in the sandbox, or NULL */
-	const char *mounted; /* the user's directory mounted there, or NULL */
-	const struct mask *mask; /* masks shown file contents, or NULL */
-	/* A hook allowed the call without asking, or demands that the user is
-	 * asked. */
+	/* host directory that is mounted as the workdir, or NULL */
+	const char *mounted;
+	const struct mask *mask; /* for file contents that are shown; or NULL */
+	/* A hook allowed the call, so the user need not be asked; or a hook
+	 * demands that he is asked. */
 	bool hook_allows, hook_asks;
-	bool auto_edit; /* an edit that the auto-edit mode allows */
+	bool auto_edit; /* the auto-edit mode allows this edit */
 	bool allowed;
 	bool declined;     /* if not allowed: the user declined */
 	struct buf reason; /* if not allowed: text for the model, or empty */
-	/* for the user: the path a file tool acts on, or empty */
+	/* the path that a file tool acts on, for the user; or empty */
 	struct buf place;
-	/* The path a file tool acts on, with all links resolved. The tool acts
-	 * on exactly this path or fails. NULL: the path in the call. Owned. */
+	/* The path that a file tool acts on, with all links resolved. The tool
+	 * acts on exactly this path or fails, so that nothing else can be put
+	 * there after the approval. NULL: the path in the call. Owned. */
 	char *real_path;
 	struct tool_change change; /* the change it would make to a file */
-	const char *file_note;     /* why the change is unknown, or NULL */
+	const char *file_note;     /* why `change` is not known, or NULL */
 	char *edited; /* arguments as edited by the user, or NULL; owned */
-	cJSON *edited_args; /* edited, parsed; owned */
+	cJSON *edited_args; /* the same, parsed; owned */
 };
-/* Clears place and change before the user is asked again about changed args. */
+/* Clears place and change. Call before the user is asked again because the
+ * arguments have changed. */
 void approval_clear(struct approval *a);
 /* Records that the user declined; why may be empty. */
 void approval_decline(struct approval *a, struct str why);
-/* Returns the user's reason from the result of a declined call, or empty. */
+/* Returns the reason that the user gave, from the result of a call that he
+ * declined; or empty. */
 struct str approval_why(struct str result);
 void approval_release(struct approval *a);
 /* Returns the name of the argument that the user may edit, or NULL. */
@@ -82,7 +89,8 @@ const char *approval_editable(const struct approval *a);
 /* Replaces that argument by text. ERR_USAGE if the tool would reject it.
  * Afterwards the call must be checked and approved again. */
 int approval_edit(struct approval *a, struct str text, struct error *err);
-/* Describes the user's edit to the model; precedes the result. */
+/* Appends a text that tells the model how the user has edited the call. It
+ * comes before the result. */
 void approval_describe_edit(const struct approval *a, const struct mask *m,
 			    struct buf *out);
 

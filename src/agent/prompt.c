@@ -1,8 +1,8 @@
-/* prompt.c - the system prompt, and the AGENTS.md files that join it. */
+/* prompt.c - the system prompt and the AGENTS.md files in it. */
 /* SPDX-License-Identifier: MIT */
 /*
- * The same facts must give exactly the same text, because vendors cache the
- * beginning of a request. Begin reading at prompt_build(). A repository's
+ * The same facts must always give exactly the same text, because vendors cache
+ * requests that begin alike. Begin reading at prompt_build(). A repository's
  * AGENTS.md is untrusted: add_file() decides which files are used.
  */
 #include "agent/prompt.h"
@@ -19,9 +19,10 @@
 #include "sandbox/sandbox.h"
 
 enum {
-	MAX_MEMORY = 128 << 10,   /* bytes of one AGENTS.md */
-	MAX_MEMORIES = 256 << 10, /* of all in the repository */
-	MOST_LEVELS = 64,         /* nearest directories that are searched */
+	MAX_MEMORY = 128 << 10, /* bytes of one AGENTS.md */
+	/* maximum bytes of all AGENTS.md files of a repository */
+	MAX_MEMORIES = 256 << 10,
+	MOST_LEVELS = 64, /* directories that are searched, from cwd upwards */
 	MOST_FILES = 1 + 2 * MOST_LEVELS,
 };
 
@@ -86,7 +87,8 @@ static const char shell_rules[] =
 	"with their output in a file.\n";
 
 #define MEMORY_BEGIN "\n<agent_memory>\n"
-#define SKILLS_BEGIN "\n# Skills\n" /* see skills_add_prompt() */
+/* the heading that skills_add_prompt() writes */
+#define SKILLS_BEGIN "\n# Skills\n"
 
 static const char memory_rules[] =
 	"\nThe text above is what the user keeps about preferences and "
@@ -105,8 +107,8 @@ static void add_directory(const struct prompt_facts *f, struct buf *out)
 }
 
 /* Adds which shell runs commands. Uses only what is known before the sandbox
- * exists, so that the first request is the same whenever it is sent. The first
- * result adds the sandbox's own report (toolrun.c). */
+ * exists, so that the text is the same whether or not it exists already. What
+ * the sandbox itself reports is added to the first result (toolrun.c). */
 static void add_shell(const struct prompt_facts *f, struct buf *out)
 {
 	struct sandbox_facts facts;
@@ -122,7 +124,7 @@ static void add_shell(const struct prompt_facts *f, struct buf *out)
 	buf_addc(out, '\n');
 }
 
-/* Describes where tools run and how careful the model must be there. */
+/* Adds where tools run, and how careful the model must be there. */
 static void add_place(const struct prompt_facts *f, struct buf *out)
 {
 	const struct sandbox_provider *p = f->sandbox->client->provider;
@@ -199,7 +201,7 @@ struct memory {
 struct memories {
 	struct memory list[MOST_FILES];
 	size_t n;
-	uid_t owner; /* owner of cwd */
+	uid_t owner; /* owner of cwd; see project_root() */
 	void (*warn)(const char *line);
 };
 
@@ -228,7 +230,8 @@ static bool is_known(const struct memories *m, const struct stat *st)
 	return false;
 }
 
-/* Reads a file into the list, or warns. Takes ownership of path. */
+/* Reads a file into the list, or warns if that fails. Takes ownership of
+ * path. */
 static void read_memory(struct memories *m, const char *root, char *path,
 			const struct stat *st)
 {
@@ -260,7 +263,8 @@ static void read_memory(struct memories *m, const char *root, char *path,
 	free(path);
 }
 
-/* Adds dir/name, unless it points outside root or belongs to another user. */
+/* Adds dir/name. Not if it is a link to a file outside of root, or belongs to
+ * another user. */
 static void add_file(struct memories *m, const char *root, const char *dir,
 		     const char *name)
 {
@@ -282,8 +286,8 @@ static void add_file(struct memories *m, const char *root, const char *dir,
 		free(path);
 }
 
-/* Returns the length of the topmost directory of cwd to search: not above root,
- * and at most MOST_LEVELS directories, cwd included. */
+/* Returns how much of cwd is the topmost directory to search: not above root,
+ * and at most MOST_LEVELS directories with cwd. */
 static size_t first_level(const char *cwd, size_t root)
 {
 	size_t levels = 0;
@@ -295,7 +299,7 @@ static size_t first_level(const char *cwd, size_t root)
 	return len;
 }
 
-/* Adds the files from the repository's root down to cwd. */
+/* Adds the AGENTS.md files from the repository's root down to cwd. */
 static void add_project(struct memories *m, const char *cwd)
 {
 	size_t all = strlen(cwd);
@@ -317,8 +321,9 @@ static void add_project(struct memories *m, const char *cwd)
 	free(root);
 }
 
-/* Returns the index of the first project file to use. The nearest files that
- * fit into MAX_MEMORIES are used; warns about each other one. */
+/* Returns the index of the first project file to use: the files nearest to cwd
+ * are used, as many as fit into MAX_MEMORIES. Warns about each of the
+ * others. */
 static size_t find_first_fitting(const struct memories *m, size_t from)
 {
 	size_t sum = 0;
@@ -370,7 +375,7 @@ static void add_memory(const struct prompt_facts *f, struct buf *out,
 	}
 }
 
-/* Adds the list of skills. Warns if some did not fit. */
+/* Adds the list of skills. Warns if some of them do not fit. */
 static void add_skills(const struct prompt_facts *f, struct buf *out,
 		       void (*warn)(const char *line))
 {

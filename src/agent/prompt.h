@@ -13,29 +13,30 @@ struct prompt_facts {           /* all borrowed */
 	const struct sandbox *sandbox;
 	bool interactive;
 	bool runs_commands; /* the model has a tool that runs commands */
-	/* For a subagent: the instructions from its file, or "". Otherwise
-	 * NULL. */
+	/* instructions from a subagent's file, or ""; NULL if it is not a
+	 * subagent */
 	const char *subagent;
-	/* name of the agent whose AGENTS.md is read: "agent" */
+	/* name of the agent, usually "agent": its AGENTS.md is read */
 	const char *agent;
 	const struct skills *skills; /* or NULL */
-	const char *skills_root;     /* root argument of skills_add_prompt() */
+	const char *skills_root;     /* skills_add_prompt() gets this as root */
 };
 
 /*
  * Appends the system prompt. Reads AGENTS.md files from the user's disk: first
- * ~/.deepagents/AGENT/, then from the repository's root down to cwd each
- * directory's .deepagents/ and the directory itself, so that the nearest is
- * last. Links out of the repository are not followed, and files of another user
- * above cwd are not read. Limits: 128 KiB per file, 256 KiB for all files of
- * the repository; the nearest files are kept. Calls warn with one line for each
- * file that is unreadable or too large.
+ * ~/.deepagents/AGENT/AGENTS.md, where AGENT is facts->agent. Then, in each
+ * directory from the repository's root down to cwd, .deepagents/AGENTS.md and
+ * AGENTS.md, so that the nearest is last. Links that lead out of the repository
+ * are not followed, and files of another user above cwd are not read. Limits:
+ * 128 KiB per file, 256 KiB for all files of the repository; if they exceed
+ * that, the nearest ones are used. Calls warn with one line for each file that
+ * is unreadable or too large.
  */
 void prompt_build(const struct prompt_facts *facts, struct buf *out,
 		  void (*warn)(const char *line));
 
-/* Return the bytes of the AGENTS.md files at the end of a system prompt, and of
- * the list of skills before them. */
+/* How many bytes of a system prompt are the AGENTS.md files at its end, and the
+ * list of skills before them. */
 size_t prompt_memory(struct str system);
 size_t prompt_skills(struct str system);
 

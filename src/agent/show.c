@@ -1,11 +1,12 @@
 /* show.c - shows events of a conversation, with secrets masked. */
 /* SPDX-License-Identifier: MIT */
 /*
- * A secret passes two doors. What a user types, a tool returns, a hook answers
- * or a server complains about comes to the model and the store through
- * message_admit(), and to every screen through show_event(). So the code that
- * makes such a text does not mask it, unless it cuts it: half of a secret at
- * the cut would not be found.
+ * Secrets are masked in two places. Everything that a user types, a tool
+ * returns, a hook answers or a server complains about goes through
+ * message_admit() before the model and the store get it, and through
+ * show_event() before a screen shows it. So code that produces such a text need
+ * not mask it, unless it cuts the text: half of a secret would not be
+ * recognised.
  */
 #include "agent/show.h"
 
@@ -55,7 +56,7 @@ static void mask_event(const struct mask *mask, const struct agent_event *ev,
 	*s = (struct shown_event){ .event = *ev };
 	copy_masked(mask, &s->event.text, &s->text);
 	copy_masked(mask, &s->event.end, &s->end);
-	/* no screen shows the arguments with these two */
+	/* Screens do not show the call's arguments with these two events. */
 	if (ev->kind != EVENT_TOOL_OUTPUT && ev->kind != EVENT_SUBAGENT)
 		mask_call(mask, s);
 	mask_change(mask, s);

@@ -6,9 +6,9 @@
 #include "agent/agent.h"
 
 /*
- * Passes an event to ui with the secrets in its text, call, change and step
- * masked. The model's own words pass unchanged, piece by piece: what it was
- * told has come through message_admit().
+ * Passes an event to ui with secrets masked in its text, call, change and step.
+ * The model's own words are passed unchanged, delta by delta: they contain no
+ * secret, because message_admit() has masked all that the model was told.
  */
 void show_event(const struct agent_ui *ui, const struct mask *mask,
 		const struct agent_event *ev);

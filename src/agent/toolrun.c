@@ -1,13 +1,13 @@
 /* toolrun.c - the tool calls of one answer: order, approval, results. */
 /* SPDX-License-Identifier: MIT */
 /*
- * In order: detection of calls that fail repeatedly; approval of one call
- * (approve_call()); a command that the user typed; the batch. approve_call()
- * asks the hooks and then agent_ui.approve, which calls run_decide() in
- * cmd/session/policy.c: the rules are there. Begin reading at toolrun(): each
- * group of calls is announced, approved, prepared and run, and each call ends
- * in finish_call(). A lock serialises events, since calls that only read run in
- * parallel.
+ * In this order: detection of calls that fail repeatedly; approval of one call
+ * (approve_call()); a command that the user typed; all calls of an answer (the
+ * batch). approve_call() asks the hooks and then agent_ui.approve, which calls
+ * run_decide() in cmd/session/policy.c, where the rules are. Begin reading at
+ * toolrun(): each group of calls is announced, approved, prepared and run, and
+ * each call ends in finish_call(). A lock serialises events, because calls that
+ * only read run in parallel.
  */
 #include "agent/toolrun.h"
 
@@ -34,29 +34,32 @@ struct batch {
 	const struct stop *stop;
 	const struct part **calls; /* all calls of the answer */
 	size_t total;
-	/* held while an event is emitted, so that no two overlap */
+	/* locked while an event is emitted, so that no two overlap */
 	pthread_mutex_t events;
 };
 
 struct tool_job {
 	struct batch *batch;
 	const struct part *call;
-	size_t number; /* position in the batch, from 1 */
+	size_t number; /* number of the call in the answer, from 1 */
 	struct buf out;
 	struct error err;
-	char *real_path;    /* set by approve, or NULL; owned */
-	struct part edited; /* the call as the user changed it; args owned */
-	/* text before the result: what changed or was prepared */
+	char *real_path; /* approval.real_path; owned, or NULL */
+	/* the call with arguments changed by the user or a hook; args is
+	 * owned */
+	struct part edited;
+	/* text to put before the result: how the call was changed, or what was
+	 * prepared */
 	struct buf remark;
 	struct tool_change change;
 	struct message media; /* files attached to the result */
 	struct hooked_call hooked;
 	bool failed;
 	bool refused;
-	bool unready;   /* agent.prepare did not let it run; out says why */
-	bool declined;  /* refused by the user */
+	bool unready; /* agent.prepare did not let the call run; out says why */
+	bool declined;  /* the user refused the call */
 	bool malformed; /* unknown tool or unreadable arguments */
-	int exit_code;  /* of execute's command; 0 for other tools */
+	int exit_code; /* exit status of execute's command; 0 for other tools */
 	int rc;
 	pthread_t thread;
 	bool started;
@@ -78,7 +81,8 @@ static uint64_t add_hash(uint64_t hash, struct str text)
 	return hash;
 }
 
-/* Hashes the tool's name and the arguments without white space (FNV-1a). */
+/* Hashes the tool's name and the arguments (FNV-1a); white space between JSON
+ * tokens does not matter. */
 static uint64_t hash_call(const struct part *call, enum call_end end)
 {
 	uint64_t hash = add_hash(0xCBF29CE484222325u, str_of(call->name));
@@ -97,7 +101,8 @@ static uint64_t hash_call(const struct part *call, enum call_end end)
 	return hash;
 }
 
-/* Returns the counter of a call. A new call overwrites the oldest slot. */
+/* Returns the counter of the call with this hash. A new call replaces the
+ * oldest one. */
 static struct repeated_call *find_call(struct repeats *r, uint64_t hash)
 {
 	struct repeated_call *c;
@@ -112,11 +117,11 @@ static struct repeated_call *find_call(struct repeats *r, uint64_t hash)
 }
 
 /*
- * Call after each call of a tool: counts a failure, and adds a note to the
- * result from REPEATS_NOTE failures on. A successful call that writes or runs
- * something resets all counts, since the failing call may succeed after it; a
- * call that only reads does not. All malformed calls of one tool count as the
- * same call. tool is NULL if unknown.
+ * Call after each call of a tool: counts a failure, and from REPEATS_NOTE
+ * failures on adds a note to the result. A successful call that writes or runs
+ * something resets all counts, because the failing call may now succeed; one
+ * that only reads does not. All malformed calls of one tool count as the same
+ * call. tool is NULL if it is unknown.
  */
 static void count_repeats(struct repeats *r, const struct tool *tool,
 			  const struct part *call, enum call_end end,
@@ -201,7 +206,7 @@ static void on_own_redraw(void *arg, struct str delta, struct str rest)
 					  .end = rest });
 }
 
-/* Returns the tool that runs command lines. */
+/* Returns the tool that runs command lines, which is execute. */
 static const struct tool *running_tool(void)
 {
 	for (size_t i = 0; tools[i]; i++)
@@ -210,7 +215,8 @@ static const struct tool *running_tool(void)
 	return NULL;
 }
 
-/* Returns the arguments of execute as JSON. Free with cJSON_free(). */
+/* Returns arguments for execute with this command, as JSON. Free with
+ * cJSON_free(). */
 static char *args_of(const char *command)
 {
 	cJSON *args = cJSON_CreateObject();
@@ -296,11 +302,13 @@ static bool has_side_effects(const struct tool_job *job)
 
 	if (!tool || tool->flags & (TOOL_READS | TOOL_SESSION))
 		return false;
-	/* foreign tools without an MCP server only read the web */
+	/* Foreign tools that have no MCP server are the web tools, which only
+	 * read. */
 	return !(tool->flags & TOOL_FOREIGN) || tool->spec.server;
 }
 
-/* True if the answer calls a TOOL_SINGLE tool more than once. */
+/* True if this call's tool is TOOL_SINGLE and the answer calls it more than
+ * once. */
 static bool is_repeated(const struct tool_job *job)
 {
 	size_t n = 0;
@@ -312,7 +320,7 @@ static bool is_repeated(const struct tool_job *job)
 	return n > 1;
 }
 
-/* Sets a result that tells the model why the call did not run. */
+/* Sets the result of a call that must not run: why, for the model. */
 static void set_refused_result(struct tool_job *job, const struct approval *a)
 {
 	if (a->reason.len)
@@ -348,8 +356,8 @@ static void on_hook_event(void *arg, const struct agent_event *ev)
 	emit_event(arg, ev);
 }
 
-/* Replaces the call's arguments by those of a hook, and emits the changed
- * call. */
+/* Replaces the call's arguments by those that a hook returned, and emits the
+ * call again. */
 static void adopt_hook_edit(struct tool_job *job)
 {
 	job->edited = *job->call;
@@ -366,8 +374,8 @@ static void adopt_hook_edit(struct tool_job *job)
 	buf_adds(&job->remark, "\n\nThe result of the changed call:\n");
 }
 
-/* Asks the user's hooks. Returns 0 to continue, 1 if they refused the call, -1
- * if the run was cancelled. */
+/* Runs the user's hooks for the call. Returns 0 to continue, 1 if they refused
+ * the call, -1 if the run was cancelled. */
 static int query_hooks(struct tool_job *job, struct approval *a,
 		       struct error *err)
 {
@@ -391,9 +399,9 @@ static int query_hooks(struct tool_job *job, struct approval *a,
 	return 1;
 }
 
-/* Asks for approval, except for a call that the tool will reject anyway:
- * args_read() checks the arguments here as in the tool. Returns -1 if the run
- * was cancelled. */
+/* Asks for approval. Not for a call that the tool would reject anyway:
+ * args_read() checks the arguments here, as tool_call() will. Returns -1 if the
+ * run was cancelled. */
 static int approve_call(struct tool_job *job, struct error *err)
 {
 	const struct agent_ui *ui = &job->batch->agent->ui;
@@ -442,7 +450,8 @@ static int approve_call(struct tool_job *job, struct error *err)
 
 enum {
 	MOST_AT_ONCE = 8,
-	MOST_SUBAGENTS = 20,   /* at once; they mostly wait for the model */
+	/* subagents that run at once; they mostly wait for the model */
+	MOST_SUBAGENTS = 20,
 	MAX_RESULT = 64 << 20, /* bytes; the tools' own limits are far lower */
 };
 
@@ -530,8 +539,8 @@ static void *run_job(void *arg)
 	return NULL;
 }
 
-/* Sets the result of a call that did not run because the turn ended. A refused
- * call keeps its result, which tells the model why. */
+/* Sets the result of a call that did not run because the turn ended. The result
+ * of a refused call stays, because it tells the model why. */
 static void set_cancelled_result(struct tool_job *job)
 {
 	if (job->refused)
@@ -543,8 +552,8 @@ static void set_cancelled_result(struct tool_job *job)
 	job->failed = true;
 }
 
-/* Emits the call if that was not done yet. Every result, also of a cancelled
- * call, must follow its call in the events. */
+/* Emits EVENT_TOOL_CALL, unless that was done. Every result, even of a
+ * cancelled call, must follow its call in the events. */
 static void announce_call(struct tool_job *job)
 {
 	if (job->announced)
@@ -560,7 +569,7 @@ static void on_notice(void *arg, const char *line)
 					       .text = str_of(line) });
 }
 
-/* Starts all calls of a group but the first, each on a thread of its own. */
+/* Starts all calls of a group except the first, each on its own thread. */
 static void start_others(struct tool_job *jobs, size_t n)
 {
 	for (size_t i = 1; i < n; i++)
@@ -568,7 +577,7 @@ static void start_others(struct tool_job *jobs, size_t n)
 						 &jobs[i]) == 0;
 }
 
-/* Waits for them. Runs those for which there was no thread. */
+/* Waits for these threads. If one could not be started, runs its call here. */
 static void join_others(struct tool_job *jobs, size_t n)
 {
 	for (size_t i = 1; i < n; i++) {
@@ -579,7 +588,7 @@ static void join_others(struct tool_job *jobs, size_t n)
 	}
 }
 
-/* Puts the remark before the result. */
+/* Puts job->remark before the result. */
 static void prepend_remark(struct tool_job *job)
 {
 	if (!job->remark.len || job->refused)
@@ -590,7 +599,7 @@ static void prepend_remark(struct tool_job *job)
 	job->remark = (struct buf){ 0 };
 }
 
-/* Attaches the call's files, as many as fit into one message. */
+/* Attaches the call's files to the message, as many as fit into it. */
 static void attach_media(struct tool_job *job, struct message *results)
 {
 	for (size_t i = 0; i < job->media.n; i++) {
@@ -603,7 +612,7 @@ static void attach_media(struct tool_job *job, struct message *results)
 	message_release(&job->media);
 }
 
-/* Adds a note to the result if the call's file does not fit into the
+/* Adds a note to the result if the call's files do not all fit into the
  * message. */
 static void check_media(const struct tool_job *job,
 			const struct message *results, struct buf *out)
@@ -617,7 +626,7 @@ static void check_media(const struct tool_job *job,
 			 MEDIA_MESSAGE_BYTES);
 }
 
-/* Updates the counts of acting, refused and repeated calls. */
+/* Updates agent.acts, agent.refused_acts and the counts of repeated calls. */
 static void count_call(struct tool_job *job)
 {
 	struct agent *a = job->batch->agent;
@@ -625,7 +634,7 @@ static void count_call(struct tool_job *job)
 	bool failed = job->failed || job->exit_code != 0;
 
 	if (job->rc < 0)
-		return; /* the turn ends */
+		return; /* the turn ends anyway */
 	if (!job->malformed && has_side_effects(job)) {
 		root->acts++;
 		root->refused_acts += job->refused;
@@ -637,8 +646,8 @@ static void count_call(struct tool_job *job)
 		      &job->out);
 }
 
-/* Tells the model once which shell the sandbox has: in the first result after
- * the sandbox reported it. */
+/* Tells the model, once, which shell and system the sandbox has: in the first
+ * result after the sandbox has reported them. */
 static void add_facts(const struct tool_job *job, struct buf *out)
 {
 	struct agent *a = job->batch->agent;
@@ -652,8 +661,8 @@ static void add_facts(const struct tool_job *job, struct buf *out)
 	buf_addc(out, ']');
 }
 
-/* Tells the model the working directory if it was told another one before the
- * sandbox existed. */
+/* Tells the model the working directory if that is not the one it was told
+ * before the sandbox existed. */
 static void add_start(const struct tool_job *job, struct buf *out)
 {
 	struct agent *a = job->batch->agent;
@@ -668,7 +677,7 @@ static void add_start(const struct tool_job *job, struct buf *out)
 }
 
 /* Adds the call's result to the message, emits it and releases the job. Returns
- * the result of tool_call(). */
+ * -1 if the turn must end. */
 static int finish_call(struct tool_job *job, struct message *results,
 		       struct error *err)
 {
@@ -707,8 +716,8 @@ static int finish_call(struct tool_job *job, struct message *results,
 	return job->rc;
 }
 
-/* Returns how many jobs, from the first, may run in parallel: calls that only
- * read, or subagents. */
+/* Returns how many of the next calls may run in parallel: calls that only read,
+ * or subagents. At least 1. */
 static size_t group_size(const struct tool_job *jobs, size_t n)
 {
 	static const struct {
@@ -738,8 +747,8 @@ static int approve_group(struct tool_job *jobs, size_t n, struct error *err)
 	return 0;
 }
 
-/* Calls agent.prepare for the calls that were not refused, and puts its remark
- * before their results. */
+/* Calls agent.prepare for those calls that were not refused, and puts its
+ * remark before their results. */
 static int prepare_group(struct tool_job *jobs, size_t n, struct error *err)
 {
 	const struct agent *a = jobs->batch->agent;
@@ -767,8 +776,9 @@ static int prepare_group(struct tool_job *jobs, size_t n, struct error *err)
 	return rc < 0 ? -1 : 0;
 }
 
-/* True if a call may have changed files of the sandbox. False for a subagent:
- * its parent checks afterwards, on one thread. */
+/* True if the call may have changed files in the sandbox, so these must be
+ * checked. False in a subagent: the parent's call of task counts, so that the
+ * check runs on one thread. */
 static bool changes_files(const struct tool_job *job)
 {
 	const unsigned without = TOOL_READS | TOOL_SESSION | TOOL_FOREIGN;

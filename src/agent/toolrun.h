@@ -13,8 +13,8 @@
 int toolrun(struct agent *a, const struct message *reply,
 	    struct message *results, const struct stop *stop,
 	    struct error *err);
-/* Call after the calls of an answer. True if a call failed REPEATS_END times;
- * why is then the message for the user. */
+/* Call after the calls of an answer have run. True if the same call has failed
+ * REPEATS_END times; why gets the message for the user. */
 bool toolrun_repeats(const struct repeats *r, struct error *why);
 
 #endif

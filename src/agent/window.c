@@ -1,27 +1,28 @@
 /* window.c - estimates how full the model's context window is. */
 /* SPDX-License-Identifier: MIT */
 /*
- * The model's tokenizer is unknown. It is estimated from the last requests as
- * bytes per 1,000 tokens. window.h says on which side estimates may err.
+ * How a model splits text into tokens is unknown. The number is estimated from
+ * the last requests, as bytes per 1,000 tokens. window.h says in which
+ * direction estimates may be wrong.
  */
 #include "agent/window.h"
 
 enum { /* bytes per 1,000 tokens, unless noted */
        USUAL = 4000,
-       UNSEEN = 2000, /* before the first report; a safe estimate */
+       UNSEEN = 2000, /* before the first report: few, to be safe */
        FEWEST = 1000,
-       MOST = 12000, /* a larger reported ratio is not plausible */
-       /* upper bound for bytes added since the last report */
+       MOST = 12000, /* if the vendor reports more, the report is wrong */
+       /* at most, for the bytes that were added since the last report */
        ADDED_MOST = 2500,
        SHORT_PROMPT = 4000, /* bytes */
        /* divisor: 1/50 of the window is reserved for estimation errors */
        MARGIN = 50,
-       /* tokens; a larger reported window is not plausible */
+       /* tokens; if a server reports a larger window, the report is wrong */
        LARGEST = 10 << 20,
 };
 
-/* Sets most and limit. answer: tokens reserved for an answer, at most a third
- * of the window. at: as in window_init(). */
+/* Sets most and limit. answer: tokens reserved for the answer; reduced to a
+ * third of the window if it is more. at: see window_init(). */
 static void set_limits(struct window *w, int64_t answer, int64_t at)
 {
 	int64_t room = w->size / 3;
@@ -48,7 +49,7 @@ void window_init(struct window *w, const struct model_facts *facts, int64_t at)
 			   at);
 }
 
-/* Returns the sum of all input tokens, or 0 if a part is not plausible. */
+/* Returns the sum of all input tokens, or 0 if a number is not plausible. */
 static int64_t sum_input(const struct usage *u)
 {
 	const int64_t parts[] = { u->input, u->cache_read, u->cache_write };
@@ -89,7 +90,7 @@ void window_report(struct window *w, const struct usage *usage, size_t bytes)
 		return;
 	each = (int64_t)bytes * 1000 / tokens;
 	if (each > MOST || each < FEWEST)
-		return; /* the ratio is not plausible */
+		return; /* not plausible: ignore the report */
 	w->reported = tokens;
 	w->reported_bytes = bytes;
 	w->last = each;
@@ -103,8 +104,9 @@ void window_forget(struct window *w)
 	w->reported_bytes = 0;
 }
 
-/* True if a short prompt fits beside the head. A size without that room would
- * end the conversation, so the refusal had another cause. */
+/* True if the head and a short prompt fit into the window. Otherwise the window
+ * cannot be that small: the vendor must have refused the request for another
+ * reason. */
 static bool has_room(const struct window *w, size_t head)
 {
 	return window_about(w, head + SHORT_PROMPT) <= w->most;

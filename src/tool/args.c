@@ -1,9 +1,9 @@
 /* args.c - JSON Schema of a tool's arguments, and checks of a model's call. */
 /* SPDX-License-Identifier: MIT */
 /*
- * tool_schema() turns the rows of a tool's .args into the schema for the model,
- * and args_read() checks a call against them. Error messages are worded like
- * those of Python's pydantic, which models know.
+ * tool_schema() turns the parameters of a tool (.args) into the schema for the
+ * model, and args_read() checks a call against them. Error messages are worded
+ * like those of Python's pydantic, which models know.
  */
 #include "tool/args.h"
 
@@ -36,8 +36,8 @@ static void add_type(struct buf *out, const struct tool_arg *arg)
 	buf_adds(out, arg->choices ? "]" : "");
 }
 
-/* Appends one property of the schema. An optional one without a default may be
- * null. */
+/* Appends one parameter to the schema's properties. An optional one without a
+ * default may be null. */
 static void add_property(struct buf *out, const struct tool_arg *arg)
 {
 	json_quote(out, str_of(arg->name));
@@ -88,7 +88,7 @@ char *tool_schema(const struct tool *tool)
 /* characters of the arguments that an error repeats */
 enum { KWARGS_CHARS = 2000 };
 
-/* Larger integers are not exact as a double. */
+/* 2^53: larger integers are not exact as a double */
 static const double max_integer = 9007199254740992.0;
 
 /* True if the JSON contains \u0000, which would end a C string early. */
@@ -117,8 +117,9 @@ static const char *check_int_text(const char *text, double *value)
 	return NULL;
 }
 
-/* Each check_ function returns an error message, or NULL. It converts an
- * accepted value to the right type. */
+/* Each check_ function returns an error message, or NULL if the value is
+ * accepted. It then has the right type: it was converted in args if
+ * necessary. */
 static const char *check_int(const struct tool_arg *arg, cJSON *args,
 			     const cJSON *item)
 {

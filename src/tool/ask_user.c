@@ -37,7 +37,7 @@ static void check_text(int i, const char *member, const cJSON *text,
 			 member, INQUIRY_TEXT_CHARS);
 }
 
-/* Checks the choices of question i. Appends what is wrong. */
+/* Checks the choices of question i. Appends errors to wrong. */
 static void check_choices(int i, const cJSON *item, int kind, struct buf *wrong)
 {
 	const cJSON *choices = json_get(item, "choices");
@@ -65,7 +65,7 @@ static void check_choices(int i, const cJSON *item, int kind, struct buf *wrong)
 				   wrong);
 }
 
-/* Checks question i. Appends what is wrong. */
+/* Checks question i. Appends errors to wrong. */
 static void check_item(int i, const cJSON *item, struct buf *wrong)
 {
 	const cJSON *required = json_get(item, "required");

@@ -2,9 +2,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A command's output goes to the user as it arrives, up to LIVE_MAX bytes, and
- * into a capture for the model, which keeps the beginning and the end. Both are
- * masked and show what a terminal would show at the end (base/mask/mask.h).
- * Begin reading at receive_chunk().
+ * into a capture for the model, which stores the beginning and the end. Both
+ * are masked, and both have the text that a terminal would show in the end
+ * (base/mask/mask.h). Begin reading at receive_chunk().
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -18,12 +18,13 @@
 #include "sandbox/supervise/kept.h"
 #include "tool/result.h"
 
-enum { CAPTURE_HALF = 5 << 20 }; /* bytes kept at each end */
+/* bytes stored of the beginning and of the end */
+enum { CAPTURE_HALF = 5 << 20 };
 
 struct capture {
 	struct buf head;
-	char *ring;   /* owned; holds the last bytes after head is full */
-	size_t half;  /* maximum bytes of each end */
+	char *ring;   /* owned; the newest bytes after head is full */
+	size_t half;  /* maximum bytes of head and of ring */
 	size_t at;    /* position of the next byte in ring */
 	int64_t past; /* bytes received after head was full */
 };
@@ -43,7 +44,7 @@ static void capture_release(struct capture *c)
 	c->past = 0;
 }
 
-/* Adds output. Once head is full, the ring has the last bytes. */
+/* Adds output: to head until it is full, then to the ring. */
 static void capture_add(struct capture *c, struct str chunk)
 {
 	size_t room = c->half - c->head.len;
@@ -68,7 +69,7 @@ static void capture_add(struct capture *c, struct str chunk)
 	}
 }
 
-/* Returns the ring's bytes in order, as two slices. */
+/* Returns the ring's bytes from the oldest to the newest, as two slices. */
 static void unroll_ring(const struct capture *c, struct str *first,
 			struct str *second)
 {
@@ -84,7 +85,7 @@ static void unroll_ring(const struct capture *c, struct str *first,
 	}
 }
 
-/* Skips the rest of a UTF-8 sequence whose beginning was dropped. */
+/* Skips the rest of a UTF-8 character whose first bytes were discarded. */
 static struct str skip_partial(struct str s)
 {
 	for (int i = 0; i < 3 && s.len; i++) {
@@ -95,8 +96,8 @@ static struct str skip_partial(struct str s)
 	return s;
 }
 
-/* Moves the head to out. If out is empty, no bytes are copied: they may be
- * megabytes. */
+/* Moves the head's first len bytes to out. If out is empty, its buffer is
+ * replaced instead of copying what may be megabytes. */
 static void move_head(struct capture *c, size_t len, struct buf *out)
 {
 	size_t max = out->max;
@@ -113,7 +114,7 @@ static void move_head(struct capture *c, size_t len, struct buf *out)
 	c->head = BUF_INIT(c->half);
 }
 
-/* Reduces the capture to half bytes of each end. */
+/* Reduces the capture to `half` bytes at each end. */
 static void capture_shrink(struct capture *c, size_t half)
 {
 	struct capture small;
@@ -133,9 +134,9 @@ static void capture_shrink(struct capture *c, size_t half)
 	*c = small;
 }
 
-/* Appends the captured output to out, with a line in place of the dropped
- * bytes. Does not split UTF-8 sequences. True if bytes were dropped. Empties
- * c. */
+/* Appends the captured output to out, with a line in place of the bytes that
+ * were discarded in the middle. Does not split UTF-8 characters. True if bytes
+ * were discarded. Empties c. */
 static bool capture_finish(struct capture *c, struct buf *out)
 {
 	int64_t total = (int64_t)c->head.len + c->past;
@@ -167,24 +168,27 @@ enum {
 	MAX_TIMEOUT_S = 3600,
 	SANDBOX_TIMEOUT_S = 1800, /* default timeout in a sandbox */
 	HOST_TIMEOUT_S = 120,
-	NO_LIMIT_S = 24 * 3600, /* used for a timeout of 0 */
+	NO_LIMIT_S = 24 * 3600, /* what a timeout of 0 (no limit) means */
 	LIVE_MAX = 1 << 20,     /* bytes of a command's output shown live */
-	/* bytes of the newest rows, which may still change */
+	/* limit of tool_env.redraw's rest: the newest rows, which may still
+	 * change */
 	REST_MAX = 16 << 10,
 	SLICE = 64 << 10, /* bytes filtered at a time */
-	/* bytes kept at each end of a cancelled command's output */
+	/* bytes stored at each end if the command is cancelled */
 	CANCELLED_HALF = RESULT_CHARS / 2 - 1000
 };
 
 struct running {
 	const struct tool_env *env;
-	struct redact_screen kept; /* feeds capture, for the model */
-	/* For readers that only append; not used if env->redraw is set. */
+	/* filter of the output for the model; feeds capture */
+	struct redact_screen kept;
+	/* The same for tool_env.output, which only appends. Not used if
+	 * env->redraw is set. */
 	struct redact_screen shown;
-	/* output of kept: both streams, in order of arrival */
+	/* output of `kept`: both streams, in order of arrival */
 	struct capture capture;
-	struct buf text; /* scratch */
-	struct buf rest; /* scratch */
+	struct buf text; /* temporary, for filtered text */
+	struct buf rest; /* temporary, for the newest rows */
 	/* bytes of live output so far, including those not shown */
 	int64_t live;
 };
@@ -195,9 +199,10 @@ struct running {
 	"No-editor-can-be-opened-here,give-the-text-as-an-argument-as-in-git-" \
 	"commit--m-TEXT"
 
-/* Nobody can use an editor or a pager or answer a password prompt, so each
- * would wait until the time limit. These values override the user's own and
- * those that a setup script exports (setup_env.sh skips them). */
+/* In the sandbox nobody can use an editor or a pager or answer a password
+ * prompt: a command that starts one would wait until its time limit. These
+ * values override the user's own and those that a setup script exports
+ * (setup_env.sh skips them). */
 static const char *const environment[] = {
 	"TERM=dumb",
 	"EDITOR=" NO_EDITOR,
@@ -220,8 +225,8 @@ static void emit_live(const struct running *r, struct str text, struct str rest)
 		r->env->output(r->env->arg, text);
 }
 
-/* Shows at most LIVE_MAX bytes of live output: it is for people, and "yes"
- * prints 90 MB a second. Output for the model has its own limit. */
+/* Shows at most LIVE_MAX bytes of live output: people do not read more, and
+ * "yes" prints 90 MB a second. Output for the model has its own limit. */
 static void show_live(struct running *r, struct str text, struct str rest)
 {
 	static const char note[] =
@@ -252,8 +257,8 @@ static void show_end(struct running *r)
 	emit_live(r, str_of(note), (struct str){ 0 });
 }
 
-/* Returns the newest rows, which may still change; only their end if they are
- * long. */
+/* Returns the newest rows of the screen, which may still change. Of more than
+ * REST_MAX bytes, only the end. */
 static struct str find_rest(struct running *r)
 {
 	struct str rest;
@@ -269,7 +274,8 @@ static struct str find_rest(struct running *r)
 	return rest;
 }
 
-/* Shows output to readers that cannot redraw: only text that is final. */
+/* For a UI that cannot redraw: shows only text that will not change any
+ * more. */
 static void show_appended(struct running *r, struct str slice)
 {
 	if (!r->env->output || r->env->redraw)
@@ -289,7 +295,7 @@ static int receive_chunk(void *arg, enum exec_stream stream, struct str chunk,
 {
 	struct running *r = arg;
 
-	(void)stream; /* merged */
+	(void)stream; /* both streams arrive as stdout */
 	(void)reply;
 	(void)err;
 	while (chunk.len) {
@@ -345,8 +351,8 @@ static void add_status(const struct exec_result *res, bool cut, struct buf *out)
 		buf_adds(out, "\n[Output was truncated due to size limits]");
 }
 
-/* Appends a notice from the sandbox. It may contain process names, so it is
- * filtered like output. */
+/* Appends a notice from the sandbox. It may contain names of processes, which
+ * the sandbox chose, so it is filtered like output. */
 static void add_notice(struct running *r, const char *notice, struct buf *out)
 {
 	struct buf line = BUF_INIT(2 * SANDBOX_NOTICE);
@@ -381,8 +387,8 @@ static int64_t default_timeout_s(const struct sandbox *sb)
 	return SANDBOX_TIMEOUT_S;
 }
 
-/* Refuses invalid time limits, and commands that are too long for the
- * provider. */
+/* Refuses invalid time limits, and commands that are longer than the provider
+ * allows. */
 static int check_request(const struct sandbox *sb, struct str command,
 			 int64_t timeout_s, struct error *err)
 {
@@ -445,8 +451,8 @@ static int run_background(const struct tool_env *env, const cJSON *args,
 	return 0;
 }
 
-/* Runs the command and adds its output and end to the result. A cancelled call
- * keeps less output: its result is not saved to a file and must fit. */
+/* Runs the command and adds its output, and how it ended, to the result. A
+ * cancelled call stores less output: see below. */
 static int execute_command(const struct tool_env *env, const cJSON *args,
 			   struct buf *out, struct error *err)
 {
@@ -466,7 +472,7 @@ static int execute_command(const struct tool_env *env, const cJSON *args,
 		.arg = &r,
 	};
 	struct exec_result res = { .exit_code = -1 };
-	/* bytes of out before the text about the command's end */
+	/* length of out before the text about the command's end */
 	size_t output;
 	bool cut;
 	int rc;
@@ -480,9 +486,9 @@ static int execute_command(const struct tool_env *env, const cJSON *args,
 	if (env->exit_code)
 		*env->exit_code = rc ? 0 : res.exit_code;
 	finish_output(&r);
-	/* After a cancel the prompt waits for this call, so it must not take
-	 * the time to save a long result to a file, and the result must fit as
-	 * it is. */
+	/* After a cancel the prompt appears only when this call returns. So
+	 * there is no time to save a long result to a file, and the result must
+	 * fit as it is. */
 	if (rc && err->code == ERR_CANCELLED)
 		capture_shrink(&r.capture, CANCELLED_HALF);
 	add_output(&r, &cut, out);

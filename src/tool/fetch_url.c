@@ -17,7 +17,8 @@ static int execute_fetch_url(const struct tool_env *env, const cJSON *args,
 				 "fetch_url is not available in this run");
 	if (s > FETCH_MS_MAX / 1000)
 		s = FETCH_MS_MAX / 1000;
-	/* a malicious page may ask the model to put a key into a URL */
+	/* Attack: a page tells the model to put a key into a URL, to send the
+	 * key to the page's server. */
 	if (mask_holds(env->mask, str_of(url)))
 		rc = error_set(&why, ERR_USAGE,
 			       "the URL contains a secret of the user, which "

@@ -34,7 +34,7 @@ static bool has_drive(const char *path)
 	       path[1] == ':';
 }
 
-/* Appends the components of path, without empty ones and ".". */
+/* Appends the components of path; leaves out empty ones and ".". */
 static void add_parts(struct buf *out, const char *path)
 {
 	struct str rest = str_of(path);

@@ -9,12 +9,12 @@ enum { PATHS_BYTES = 4095 }; /* Linux's PATH_MAX without the NUL */
 
 /*
  * Resolves a path given by the model to an absolute one; relative paths are
- * below workdir. Empty components and "." are removed; all other bytes are kept
- * (a backslash is an ordinary character). *path is owned, NULL on failure.
- * Fails with ERR_USAGE, and the complete result in err->message, for a
+ * below workdir. Empty components and "." are removed; all other bytes stay (a
+ * backslash is an ordinary character). *path is owned, NULL on failure.
+ * ERR_USAGE, with the complete result for the model in err->message, for a
  * component "..", a leading "~", a drive letter and a path longer than
- * PATHS_BYTES. This does not confine the model, which has a shell: these are
- * mistakes that it can correct.
+ * PATHS_BYTES. These are mistakes that a model can correct; they do not confine
+ * it, because it has a shell.
  */
 int paths_resolve(const char *workdir, const char *written, char **path,
 		  struct error *err);
@@ -26,18 +26,18 @@ bool paths_contain(const char *outer, const char *inner);
  * ~/.deepagents/.state, which has stored keys and threads, and the .env files
  * under ~/.deepagents. Shell commands are not covered: they need approval.
  */
-struct secret_files { /* from { 0 } */
+struct secret_files { /* initialise with { 0 } */
 	char *dir;    /* real path of ~/.deepagents, or NULL; owned */
 	char *state;  /* real path of its .state, or NULL; owned */
 };
 
 void secret_files_open(struct secret_files *s, const char *config_dir);
 void secret_files_release(struct secret_files *s);
-/* True if the real path is one of the secret files, by name only. s may be
- * NULL. */
+/* True if the real path is the path of a secret file; does not look at the
+ * file. s may be NULL. */
 bool secret_files_name(const struct secret_files *s, const char *real);
-/* Like secret_files_name(), but also recognises the file under another name: a
- * bind mount or a hard link. */
+/* Like secret_files_name(), but also true if the file is a secret file under
+ * another path: through a bind mount or a hard link. */
 bool secret_files_hold(const struct secret_files *s, const char *real);
 
 #endif

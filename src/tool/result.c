@@ -2,10 +2,9 @@
  * results. */
 /* SPDX-License-Identifier: MIT */
 /*
- * Every tool returns text for the model. The parts, in order: limits and
- * messages; the change of a file; values as Python prints them; numbered lines;
- * and results that are too large, which are saved as a file in the sandbox
- * (evict_apply()).
+ * Every tool returns text for the model. In this order: limits and messages;
+ * the change of a file; values as Python prints them; numbered lines; results
+ * that are too large and are saved as a file in the sandbox (evict_apply()).
  */
 #include "tool/result.h"
 
@@ -144,7 +143,7 @@ void tool_change_release(struct tool_change *c)
 	*c = (struct tool_change){ 0 };
 }
 
-enum { MAX_DEPTH = 8 }; /* levels shown of a JSON value */
+enum { MAX_DEPTH = 8 }; /* levels of a JSON value that are printed */
 
 /*
  * Characters for which Python's str.isprintable() is false (Python 3, library
@@ -176,8 +175,8 @@ static bool is_printable(uint32_t c)
 	return true;
 }
 
-/* Decodes a UTF-8 sequence. For an invalid one returns its first byte and sets
- * *broken. */
+/* Decodes one UTF-8 sequence. If it is a single invalid byte, returns that byte
+ * and sets *broken. */
 static uint32_t decode_char(struct str sequence, bool *broken)
 {
 	const unsigned char *p = (const unsigned char *)sequence.ptr;
@@ -191,7 +190,8 @@ static uint32_t decode_char(struct str sequence, bool *broken)
 	return c;
 }
 
-/* Appends an escape as Python's repr() does for unprintable characters. */
+/* Appends an unprintable character as the escape that Python's repr()
+ * writes. */
 static void add_escape(struct buf *out, uint32_t c)
 {
 	if (c == '\n')
@@ -332,8 +332,8 @@ static struct str next_line(struct str *rest)
 	return line;
 }
 
-/* Formats the marker of one row. part 0 is the line's first row. Returns the
- * marker's length. */
+/* Formats the marker (number) of one row. part: which of the line's rows it is,
+ * from 0. Returns the marker's length. */
 static int format_marker(char out[MARKER], int64_t line, size_t part)
 {
 	if (!part)
@@ -341,7 +341,7 @@ static int format_marker(char out[MARKER], int64_t line, size_t part)
 	return snprintf(out, MARKER, "%" PRId64 ".%zu", line, part);
 }
 
-/* Returns how many rows after the first this line needs. */
+/* Returns how many rows the line needs in addition to the first. */
 static size_t further_parts(struct str line)
 {
 	size_t chars;
@@ -352,7 +352,7 @@ static size_t further_parts(struct str line)
 	return chars ? (chars - 1) / NUMBERING_WRAP : 0;
 }
 
-/* Returns the width of the widest marker of n lines. */
+/* Returns the width of the widest marker of the first n lines. */
 static int widest_marker(struct str text, int64_t first, size_t n)
 {
 	char room[MARKER];
@@ -363,7 +363,8 @@ static int widest_marker(struct str text, int64_t first, size_t n)
 		int width;
 
 		if (!part && i + 1 < n)
-			continue; /* a later line has the widest marker */
+			/* its marker is not wider than that of a later line */
+			continue;
 		width = format_marker(room, first + (int64_t)i, part);
 		if (width > widest)
 			widest = width;
@@ -371,7 +372,7 @@ static int widest_marker(struct str text, int64_t first, size_t n)
 	return widest;
 }
 
-/* Appends the rows of one line. */
+/* Appends all rows of one line. */
 static void add_line(struct buf *out, struct str line, int64_t number,
 		     int width)
 {
@@ -459,14 +460,16 @@ bool evict_is_own(const char *thread, const char *real)
 		   name[2 + len] &&
 		   !name[2 + len + strspn(name + 2 + len, "0123456789")];
 
-	/* on a shared machine any user can create such a name in /tmp */
+	/* On a shared machine any user can create a directory of this name in
+	 * /tmp. */
 	own = own && lstat(dir, &st) == 0 && S_ISDIR(st.st_mode) &&
 	      st.st_uid == geteuid() && !(st.st_mode & 077);
 	free(dir);
 	return own;
 }
 
-/* Moves n lines from the front of *text to out, each cut. */
+/* Moves n lines from the front of *text to out and cuts each to
+ * EVICT_LINE_CHARS. */
 static void cut_lines(struct str *text, size_t n, struct buf *out)
 {
 	while (n--) {
@@ -478,7 +481,8 @@ static void cut_lines(struct str *text, size_t n, struct buf *out)
 	}
 }
 
-/* Moves n lines from the front of *text to out, cut and numbered from first. */
+/* Moves n lines from the front of *text to out, cut, with line numbers from
+ * first on. */
 static void add_numbered(struct str *text, size_t first, size_t n,
 			 struct buf *out)
 {
@@ -510,7 +514,8 @@ void evict_preview(struct str text, struct buf *out)
 		     out);
 }
 
-/* Appends the replacement for a saved result: the file's path and a preview. */
+/* Appends the text that replaces a saved result: the file's path and a
+ * preview. */
 static void add_reference(const char *id, const char *path, struct str text,
 			  struct buf *out)
 {
@@ -554,8 +559,8 @@ static int read_dir(void *arg, enum exec_stream stream, struct str chunk,
 	return 0;
 }
 
-/* True for an absolute path of one line without control characters. The output
- * of a sandbox is not trusted. */
+/* True for an absolute path without control characters. It was printed by the
+ * sandbox, whose output is not trusted. */
 static bool is_sane_dir(struct str dir)
 {
 	if (!str_starts(dir, "/") || !str_is_utf8(dir))
@@ -566,8 +571,8 @@ static bool is_sane_dir(struct str dir)
 	return true;
 }
 
-/* Finds or creates the directory in the sandbox. The script deletes its oldest
- * files if they take too much room. */
+/* Finds or creates the directory for results in the sandbox. The script deletes
+ * the oldest files in it if they exceed ALL_MAX. */
 static int find_dir(const struct tool_env *env, struct buf *dir,
 		    struct error *err)
 {
@@ -599,7 +604,7 @@ static int find_dir(const struct tool_env *env, struct buf *dir,
 	return 0;
 }
 
-/* Saves the text as a file in the sandbox; path gets its name. */
+/* Saves the text as a file in the sandbox and sets path to the file's path. */
 static int save_file(const struct tool_env *env, struct str text,
 		     struct buf *path, struct error *err)
 {

@@ -32,24 +32,25 @@ bool result_is_file_error(const struct error *err);
  * "Path". */
 int result_file_failed(struct buf *out, const char *noun, const char *path,
 		       const struct error *err);
-/* Appends a line, masked; arg points to a pointer to the mask. If the line was
- * cut in transit (not whole), its end may be the beginning of a secret and is
- * dropped. */
+/* Appends a line with secrets masked; arg points to a pointer to the mask. If
+ * the line was cut in transit (not whole), its end may be the beginning of a
+ * secret and is dropped. */
 void result_mask_line(void *arg, struct str line, bool whole, struct buf *out);
-/* Masks each line separately, which keeps the number of lines. For text whose
- * lines are wrapped or numbered before the whole result is masked. */
+/* Masks each line separately, so the number of lines stays the same. For text
+ * that is wrapped or numbered: a secret that is split by that would not be
+ * found when the whole result is masked. */
 void result_mask_lines(const struct mask *m, struct buf *text);
 /* Appends two line breaks and "Note: 3 files that git ignores were left out
- * ...", or nothing if there are none. */
+ * ...". Appends nothing if none were left out. */
 void result_note_left(const struct files_left *left, struct buf *out);
-/* Sets *path to env->real_path, or to the path argument resolved against the
- * working directory, or to that directory if the argument is missing. Owned;
- * NULL on failure. */
+/* Sets *path to env->real_path if that is set. Otherwise to the named argument,
+ * resolved against the working directory, or to that directory if the argument
+ * is missing. Owned; NULL on failure. */
 int result_path(const struct tool_env *env, const cJSON *args, const char *name,
 		char **path, struct error *err);
 
-/* Copies both texts. The change stays unknown if one is too large or not
- * UTF-8. */
+/* Copies both texts into c. If one is too large or not UTF-8, c stays
+ * unknown. */
 void tool_change_set(struct tool_change *c, struct str before,
 		     struct str after);
 void tool_change_release(struct tool_change *c);
@@ -69,52 +70,56 @@ void pylist_names(struct buf *out, char *const *names, size_t n);
  * are cut and end with "...". */
 void pylist_value(struct buf *out, const cJSON *value, size_t max);
 
-enum { NUMBERING_WRAP = 5000 }; /* code points of a line per row */
+/* code points of a line that fit into one row */
+enum { NUMBERING_WRAP = 5000 };
 
 /*
- * Numbered rows: a marker, right-aligned to the widest one, two spaces, and
- * text. A line longer than NUMBERING_WRAP continues in rows marked N.1, N.2,
- * ...
+ * Numbered rows. Each is a marker (the line's number), right-aligned to the
+ * widest one, two spaces, and text. A line longer than NUMBERING_WRAP continues
+ * in rows marked N.1, N.2, ...
  */
 struct numbering {
 	struct buf text; /* rows separated by LF, without one at the end */
-	/* owned: for each line, the bytes of text up to its end */
+	/* owned; for each line, the offset in text where its last row ends */
 	size_t *ends;
 	size_t n; /* lines */
 };
 
-/* Counts the lines separated by LF. An empty last line does not count. */
+/* Counts the lines separated by LF. An empty last line is not counted. */
 size_t numbering_count(struct str text);
-/* Numbers the first n lines of text, starting with first. Missing lines are
- * empty. nb need not be initialised; the caller releases it. */
+/* Numbers the first n lines of text; the first gets the number `first`. Lines
+ * that text does not have are empty. nb need not be initialised; the caller
+ * releases it. */
 void numbering_render(struct numbering *nb, struct str text, int64_t first,
 		      size_t n);
 void numbering_release(struct numbering *nb);
 
 enum {
-	EVICT_ID_BYTES = 128,   /* bytes of a call's id in a file name */
+	/* code points of the call's id that are repeated */
+	EVICT_ID_BYTES = 128,
 	EVICT_EDGE_LINES = 5,   /* lines at each end of the preview */
 	EVICT_LINE_CHARS = 1000 /* code points of each preview line */
 };
 
 /*
  * Saves a text longer than RESULT_CHARS as a file in the sandbox, which
- * read_file can read, and replaces it by the file's name and a preview. The
+ * read_file can read, and replaces it by the file's path and a preview. The
  * directory has mode 0700 and is outside the working directory if possible
- * (scripts/sandbox/results_dir.sh). If saving fails, or save is false, cuts the
- * middle of the text. So one result can never fill the model's context.
+ * (scripts/sandbox/results_dir.sh). If saving fails, or save is false, removes
+ * the middle of the text instead. So one result can never fill the model's
+ * context.
  */
 void evict_apply(const struct tool_env *env, const char *id, bool save,
 		 struct buf *text);
 
-/* Appends the name of a thread's n-th saved result. Ids of calls are not used:
- * they come from the model, and two runs may use the same. Without a thread the
- * name is random. */
+/* Appends the file name of a thread's n-th saved result. It does not use the
+ * call's id, because that comes from the model, and two runs may use the same.
+ * Without a thread the name is random. */
 void evict_name(const char *thread, unsigned n, struct buf *out);
-/* True if this local file is a saved result of the thread. real must be a real
- * path. */
+/* True if this local file is a saved result of the thread, so the model may
+ * read it. real must be a real path. */
 bool evict_is_own(const char *thread, const char *real);
-/* Appends the first and last lines, numbered. */
+/* Appends the first and the last EVICT_EDGE_LINES lines of text, numbered. */
 void evict_preview(struct str text, struct buf *out);
 /* Appends the beginning and end of the text, RESULT_CHARS code points in
  * total. */

@@ -5,7 +5,7 @@
 
 #include "tool/tool.h"
 
-/* One row per tool, in the order in which the model sees them. tool_NAME is
+/* One entry per tool, in the order in which the model sees them. tool_NAME is
  * defined in NAME.c. */
 #define TOOLS(ROW)                                                             \
 	ROW(ls)                                                                \

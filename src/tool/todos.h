@@ -5,7 +5,7 @@
 
 #include "model/message.h"
 
-#define TODOS_TOOL "write_todos" /* the name that models call it by */
+#define TODOS_TOOL "write_todos" /* the tool's name in calls */
 
 enum {
 	TODOS_MOST = 100,         /* items per list */
@@ -19,13 +19,13 @@ struct todo {
 	enum todo_status status;
 };
 
-struct todos { /* start from { 0 }; free with todos_release() */
+struct todos { /* initialise with { 0 }; free with todos_release() */
 	struct todo *list;
 	size_t n;
 };
 
-/* Replaces *t by the list in a call. False, with *t unchanged, if the call is
- * not write_todos or has arguments that the tool refuses. */
+/* Replaces *t by the list in a call of write_todos. False, with *t unchanged,
+ * if it is a call of another tool or has arguments that write_todos refuses. */
 bool todos_read(struct todos *t, const struct part *call);
 /*
  * Returns the newest successful call of write_todos among messages in

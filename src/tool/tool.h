@@ -11,25 +11,28 @@
 
 enum {
 	TOOL_READS = 1 << 0, /* changes nothing, so calls may run in parallel */
-	TOOL_ASKS = 1 << 1,  /* needs approval on the user's own machine */
+	/* needs approval if the sandbox acts on the user's machine */
+	TOOL_ASKS = 1 << 1,
 	/* a result that is too large is saved as a file */
 	TOOL_EVICTS = 1 << 2,
 	/* runs the command line in its argument "command" */
 	TOOL_RUNS = 1 << 3,
-	/* acts on a link itself, and on everything below a directory */
+	/* acts on a link itself, not its target, and on everything in a
+	 * directory */
 	TOOL_DELETES = 1 << 4,
 	/* Acts only on the conversation, not on the sandbox or files: needs no
 	 * approval. */
 	TOOL_SESSION = 1 << 5,
-	/* if one answer has several calls, all are refused */
+	/* may be called once per answer: of several calls, all are refused */
 	TOOL_SINGLE = 1 << 6,
-	/* asks the user, who therefore sees the result */
+	/* asks the user questions: the UI shows the answers in full */
 	TOOL_INTERACTIVE = 1 << 7,
-	TOOL_LATER = 1 << 8, /* offered only after the history was compacted */
-	/* Acts on the user's machine, whatever the sandbox is: through an
-	 * external program, or on the web. */
+	/* offered only once the history has been compacted */
+	TOOL_LATER = 1 << 8,
+	/* Acts outside of the sandbox: on the user's machine, through an MCP
+	 * server, or on the web. */
 	TOOL_FOREIGN = 1 << 9,
-	/* Runs a subagent: several calls of one answer run in parallel. */
+	/* runs a subagent; several calls of one answer run in parallel */
 	TOOL_DELEGATES = 1 << 10,
 };
 
@@ -43,19 +46,19 @@ struct tool_recall {         /* arguments of read_history */
 	int64_t from;        /* number of the first message to read, from 1 */
 	int64_t limit;       /* number of messages */
 	int64_t skip;        /* bytes of the first message to skip */
-	const char *pattern; /* only messages with this text; or NULL */
+	const char *pattern; /* only messages that contain this text; or NULL */
 };
 
 struct tool_delegation {   /* arguments of task; borrowed */
 	const char *type;  /* the subagent's name */
-	const char *order; /* all that the subagent is told */
+	const char *order; /* the prompt: all that the subagent is told */
 	bool apart;        /* run in its own sandbox */
 };
 
 /* The change that a call makes to a text file of the sandbox. */
 enum { TOOL_CHANGE_BYTES = 1 << 20 /* largest file compared */ };
 
-struct tool_change { /* zero-initialised: unknown */
+struct tool_change { /* A change, unknown if zero-initialised. */
 	struct buf before, after;
 	bool known;
 };
@@ -81,8 +84,8 @@ struct inquiry_item {
 	bool required;
 	const char *choices[INQUIRY_CHOICES]; /* borrowed */
 	size_t n_choices;
-	/* Out: the chosen items and the typed text. At most one choice or text,
-	 * except for INQUIRY_SEVERAL. */
+	/* Out: the user's answer, the chosen items and typed text. Except for
+	 * INQUIRY_SEVERAL either one item or text. */
 	bool chosen[INQUIRY_CHOICES];
 	struct buf answer; /* UTF-8; max is INQUIRY_ANSWER_BYTES */
 };
@@ -102,38 +105,42 @@ struct web; /* web/fetch.h */
 
 struct tool_env {                /* all borrowed for the call */
 	const struct tool *tool; /* the called tool; set by tool_call() */
-	/* Tools in addition to the table, NULL-terminated; or NULL. */
+	/* more tools than those of table.c, NULL-terminated; or NULL */
 	const struct tool *const *more;
 	struct sandbox *sandbox;
 	const struct stop *stop;
 	const struct mask *mask;
-	/* The real path that a file tool must act on instead of its path
-	 * argument. If a link is now found there, the tool fails. Or NULL. */
+	/* NULL, or the real path that a file tool must act on instead of its
+	 * path argument. The tool fails if part of it has become a link
+	 * since. */
 	const char *real_path;
 	/* id used in file names of saved results, or NULL */
 	const char *thread;
 	_Atomic unsigned
-		*saved; /* number of saved results of this thread, or NULL */
-	/* excluded from searches; or NULL */
+		/* number of results of this thread that were saved; or NULL */
+		*saved;
+	/* files that searches must leave out; or NULL */
 	const struct secret_files *secrets;
-	/* Out: the change that a successful call made to a file, if the tool
-	 * knows both versions. May be NULL. */
+	/* Out, unless NULL: the change that a successful call made to a file,
+	 * if the tool knows both versions. */
 	struct tool_change *change;
-	/* Out: the lines of execute's result about the command's end, without
-	 * output and notices; not masked. May be NULL. */
+	/* Out, unless NULL: the lines at the end of execute's result that say
+	 * how the command ended, without output and notices; not masked. */
 	struct buf *end;
-	/* Receives live output of execute: masked text as a terminal would show
-	 * it at the end (base/screen_text.h). Called on the thread that runs
-	 * the call. May be NULL. */
+	/* Receives live output of execute, unless NULL: masked text, of which a
+	 * terminal would show the same in the end (base/screen_text.h). Called
+	 * on the thread that runs the call. */
 	void (*output)(void *arg, struct str delta);
-	/* Used instead of output by readers that can redraw: rest follows all
-	 * deltas so far and replaces the previous rest. */
+	/* Used instead of output by a UI that can redraw. delta: text to
+	 * append, as for output. rest: unfinished text that follows it and
+	 * replaces the previous rest. */
 	void (*redraw)(void *arg, struct str delta, struct str rest);
-	/* Appends stored messages of the conversation. May be NULL. */
+	/* Appends stored messages of the conversation; for read_history. May be
+	 * NULL. */
 	int (*recall)(void *arg, const struct tool_recall *what,
 		      struct buf *out, struct error *err);
 	/* Runs a subagent and appends its last text to out. Returns -1 like
-	 * tool.run. NULL in a subagent, which cannot start others. */
+	 * tool.run. NULL in a subagent, which cannot start other subagents. */
 	int (*delegate)(void *arg, const struct tool_delegation *what,
 			struct buf *out, struct error *err);
 	/* True if the model is offered a tool of this name. NULL: all tools are
@@ -141,14 +148,15 @@ struct tool_env {                /* all borrowed for the call */
 	bool (*offers)(void *arg, const char *tool);
 	void *arg;
 	int *exit_code; /* out: exit code of execute's command; may be NULL */
-	/* Out: files of the result that the model is shown. NULL: files are not
-	 * shown. */
+	/* Out: files for the model to see with the result. NULL: the model
+	 * cannot see files. */
 	struct message *media;
-	/* The caller is a subagent in its parent's sandbox. The parent is told
-	 * when jobs end. */
+	/* The caller is a subagent that uses its parent's sandbox. The parent,
+	 * not the subagent, is told when background jobs end. */
 	bool shares_sandbox;
 	/* Asks the user and waits for the answer. Returns -1 if stop ended the
-	 * wait. Never called twice at once. NULL: nobody can answer. */
+	 * wait. The caller makes one call at a time. NULL: nobody can
+	 * answer. */
 	int (*ask)(void *arg, struct inquiry *q, enum inquiry_end *end,
 		   const struct stop *stop, struct error *err);
 	void *ask_arg;
@@ -157,7 +165,7 @@ struct tool_env {                /* all borrowed for the call */
 
 enum tool_arg_type { ARG_STRING = 1, ARG_INT, ARG_BOOL, ARG_LIST };
 
-/* One parameter. A list of these ends with { 0 }. */
+/* One parameter of a tool. A list of parameters ends with { 0 }. */
 struct tool_arg {
 	const char *name;
 	enum tool_arg_type type;
@@ -165,7 +173,8 @@ struct tool_arg {
 	bool required;              /* false: may be missing or null */
 	bool positive;              /* ARG_INT: at least 1 */
 	const char *const *choices; /* ARG_STRING: NULL-terminated, or NULL */
-	/* JSON: the default, as told to the model. NULL: null. */
+	/* the default as JSON, which the model is told; NULL: no default,
+	 * null */
 	const char *fallback;
 	const char *items; /* ARG_LIST: JSON Schema of an element */
 	/* ARG_LIST: appends " NAME.0.member: why\n" for each invalid
@@ -174,26 +183,29 @@ struct tool_arg {
 };
 
 /*
- * A tool. args have been checked against .args, so existing members have their
- * type. run returns 0 with the result in out; or -1 with err, and the failed
- * result in out, or in err->message if out is empty. ERR_CANCELLED and ERR_GONE
- * end the turn.
+ * A tool. run gets args that have been checked against .args, so members that
+ * exist have the right type. It returns 0 with the result in out, or -1 with
+ * err and the failed result in out, or in err->message if out is empty.
+ * ERR_CANCELLED and ERR_GONE end the turn.
  */
 struct tool {
-	struct tool_spec spec; /* schema is NULL: see tool_schema() */
+	struct tool_spec spec; /* schema may be NULL: see tool_schema() */
 	const struct tool_arg *args;
-	const char *with; /* offered only together with this tool; or NULL */
+	/* name of a tool without which this one is not offered; or NULL */
+	const char *with;
 	/* name of the argument with the file's path; NULL: none */
 	const char *path_arg;
 	/* One line that describes a call to people. "{argument}" is replaced by
-	 * its value. "[...]" is dropped if an argument in it is missing or
-	 * false; true is replaced by nothing. */
+	 * the argument's value, or by nothing if that is true. "[...]" is
+	 * dropped if an argument in it is missing or false. */
 	const char *summary;
-	/* Names of the arguments with the removed and the inserted text, or
-	 * NULL. If only new_arg is set, it is the file's whole new content. */
+	/* Names of the arguments that contain the text to remove and the text
+	 * to insert, or NULL. If only new_arg is set, that argument is the
+	 * whole new content of the file. */
 	const char *old_arg;
 	const char *new_arg;
-	const char *hook_name; /* name in hooks, or NULL: see hooks/hooks.c */
+	/* the tool's name in hooks; NULL: see hook_tool_name() */
+	const char *hook_name;
 	unsigned flags;
 	int (*run)(const struct tool_env *env, const cJSON *args,
 		   struct buf *out, struct error *err);
@@ -202,11 +214,11 @@ struct tool {
 /* NULL-terminated, in the order that the model sees */
 extern const struct tool *const tools[];
 const struct tool *tool_find(const char *name);
-/* Finds a tool in the table or in more, which is NULL-terminated or NULL. */
+/* Finds a tool in the table or in more, a NULL-terminated list or NULL. */
 const struct tool *tool_find_among(const struct tool *const *more,
 				   const char *name);
-/* Returns the JSON Schema made from the tool's rows, or the tool's own schema.
- * The caller owns it. */
+/* Returns the JSON Schema made from the tool's parameters, or the tool's own
+ * schema if it has one. The caller owns it. */
 char *tool_schema(const struct tool *tool);
 /*
  * Runs one call: handles unknown tools and invalid arguments, runs the tool,
@@ -218,7 +230,7 @@ char *tool_schema(const struct tool *tool);
 int tool_call(const struct tool_env *env, const struct part *call,
 	      struct buf *out, bool *failed, struct error *err);
 
-/* The row for the path of a tool that acts on a file. */
+/* Parameter of the tools that act on a file. */
 #define ARG_FILE_PATH                                                          \
 	{                                                                      \
 		.name = "file_path", .type = ARG_STRING, .required = true,     \

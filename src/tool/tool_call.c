@@ -3,9 +3,10 @@
 /*
  * Begin reading at tool_call(). It masks every result before it is stored,
  * shown or sent. Tools that split results into lines or stream them mask
- * earlier. It also bounds the size: with TOOL_EVICTS, a result of more than
- * RESULT_CHARS becomes a file in the sandbox (evict_apply() in result.c). Other
- * tools limit their own text.
+ * earlier, because a secret that is split would not be found. tool_call() also
+ * limits the size: with TOOL_EVICTS, a result of more than RESULT_CHARS becomes
+ * a file in the sandbox (evict_apply() in result.c). Other tools limit their
+ * own text.
  */
 #include <string.h>
 
@@ -33,7 +34,7 @@ const struct tool *tool_find_among(const struct tool *const *more,
 	return found;
 }
 
-/* Appends the names of a list's tools that this conversation is offered. */
+/* Appends the names of those tools in the list that the model is offered. */
 static void add_offered(const struct tool_env *env,
 			const struct tool *const *list, size_t *n,
 			struct buf *out)
@@ -84,7 +85,8 @@ static void explain_failure(const struct part *call, const struct error *err,
 		buf_adds(out, err->message);
 }
 
-/* Replaces invalid UTF-8 and NUL, which would end the string, by U+FFFD. */
+/* Replaces invalid UTF-8 by U+FFFD, and NUL too, because it would end a C
+ * string. */
 static void repair_text(struct buf *text)
 {
 	struct buf out = BUF_INIT(RESULT_RAW_BYTES);

@@ -28,7 +28,7 @@ static bool parse_status(const char *text, enum todo_status *status)
 	return false;
 }
 
-/* Checks item i of the list. Appends what is wrong. */
+/* Checks item i of the list. Appends errors to wrong. */
 static void check_item(const cJSON *item, int i, struct buf *wrong)
 {
 	struct str content = str_of(json_string(item, "content", ""));
@@ -118,7 +118,8 @@ size_t todos_count(const struct todos *t, enum todo_status status)
 	return n;
 }
 
-/* Returns the call of a result: in the nearest message before it. */
+/* Returns the call with this id from the nearest of the first n messages, from
+ * the last one backwards; or NULL. */
 static const struct part *find_call(const struct message *list, size_t n,
 				    const char *id)
 {
@@ -157,8 +158,8 @@ const struct part *todos_latest(const struct message *list, size_t n)
 	return NULL;
 }
 
-/* Returns the list as text. It is not stored: the newest call in the
- * conversation is the list, for the screen, a resumed thread and a
+/* Returns the list as text. The list itself is not stored: the newest call in
+ * the conversation is the list, for the screen, a resumed thread and a
  * compaction. */
 static int execute_write_todos(const struct tool_env *env, const cJSON *args,
 			       struct buf *out, struct error *err)

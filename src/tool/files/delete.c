@@ -7,8 +7,8 @@
 #include "tool/paths.h"
 #include "tool/result.h"
 
-/* True if path contains the working directory, which must not be deleted:
- * commands need it. */
+/* True if path is or contains the working directory. That must not be deleted,
+ * because commands start in it. */
 static bool holds_workdir(const struct tool_env *env, const char *path)
 {
 	struct error ignored = { 0 };

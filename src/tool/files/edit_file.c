@@ -8,7 +8,8 @@
 #include "sandbox/files/files.h"
 #include "tool/result.h"
 
-/* Appends text in quotes, shortened: the model has the full text. */
+/* Appends text in quotes, shortened: the model, which wrote it, has all of
+ * it. */
 static void add_quoted(struct str text, struct buf *out)
 {
 	buf_addc(out, '\'');
@@ -51,7 +52,7 @@ static void explain_several(struct str old, int64_t count, struct buf *out)
 static const struct {
 	enum err_case exact;
 	const char *before;
-	const char *after; /* follows the quoted path */
+	const char *after; /* the text that follows the quoted path */
 } texts[] = {
 	{ CASE_FILE_NOT_FOUND, "Error: File ", " not found" },
 	{ CASE_PERMISSION_DENIED, "Error: Permission denied editing file ",

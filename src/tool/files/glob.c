@@ -22,8 +22,8 @@ static void render_result(const struct files_names *list, struct buf *out)
 	result_note_left(&list->left, out);
 }
 
-/* Removes files that the model must not read, which a search from a directory
- * above finds too. */
+/* Removes the files that the model must not read. A search can find them from a
+ * directory above, although the tools refuse their paths. */
 static void remove_secret_files(const struct secret_files *secrets,
 				struct files_names *list)
 {

@@ -13,7 +13,7 @@ enum matches_mode {
 	MATCHES_COUNT,     /* "path: 3" */
 };
 
-/* Returns the index of the next file's first match. */
+/* Returns the index of the first match in the next file. */
 static size_t next_file(const struct files_matches *list, size_t i)
 {
 	size_t n = i + 1;
@@ -90,7 +90,7 @@ static enum matches_mode mode_of(const cJSON *args)
 	return strcmp(name, modes[2]) ? MATCHES_FILES : MATCHES_COUNT;
 }
 
-/* Appends the matches and notes about what is missing. */
+/* Appends the matches, and notes about what is missing. */
 static void render_result(const struct files_matches *list, const cJSON *args,
 			  struct buf *out)
 {
@@ -112,7 +112,7 @@ static void render_result(const struct files_matches *list, const cJSON *args,
 	result_note_left(&list->left, out);
 }
 
-/* Appends why the search failed, and the matches found so far. */
+/* Appends why the search failed, and the matches that were found before. */
 static void explain_failure(const struct files_matches *list, const cJSON *args,
 			    const char *root, const struct error *err,
 			    struct buf *out)
@@ -132,8 +132,8 @@ static void explain_failure(const struct files_matches *list, const cJSON *args,
 	render_matches(list, mode_of(args), out);
 }
 
-/* Removes matches in files that the model must not read, which a search from a
- * directory above finds too. */
+/* Removes matches in files that the model must not read. A search can find them
+ * from a directory above, although the tools refuse their paths. */
 static void remove_secret_files(const struct secret_files *secrets,
 				struct files_matches *list)
 {

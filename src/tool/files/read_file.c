@@ -17,7 +17,8 @@
 #include "sandbox/files/files.h"
 #include "tool/result.h"
 
-enum { NOTICE_BYTES = 8192 }; /* enough for a path of PATHS_BYTES twice */
+/* a notice may contain a path of PATHS_BYTES twice */
+enum { NOTICE_BYTES = 8192 };
 
 struct text_window {
 	int64_t first; /* 1-based, inclusive */
@@ -26,8 +27,8 @@ struct text_window {
 	bool more;     /* more lines follow */
 };
 
-/* Extensions of spec/agent.md 1.2; types as registered with IANA, or as file
- * managers name them (freedesktop.org shared-mime-info, read 2026-11). */
+/* Extensions of spec/agent.md 1.2. Types as registered with IANA, else as in
+ * freedesktop.org's shared-mime-info (read 2026-11). */
 static const struct read_text_media media[] = {
 	{ "png", "image", "image/png" },
 	{ "jpeg", "image", "image/jpeg" },
@@ -95,7 +96,7 @@ static void add_too_large(struct buf *out, const char *path)
 		path);
 }
 
-/* Appends the notices for a page that is cut after n lines. */
+/* Appends the notices for a page of which only the first n lines are shown. */
 static void add_cut_notices(struct buf *out, const struct text_window *w,
 			    size_t n, const char *path)
 {
@@ -107,8 +108,8 @@ static void add_cut_notices(struct buf *out, const struct text_window *w,
 	add_window(out, &cut);
 }
 
-/* Returns how many whole lines fit together with their notices; 0 if none
- * does. */
+/* Returns how many whole lines fit together with the notices that are then
+ * needed; 0 if none does. */
 static size_t lines_that_fit(const struct numbering *nb,
 			     const struct text_window *w, const char *path)
 {
@@ -131,7 +132,8 @@ static size_t lines_that_fit(const struct numbering *nb,
 	return fit;
 }
 
-/* Appends as many whole lines as fit. If the first one is too long, cuts it. */
+/* Appends as many whole lines as fit. If not even one does, appends its
+ * beginning. */
 static void add_cut(struct buf *out, const struct numbering *nb,
 		    const struct text_window *w, const char *path)
 {
@@ -233,8 +235,8 @@ bool read_text_is_shown(const char *path)
 	return false;
 }
 
-/* dcode attaches neither video nor audio; the Python program does so if the
- * model accepts them. */
+/* dcode attaches neither video nor audio to a result. The Python program does
+ * if the model accepts them. */
 void read_text_binary(const struct files_page *page, const char *path,
 		      struct buf *out)
 {
@@ -269,8 +271,8 @@ static int explain_failure(const char *path, const struct error *err,
 	return -1;
 }
 
-/* Attaches a file for the model. Fails if its bytes are not of a supported
- * type. */
+/* Attaches a file, so that the model sees it. Fails unless its bytes are of a
+ * supported type. */
 static int attach_file(const struct tool_env *env, struct files_page *page,
 		       const char *path, struct buf *out, struct error *err)
 {

@@ -23,8 +23,8 @@ struct read_text_media {
 	const char *kind;      /* image, video, audio or file */
 	const char *mime;
 };
-/* Looks up the type by the file's extension, in any case. NULL: read as
- * text. */
+/* Looks up the file's extension, ignoring case. NULL: not listed, so the file
+ * is read as text. */
 const struct read_text_media *read_text_media(const char *path);
 /* True if the extension is of a type that models can see: PNG, JPEG, GIF, WebP,
  * PDF. The actual type is determined from the bytes by media_type(). */

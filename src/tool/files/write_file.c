@@ -8,10 +8,11 @@
 #include "tool/paths.h"
 #include "tool/result.h"
 
-enum { BEFORE_BYTES = 256 << 10 }; /* fits into one response of every vendor */
+/* largest old content that is read: fits into one answer of every vendor */
+enum { BEFORE_BYTES = 256 << 10 };
 
-/* True if the change is displayed, was not computed during approval, and the
- * file may be read. */
+/* True if the change must be computed here: the UI shows it, the approval has
+ * not computed it, and the file may be shown. */
 static bool is_shown(const struct tool_env *env, const char *path)
 {
 	return env->change && !env->change->known &&
