@@ -5,8 +5,8 @@
  * run_read_flags() reads flags and settings. run_open() then opens the parts in
  * order of dependency: money, thread, model, provider, MCP servers, sandbox,
  * conversation. If the sandbox is created in the background, the conversation
- * comes first and open_rest() runs when the sandbox is ready. run_undo() closes
- * in reverse order and may be called after any failure.
+ * is opened before it, and open_rest() runs when the sandbox is ready.
+ * run_undo() closes in reverse order and may be called after any failure.
  */
 #include "cmd/session/open.h"
 
@@ -30,8 +30,8 @@
 #include "hooks/hooks.h"
 #include "sandbox/sandbox.h"
 
-/* agent.update_tools callback: offers changed MCP tools with the next
- * request. */
+/* agent.update_tools callback: if MCP servers have changed their tools, offers
+ * the new ones with the next request. */
 static int update_tools(void *arg, const struct stop *stop, struct error *err)
 {
 	struct run *r = arg;
@@ -40,8 +40,8 @@ static int update_tools(void *arg, const struct stop *stop, struct error *err)
 	return run_mcp_update(r) ? run_offer_tools(r, err) : 0;
 }
 
-/* Attaches hooks, subagents, web access and MCP to the agent. Runs before the
- * first request, so that no request bypasses them. */
+/* Attaches hooks, subagents, web access and MCP to the agent. Must run before
+ * the first request, which would otherwise bypass them. */
 static void attach_features(struct run *r)
 {
 	run_hooks_follow(r);
@@ -91,7 +91,8 @@ static int open_conversation(struct run *r, const struct stop *stop,
 	return 0;
 }
 
-/* Does the part of run_open() that needs the sandbox. */
+/* Does the part of run_open() that needs the sandbox. On the thread that waits
+ * for the sandbox. */
 static int open_rest(struct run *r, struct error *err)
 {
 	if (run_jobs_open(r, err) < 0 || run_asks_attached(r, err) < 0)
@@ -107,7 +108,8 @@ static int open_rest(struct run *r, struct error *err)
 	return 0;
 }
 
-/* Opens the sandbox first, unless it can be created in the background. */
+/* Opens the sandbox and the conversation. If the sandbox can be created in the
+ * background, the conversation comes first. */
 static int open_both(struct run *r, const struct stop *stop, struct error *err)
 {
 	if (run_promise_can(r))
@@ -120,8 +122,8 @@ static int open_both(struct run *r, const struct stop *stop, struct error *err)
 		       : open_rest(r, err);
 }
 
-/* The model's key is missing (err). Also checks the sandbox provider's key, so
- * that the user learns about both at once. */
+/* Call if the model's key is missing (err). Also reports a missing key of the
+ * sandbox provider, so that the user can set both at once. */
 static void check_sandbox_key(struct run *r, struct error *err)
 {
 	struct app plain = { .mask = r->app->mask };
@@ -136,7 +138,7 @@ static void check_sandbox_key(struct run *r, struct error *err)
 		(void)app_fail(&plain, &why);
 }
 
-/* Prints the model if dcode chose it. */
+/* Prints the name of a model that the user did not choose. */
 int run_open(struct run *r, const struct stop *stop, struct error *err)
 {
 	struct settings *set;
@@ -151,8 +153,7 @@ int run_open(struct run *r, const struct stop *stop, struct error *err)
 		return -1;
 	}
 	if (r->choice.by_key && !r->made) {
-		/* The user did not choose the model and may not know which it
-		 * is. */
+		/* the model is only the first one that has a key */
 		name = run_model_name(r);
 		print_line(r->app,
 			   "Model: %s (the default; -M chooses another)", name);
@@ -164,14 +165,13 @@ int run_open(struct run *r, const struct stop *stop, struct error *err)
 	return open_both(r, stop, err);
 }
 
-/* Closes whatever was opened, starting with what costs money. */
+/* Closes whatever was opened. The sandbox is first, because it costs money. */
 void run_undo(struct run *r)
 {
 	struct error ignored = { 0 };
 
 	run_promise_end(r);
-	/* The sandbox comes first because it costs money. A failure was already
-	 * reported. */
+	/* A failure was already reported; only a lost sandbox matters here. */
 	r->lost = run_end_sandbox(r, &ignored) < 0 && ignored.code == ERR_GONE;
 	run_mcp_end(r);
 	if (r->opened_client)
@@ -214,7 +214,7 @@ void run_close(struct run *r)
 	thread_release(&r->thread);
 }
 
-/* The order matters: later steps use the sandbox and agent found earlier. */
+/* The order matters: the sandbox and the agent are needed by later steps. */
 int run_read_flags(struct run *r, const struct args *args, struct error *err)
 {
 	struct run_options *o = &r->options;

@@ -5,11 +5,11 @@
 
 #include "cmd/session/run.h"
 
-/* Opens everything, except a sandbox created in the background. After -1 call
- * run_close(), which deletes what was created. */
+/* Opens everything, except that a sandbox may still be created in the
+ * background. Call run_close() even after -1: it deletes what was created. */
 int run_open(struct run *r, const struct stop *stop, struct error *err);
-void run_undo(struct run *r); /* releases a failed or open run; may be called
-				 twice */
+void run_undo(struct run *r); /* releases what run_open() opened; also after a
+				 failure, or again */
 void run_close(struct run *r);
 /* Reads the flags and the corresponding settings into r->options. */
 int run_read_flags(struct run *r, const struct args *args, struct error *err);

@@ -34,7 +34,7 @@
 
 enum { FS_TOOLS_ALL = 0, FS_NAMES_BYTES = 200 };
 
-/* The nth name has bit n + 1. */
+/* Name i has bit 1 << (i + 1). */
 static const char *const fs_tool_names[] = { "ls",         "read_file",
 					     "write_file", "edit_file",
 					     "delete",     "glob",
@@ -42,7 +42,7 @@ static const char *const fs_tool_names[] = { "ls",         "read_file",
 
 enum { N_FS_TOOLS = sizeof(fs_tool_names) / sizeof(*fs_tool_names) };
 
-/* Returns the bit of a tool name, 0 if --allow-fs-tools does not know it. */
+/* Returns a tool's bit, 0 if --allow-fs-tools does not cover the tool. */
 static unsigned fs_tool_bit(struct str name)
 {
 	for (unsigned i = 0; i < N_FS_TOOLS; i++)
@@ -65,8 +65,8 @@ static int refuse_unknown(const struct buf *unknown, struct error *err)
 	return -1;
 }
 
-/* Parses the list of names. *n is their number, *all is set if "all" is in the
- * list. Unknown names are appended to the buffer. */
+/* Parses the list of names. *n is their number, *all is set if one is "all".
+ * Unknown names are appended to the buffer. */
 static unsigned read_names(const char *text, size_t *n, bool *all,
 			   struct buf *unknown)
 {
@@ -164,7 +164,7 @@ const char **include_read(struct app *app, const struct args *args, size_t *n,
 	return all;
 }
 
-/* [workspace]: size limits of fetches and of saved patches. */
+/* Settings of [workspace] that limit fetches and saved patches. */
 static const struct limit {
 	const char *key;
 	const char *name;
@@ -175,7 +175,7 @@ static const struct limit {
   patches_days = { "workspace.patches_days", "patches_days", "days", 0 },
   patches_mb = { "workspace.patches_mb", "patches_mb", "MiB", 0 };
 
-/* Reads a setting. On -1 *value is its default, and err suggests that value. */
+/* Reads a size limit. On -1 *value is the default, and err suggests it. */
 static int read_limit(const struct settings *set, const struct limit *l,
 		      int64_t *value, struct error *err)
 {
@@ -194,7 +194,7 @@ static int read_limit(const struct settings *set, const struct limit *l,
 			  l->name, normal);
 }
 
-/* Checks all rows above before a run, which may use any of them. */
+/* Checks all size limits before the run needs one. */
 static int limits_check(const struct settings *set, struct error *err)
 {
 	int64_t ignored;
@@ -240,8 +240,8 @@ void limits_read_or_default(const struct settings *set, struct fetch_request *r)
 
 enum { SPEC_BYTES = 1 << 16, ENTRY_BYTES = 64 << 20 };
 
-/* Cuts LOCAL or REMOTE off *text, up to the first colon, which is skipped. "\:"
- * is a literal colon. */
+/* Cuts LOCAL or REMOTE off *text, with the colon after it. "\:" stands for a
+ * literal colon. Owned. */
 static char *split_side(const char **text)
 {
 	struct buf side = BUF_INIT(SPEC_BYTES);
@@ -306,7 +306,7 @@ static int add_all(struct transfer_options *t, const struct args *args,
 	return rc;
 }
 
-/* Reads the flags of transfers. ERR_USAGE. Release it even after -1. */
+/* Reads --upload and --download. ERR_USAGE. Always release t afterwards. */
 static int transfer_options_read(struct transfer_options *t,
 				 const struct args *args, struct error *err)
 {
@@ -332,7 +332,7 @@ static int transfer_options_read(struct transfer_options *t,
 	return add_all(t, args, "--download", err);
 }
 
-/* The directory of a download's destination must exist. */
+/* Fails unless the destination's directory exists. */
 static int check_parent(const char *target, struct error *err)
 {
 	const char *slash = strrchr(target, '/');
@@ -349,7 +349,7 @@ static int check_parent(const char *target, struct error *err)
 	return rc;
 }
 
-/* Checks in advance that the source is readable or the target is free. */
+/* Checks that the source is readable or the target does not exist. */
 static int check_transfer(const struct transfer_option *t, bool force,
 			  struct error *err)
 {
@@ -407,8 +407,8 @@ static int check_two(const struct transfer_option *a,
 	return rc;
 }
 
-/* Finds errors before a sandbox is created: a missing source, a taken
- * destination, or two transfers to one destination. */
+/* Before a sandbox is created, finds missing sources, existing targets and
+ * transfers to the same destination. */
 static int transfer_options_check(const struct transfer_options *t,
 				  struct error *err)
 {
@@ -437,7 +437,7 @@ static void transfer_options_release(struct transfer_options *t)
 	*t = (struct transfer_options){ 0 };
 }
 
-/* True for a linked worktree: its files hold the repository's full path. */
+/* True for a linked worktree: its .git has the repository's absolute path. */
 static bool is_worktree(const struct settings *set, const char *root)
 {
 	struct bind_git git;
@@ -448,7 +448,7 @@ static bool is_worktree(const struct settings *set, const char *root)
 	return is;
 }
 
-/* Sets a parameter of the chosen provider, like a flag would. */
+/* Sets a parameter of the chosen provider, with the precedence of a flag. */
 static int set_param(const struct run_options *o, struct settings *set,
 		     const char *key, const char *value, struct error *err)
 {
@@ -460,8 +460,8 @@ static int set_param(const struct run_options *o, struct settings *set,
 	return rc;
 }
 
-/* Mounts the directory in a new sandbox. A worktree is mounted at the same
- * path, because git finds its repository by that path. */
+/* Mounts the directory in a new sandbox. A linked worktree keeps its path,
+ * because it refers to its repository by absolute paths. */
 static int bind_new(struct run_options *o, const struct sandbox_binding *b,
 		    struct settings *set, struct error *err)
 {
@@ -484,8 +484,8 @@ static int bind_new(struct run_options *o, const struct sandbox_binding *b,
 	return rc;
 }
 
-/* Turns --workspace bind (by_flag) or the setting into the provider's own
- * setting, so that the provider checks it. */
+/* Turns --workspace bind (by_flag) or the setting into a parameter of the
+ * provider, which checks it. */
 static int run_bind_resolve(struct run_options *o, struct settings *set,
 			    bool by_flag, struct error *err)
 {
@@ -497,7 +497,7 @@ static int run_bind_resolve(struct run_options *o, struct settings *set,
 	if (b && (by_flag || !o->sandbox_id))
 		return bind_new(o, b, set, err);
 	if (!by_flag) {
-		/* The setting only applies to providers that can bind. */
+		/* Only the flag is an error if the provider cannot bind. */
 		o->workspace = NULL;
 		return 0;
 	}
@@ -515,7 +515,7 @@ static bool is_mode(const char *word)
 	       !strcmp(word, "bind");
 }
 
-/* Collects the patterns of the setting, then those of the flags. */
+/* Collects the patterns of the setting, then those of --include. */
 static int read_include(struct run_options *o, const struct settings *set,
 			const struct args *args, struct error *err)
 {
@@ -556,7 +556,7 @@ static int read_history(struct run_options *o, const struct settings *set,
 	return 0;
 }
 
-/* Returns the given flag that needs a tree in the sandbox, or NULL. */
+/* Returns a given flag that needs the tree in the sandbox, or NULL. */
 static const char *tree_flag(const struct run_options *o,
 			     const struct args *args, bool unattended)
 {
@@ -569,8 +569,8 @@ static const char *tree_flag(const struct run_options *o,
 	return args_value(args, "history") && o->history ? "--history" : NULL;
 }
 
-/* Refuses a flag about the tree unless the tree is sent, may be sent after a
- * question, or was sent earlier. */
+/* Refuses such a flag unless the tree is sent, the user may be asked to send
+ * it, or a resumed thread may already have it. */
 static int check_tree(const struct run_options *o, const struct args *args,
 		      bool unattended, struct error *err)
 {
@@ -628,7 +628,7 @@ int run_workspace_resolve(struct run_options *o, struct app *app,
 
 enum { NAMES_SHOWN = 200 };
 
-/* least is 0 or 1. Leaves *value unchanged without the flag. */
+/* least is the minimum, 0 or 1. Leaves *value unchanged without the flag. */
 static int read_integer(const struct args *args, const char *name,
 			int64_t least, int64_t *value, struct error *err)
 {
@@ -652,7 +652,7 @@ static int read_integer(const struct args *args, const char *name,
 	return 0;
 }
 
-/* Reads an amount in trillionths of a US dollar. */
+/* Parses an amount in US dollars. *amount is in trillionths of a dollar. */
 static int read_amount(const struct args *args, const char *name,
 		       int64_t *value, struct error *err)
 {
@@ -730,7 +730,7 @@ static unsigned trusted_kinds(const struct args *args)
 	return kinds;
 }
 
-/* Refuses empty values and flags without effect. */
+/* Refuses empty values and flags that have no effect. */
 static int check_words(const struct run_options *o, struct error *err)
 {
 	if (o->task && !str_trim(str_of(o->task)).len)
@@ -829,8 +829,8 @@ void run_options_release(struct run_options *o)
 	o->n_include = 0;
 }
 
-/* The provider or default may be missing because config.toml could not be read.
- * Appends that to the message if it fits. */
+/* If config.toml could not be read, the provider or default may be missing for
+ * that reason: appends a note, cut to the room in the message. */
 static void add_broken(const struct settings *set, struct error *err)
 {
 	size_t used = strlen(err->message);
@@ -935,7 +935,8 @@ static int check_flags(const struct run_options *o,
 	return 0;
 }
 
-/* Without a flag, tools run on this machine. */
+/* flag NULL: tools run on this machine. args_bare: uses the default provider of
+ * the settings. */
 int run_sandbox_resolve(struct run_options *o, struct app *app,
 			const char *flag, struct error *err)
 {
@@ -1004,7 +1005,7 @@ int run_allow_resolve(struct run_options *o, const struct settings *set,
 	return rc;
 }
 
-/* Reads a setting with two possible words. *second: it is the second. */
+/* Reads a setting that has two possible words. *second: it is words[1]. */
 static int read_word(const struct settings *set, const char *key,
 		     const char *const words[2], bool *second,
 		     struct error *err)
@@ -1075,7 +1076,7 @@ int run_options_check_yes(const struct settings *set, const char *what,
 	return 0;
 }
 
-/* Flags may only be stricter than the policy. */
+/* Flags may be stricter than the policy, but not less strict. */
 int run_policy_apply(struct run_options *o, const struct settings *set,
 		     struct error *err)
 {
@@ -1092,7 +1093,7 @@ int run_policy_apply(struct run_options *o, const struct settings *set,
 	if (list && o->allow.given)
 		return refuse_by_policy("--shell-allow-list (-S)",
 					"shell.allow_list", list, err);
-	/* One turn is two steps: the model's answer and its tool calls. */
+	/* One turn has two steps: the model's answer and its tool calls. */
 	if (steps && (!o->max_turns || o->max_turns > steps->integer / 2))
 		o->max_turns = steps->integer / 2;
 	return 0;
@@ -1167,7 +1168,7 @@ static int exit_of_flags(struct run_options *o, const struct args *args,
 			 keep ? "--keep" : "--on-exit");
 }
 
-/* --sandbox-id always keeps its sandbox. */
+/* A sandbox given by --sandbox-id is always kept. */
 int run_exit_resolve(struct run_options *o, struct app *app,
 		     const struct args *args, struct error *err)
 {

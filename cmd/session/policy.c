@@ -72,8 +72,8 @@ void yolo_acknowledge(struct app *app)
 	free(name);
 }
 
-/* Resolves the path like the tool will. NULL for a path that the tool
- * refuses. */
+/* Returns the path of the file that the tool will use, resolved like the tool
+ * does. NULL if the tool would refuse the path. Owned. */
 static char *written_path(const struct approval *a)
 {
 	struct error ignored = { 0 };
@@ -85,7 +85,7 @@ static char *written_path(const struct approval *a)
 }
 
 /* Resolves every link of path on this machine. If path does not exist, resolves
- * its existing part. NULL if that fails. */
+ * the longest part that exists. NULL if that fails. Owned. */
 static char *real_path(const char *path)
 {
 	char *real = realpath(path, NULL);
@@ -106,8 +106,8 @@ static char *real_path(const char *path)
 	return whole;
 }
 
-/* Decides about reading a file on the user's machine. Sets a->real_path if the
- * path contains links. */
+/* Decides about a tool that reads a file on the user's machine. Sets
+ * a->real_path if the path contains links. */
 static enum run_verdict decide_reading(const struct run *r, struct approval *a)
 {
 	char *path = written_path(a);
@@ -148,8 +148,8 @@ static enum run_verdict decide_reading(const struct run *r, struct approval *a)
 	return verdict;
 }
 
-/* Finds a protected name in the path or, if a directory is deleted, in its
- * content. */
+/* Returns the first protected name in the path, or an empty string. If a
+ * directory is deleted, also checks the names in it. */
 static struct str protected_name(const struct protect *p,
 				 const struct files_target *t)
 {
@@ -167,7 +167,8 @@ static struct str protected_name(const struct protect *p,
 	return name;
 }
 
-/* Appends why an unattended run may not write there; nothing if it may. */
+/* Appends why a write to the target needs approval; nothing if an unattended
+ * run may do it. */
 static void find_objection(const struct protect *p, const char *own,
 			   const struct files_target *t, struct buf *why)
 {
@@ -196,9 +197,9 @@ static void find_objection(const struct protect *p, const char *own,
 	}
 }
 
-/* Appends the real target for the question, for example "/home/ann/.bashrc
- * (outside the working directory)". Appends nothing if the path as written
- * already shows it. */
+/* Appends the resolved target for the question to the user, for example
+ * "/home/ann/.bashrc (outside the working directory)". Appends nothing if the
+ * path in the call already shows the same. */
 static void describe_target(const struct run *r, const char *path,
 			    const struct files_target *t, struct str why,
 			    struct buf *place)
@@ -219,22 +220,23 @@ static void describe_target(const struct run *r, const char *path,
 		buf_addf(place, " (%.*s)", (int)why.len, why.ptr);
 }
 
-/* False for deletions, which always need approval in a chat: the content of the
- * directory has not been checked. */
+/* True if the call may run without a question in auto-edit mode. False for
+ * deletions: in a chat the names in a deleted directory are not checked for
+ * protected ones. */
 static bool is_plain_edit(const struct approval *a, struct str why)
 {
 	return !why.len && !(a->tool->flags & TOOL_DELETES);
 }
 
-/* Sets a->place, a->auto_edit and a->real_path from the path as the sandbox
- * resolved it. */
+/* Decides about a write from the target that the sandbox has resolved. Sets
+ * a->place, a->auto_edit and a->real_path. */
 static int decide_target(struct run *r, struct approval *a, const char *path,
 			 struct files_target *t, enum run_verdict *verdict,
 			 struct error *err)
 {
 	struct protect protect;
-	char *own; /* dcode's own directory; DEEPAGENTS_HOME may have moved
-		      it */
+	char *own; /* dcode's own directory, which must not be written to;
+		      DEEPAGENTS_HOME may have moved it */
 	struct buf why = BUF_INIT(1 << 12);
 
 	if (protect_load(&protect, r->app->settings, err) < 0)
@@ -255,8 +257,8 @@ static int decide_target(struct run *r, struct approval *a, const char *path,
 	return 0;
 }
 
-/* Only the sandbox knows its links, so it resolves the path, in one round
- * trip. */
+/* Decides about a tool that writes or deletes. The sandbox resolves the links
+ * of the path, because only it can see them; that takes one round trip. */
 static int decide_writing(struct run *r, struct approval *a,
 			  enum run_verdict *verdict, const struct stop *stop,
 			  struct error *err)
@@ -284,7 +286,8 @@ static int decide_writing(struct run *r, struct approval *a,
 	return rc;
 }
 
-/* True if this chat asks for approval in principle, regardless of its mode. */
+/* True if this chat asks before some calls unless its mode is yolo. False if it
+ * never asks, because the calls run in a sandbox. */
 bool run_asks(const struct run *r)
 {
 	return r->interactive &&
@@ -292,7 +295,7 @@ bool run_asks(const struct run *r)
 		r->options.asks_in_sandbox || r->options.reviews_all);
 }
 
-/* ledger_find() callback: notes whether one row is of this provider. */
+/* ledger_find() callback: sets r->box_known if the row is of this provider. */
 static bool mark_box_known(void *arg, const struct ledger_row *row)
 {
 	struct run *r = arg;
@@ -316,7 +319,8 @@ static int find_in_ledger(struct run *r, struct error *err)
 	return 0;
 }
 
-/* Others may be working in a sandbox that this user did not create. */
+/* Asks before a chat runs calls without asking in a sandbox that dcode did not
+ * create: others may be working in it. */
 int run_asks_attached(struct run *r, struct error *err)
 {
 	struct buf line = BUF_INIT(1 << 12);
@@ -344,7 +348,7 @@ int run_asks_attached(struct run *r, struct error *err)
 	return rc < 0 ? -1 : 0;
 }
 
-/* Returns 0 also if the user says no; the mode then stays. */
+/* Returns 0 also if the user declines; then the mode stays. */
 int run_set_mode(struct run *r, enum run_mode mode, struct error *err)
 {
 	int rc = 1;
@@ -369,8 +373,8 @@ static bool on_host(const struct run *r)
 	return sandbox_acts_on_host(&r->box.sandbox);
 }
 
-/* An unattended run on the user's own files offers only tools that it may
- * use. */
+/* An unattended run that acts on the user's own files offers only tools that it
+ * may use. */
 bool run_offers(const struct run *r, const struct tool *tool)
 {
 	if ((tool->flags & TOOL_INTERACTIVE && !r->interactive) ||
@@ -405,7 +409,7 @@ static bool runs_command(const struct approval *a)
 	return a->tool->flags & TOOL_RUNS;
 }
 
-/* Tells the model why the call was refused although the tool is offered. */
+/* Tells the model why the call was refused, although the tool was offered. */
 static void explain_refusal(const struct run *r, struct approval *a)
 {
 	if (runs_command(a) && r->options.allow.given)
@@ -446,8 +450,8 @@ static void explain_refusal(const struct run *r, struct approval *a)
 			 a->tool->spec.name);
 }
 
-/* Decides about tools that act on the user's machine regardless of the sandbox.
- * Only explicit permission for the tool, or for everything, allows them. */
+/* Decides about tools that act on the user's machine even if there is a
+ * sandbox. Only permission for this tool, or for everything, allows them. */
 static enum run_verdict decide_foreign(const struct run *r,
 				       const struct approval *a)
 {
@@ -462,7 +466,8 @@ static enum run_verdict decide_foreign(const struct run *r,
 	return RUN_ASK;
 }
 
-/* Decides without asking: allowed, refused, or approval needed. */
+/* Decides from the options, settings and paths whether the call is allowed,
+ * refused or needs approval. Asks nobody. */
 static int decide_call(struct run *r, struct approval *a,
 		       enum run_verdict *verdict, const struct stop *stop,
 		       struct error *err)
@@ -470,7 +475,7 @@ static int decide_call(struct run *r, struct approval *a,
 	bool listed = runs_command(a) && r->options.allow.given;
 	bool reviews = r->interactive && r->options.reviews_all;
 
-	/* A model may call a tool that was not offered. */
+	/* a model may call a tool that it was not offered */
 	if (!fs_tools_permit(r->options.fs_tools, a->tool->spec.name)) {
 		buf_addf(&a->reason,
 			 "%s is not available in this run (--allow-fs-tools).",
@@ -498,7 +503,8 @@ static int decide_call(struct run *r, struct approval *a,
 	    allow_list_permits(&r->options.allow,
 			       str_of(json_string(a->args, "command", ""))))
 		return 0;
-	/* In an unattended run, the list also limits commands in a sandbox. */
+	/* The allow-list also limits the commands of an unattended run in a
+	 * sandbox. */
 	if (!on_host(r) && !run_asks(r) && (!listed || r->interactive))
 		return 0;
 	*verdict = RUN_ASK;
@@ -507,7 +513,8 @@ static int decide_call(struct run *r, struct approval *a,
 	return 0;
 }
 
-/* Sets the place of a call outside the sandbox. Its grants apply with every
+/* For a call that acts outside the sandbox, sets the place for the question and
+ * for grants. It has no sandbox's id, so a grant is valid with every
  * sandbox. */
 static void set_foreign_place(const struct run *r, struct approval *a)
 {
@@ -528,8 +535,8 @@ static void set_foreign_place(const struct run *r, struct approval *a)
 	mcp_show_command(r->app, e, &a->place);
 }
 
-/* Applies the hooks' decision, which counts like the user's. Approval required
- * by the machine's policy still applies. */
+/* Applies the hooks' decision. A hook may approve a call like the user, except
+ * if the machine's policy forbids yolo. */
 static void apply_hook_decision(struct run *r, struct approval *a,
 				enum run_verdict *verdict)
 {
@@ -547,14 +554,14 @@ static void apply_hook_decision(struct run *r, struct approval *a,
 	}
 }
 
-/* If there is no user, a call that needs approval is refused. */
+/* Without a user, a call that needs approval is refused. */
 int run_decide(struct run *r, struct approval *a, enum run_verdict *verdict,
 	       const struct stop *stop, struct error *err)
 {
 	if (!a->acts_in)
 		a->acts_in = &r->box.sandbox;
 	a->machine = on_host(r) ? "this machine" : r->client.provider->name;
-	/* A grant is valid on that machine only. */
+	/* a grant for a shared machine must not match another one */
 	if (sandbox_is_shared(a->acts_in))
 		a->machine = sandbox_called(a->acts_in, a->called,
 					    sizeof(a->called));
@@ -570,14 +577,15 @@ int run_decide(struct run *r, struct approval *a, enum run_verdict *verdict,
 	if (*verdict == RUN_ASK && !r->interactive)
 		*verdict = RUN_REFUSE;
 	if (*verdict == RUN_ASK)
-		buf_clear(&a->reason); /* the reason is only for the model */
+		buf_clear(&a->reason); /* the reason is for the model; a
+					  question does not use it */
 	if (*verdict == RUN_REFUSE && !a->reason.len)
 		explain_refusal(r, a);
 	a->allowed = *verdict == RUN_ALLOW;
 	return 0;
 }
 
-/* Printed at the start of an unattended run. */
+/* For the first lines of an unattended run. */
 void run_limits(const struct run *r, struct buf *out)
 {
 	const struct allow_list *allow = &r->options.allow;

@@ -9,27 +9,29 @@ enum run_verdict { RUN_ALLOW = 1, RUN_ASK, RUN_REFUSE };
 
 /* True if the tool is offered to the model. */
 bool run_offers(const struct run *r, const struct tool *tool);
-/* Applies the approval policy to a call. Sets a->allowed for RUN_ALLOW and
- * a->reason for RUN_REFUSE. Without a user RUN_ASK becomes RUN_REFUSE. -1 if
- * cancelled. */
+/* Decides whether a call may run. Sets a->allowed if the verdict is RUN_ALLOW,
+ * and a->reason if it is RUN_REFUSE. RUN_ASK: the caller asks the user; without
+ * a user the verdict is RUN_REFUSE instead. -1 if cancelled. */
 int run_decide(struct run *r, struct approval *a, enum run_verdict *verdict,
 	       const struct stop *stop, struct error *err);
 /* ERR_POLICY if the machine's policy forbids yolo. */
 int run_check_yolo(const struct run *r, struct error *err);
-/* False if the machine's policy sets startup.mode, whose only value is
- * manual. */
+/* False if the machine's policy sets startup.mode. Its only value is manual. */
 bool run_may_auto_edit(const struct run *r);
-/* True if this chat asks for approval in principle, regardless of its mode. */
+/* True if this chat asks before some calls unless its mode is yolo. False if it
+ * never asks, because the calls run in a sandbox. */
 bool run_asks(const struct run *r);
-/* Asks once about a sandbox of --sandbox-id that is not in the ledger. */
+/* If --sandbox-id names a sandbox that is not in the ledger, asks once whether
+ * calls may run in it without asking. */
 int run_asks_attached(struct run *r, struct error *err);
-/* Sets the mode. Asks for confirmation before the user's first yolo; 0 also if
- * declined. ERR_POLICY, ERR_CANCELLED. */
+/* Sets the mode. Asks the user to confirm the first yolo. Returns 0 also if the
+ * user declines; the mode then stays. ERR_POLICY, ERR_CANCELLED. */
 int run_set_mode(struct run *r, enum run_mode mode, struct error *err);
 /* Appends one line about what an unattended run may do; nothing if it may do
  * everything. */
 void run_limits(const struct run *r, struct buf *out);
-/* Stored in the user's state directory, for all sessions. */
+/* True if the user has confirmed yolo before. Stored in the user's state
+ * directory, for all sessions. */
 bool yolo_acknowledged(struct app *app);
 void yolo_acknowledge(struct app *app);
 

@@ -2,12 +2,12 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * For each sandbox dcode records what was sent and last seen (LABEL.listing,
- * LABEL.unsent, refs). The records outlive the sandbox, because its work may
- * still be needed. Once a day records_sweep() deletes records of sandboxes that
- * are gone, if their work has been fetched or they are very old. records_pack()
- * and records_tidy() compact dcode's git repositories. Begin reading at
- * sweep_expired().
+ * For each sandbox dcode records what was sent to it and what was last seen in
+ * it (LABEL.listing, LABEL.unsent, refs). The records stay after the sandbox
+ * was deleted, because its work may still be needed. Once a day records_sweep()
+ * deletes the records of deleted sandboxes, if their work was fetched or they
+ * are very old. records_pack() and records_tidy() compact dcode's git
+ * repositories. Begin reading at sweep_expired().
  */
 #include "cmd/session/record_expiry.h"
 
@@ -36,13 +36,13 @@
 #define STAMP "swept"
 
 enum {
-	LABELS_MOST = 8, /* labels per sweep: each one starts git */
+	LABELS_MOST = 8, /* labels per sweep, because each one starts git */
 	SWEEP_MS = 5000,
 	PACK_MS = 30000,
-	TREE_MS = 100000, /* for one tree when all are tidied; shorter than
-			     another dcode waits for it */
-	LOST_TIMES = 12,  /* work that was never fetched is kept this many
-			     times as long */
+	TREE_MS = 100000, /* time for one tree in records_tidy(); shorter than
+			     another dcode waits for the tree's lock */
+	LOST_TIMES = 12, /* records of work that was never fetched are kept this
+			    many times as long */
 	DAY_S = 86400,
 	DAYS_MOST = 100000,
 };
@@ -53,8 +53,8 @@ static bool store_existence(void *arg, const struct ledger_row *row)
 	return false;
 }
 
-/* True if the ledger has no live sandbox of this label. False if the ledger
- * cannot be read. */
+/* True if the ledger has no sandbox of this label that may still exist. False
+ * if the ledger cannot be read. */
 static bool is_gone(struct store *s, const char *label)
 {
 	struct error why = { 0 };
@@ -71,8 +71,9 @@ static bool store_gone(void *arg, const struct ledger_row *row)
 	return false;
 }
 
-/* True only if the ledger has a row that says gone. An unknown label may mean
- * that the ledger was lost, along with its rows of kept sandboxes. */
+/* True only if the ledger says that the sandbox of this label is gone. An
+ * unknown label does not count: the ledger may have been lost, while the
+ * sandbox still exists. */
 static bool is_known_gone(struct store *s, const char *label)
 {
 	struct error ignored = { 0 };
@@ -81,7 +82,7 @@ static bool is_known_gone(struct store *s, const char *label)
 	return ledger_find(s, label, store_gone, &gone, &ignored) == 0 && gone;
 }
 
-/* Deletes the lists of unsent files whose sandbox is gone. */
+/* Deletes each LABEL.unsent in directory whose sandbox is gone. */
 static void sweep_directory(struct store *s, const char *directory)
 {
 	DIR *d = opendir(directory);
@@ -129,15 +130,17 @@ void unsent_sweep(struct app *app)
 
 struct old_labels {
 	struct store *store;
-	int64_t before; /* Unix seconds: older listings expire */
-	int64_t lost;   /* Unix seconds: same for work that was never fetched */
+	int64_t before; /* Unix seconds: listings that were last written before
+			   this expire */
+	int64_t lost;   /* Unix seconds: the same for sandboxes whose work was
+			   never fetched */
 	char *labels[LABELS_MOST];
 	size_t n;
-	uint32_t seen; /* number of candidates seen so far */
+	uint32_t seen; /* number of labels passed to add_label() */
 };
 
-/* True if the listing was not rewritten since before. Each use of the sandbox
- * rewrites it. */
+/* True if the listing was last written before this time. Each use of the
+ * sandbox rewrites the listing. */
 static bool is_old(int dir, const char *listing, int64_t before)
 {
 	struct stat st;
@@ -146,8 +149,9 @@ static bool is_old(int dir, const char *listing, int64_t before)
 	       st.st_mtime < before;
 }
 
-/* Reservoir sampling: every label has the same chance. Records of unfetched
- * work stay and must not block the others. */
+/* Reservoir sampling: every label has the same chance. In a fixed order, labels
+ * that must be kept because of unfetched work could fill all slots in every
+ * sweep. */
 static void add_label(struct old_labels *o, char *label)
 {
 	size_t at =
@@ -165,7 +169,7 @@ static void add_label(struct old_labels *o, char *label)
 	o->labels[at] = label;
 }
 
-/* Selects a few old labels whose sandbox is certainly gone. */
+/* Selects some labels with an old listing whose sandbox is gone for certain. */
 static void find_old(struct old_labels *o, const char *directory)
 {
 	DIR *d = opendir(directory);
@@ -197,9 +201,9 @@ static bool has_file(const struct workspace *w, const char *ending)
 	return has;
 }
 
-/* True if the work last seen in the sandbox is in the user's tree, or nobody
- * ever looked. False if the list of seen work exists without its commit: the
- * commit was lost. */
+/* True if the user's tree has the work that was last seen in the sandbox, or if
+ * nobody ever looked for work. False if there is a list of work seen, but not
+ * its commit, which was lost. */
 static bool has_come_back(const struct workspace *w, const struct stop *stop)
 {
 	char theirs[GIT_OID] = "";
@@ -210,8 +214,8 @@ static bool has_come_back(const struct workspace *w, const struct stop *stop)
 	return !strcmp(theirs, w->base);
 }
 
-/* Deletes the base last: without it the other records would not be found
- * again. */
+/* Deletes the refs first and the files last: the next sweep finds a label by
+ * its listing. */
 static void remove_records(const struct workspace *w, const struct stop *stop)
 {
 	struct str label = str_of(w->label);
@@ -232,8 +236,8 @@ static void remove_records(const struct workspace *w, const struct stop *stop)
 		closedir(d);
 }
 
-/* Expires one label. Takes the base's lock, so it waits for an apply or undo
- * that moves the base. */
+/* Deletes the records of one label if they are expired. Holds the base's lock
+ * meanwhile, because an apply or undo may be moving the base. */
 static void sweep_label(const struct workspace *w, const char *label,
 			int64_t lost, const struct stop *stop)
 {
@@ -257,7 +261,8 @@ static void sweep_label(const struct workspace *w, const char *label,
 	free(listing);
 }
 
-/* True once a day. The stamp file's time is that of the last sweep. */
+/* True if the last sweep was a day ago or more. Then updates the stamp file,
+ * whose modification time is that of the last sweep. */
 static bool is_due(const struct workspace *w)
 {
 	char *file = path_join(w->directory, STAMP);
@@ -273,7 +278,7 @@ static bool is_due(const struct workspace *w)
 	return due;
 }
 
-/* Nothing expires if patches_days is 0 or invalid. */
+/* Nothing expires if patches_days is not a valid number of days. */
 static void sweep_expired(struct app *app, const struct workspace *w)
 {
 	struct old_labels o = { 0 };
@@ -301,8 +306,8 @@ void records_sweep(struct app *app, const struct workspace *w)
 		sweep_expired(app, w);
 }
 
-/* Runs at the end of a command, so it is limited in time and silent on
- * errors. */
+/* Runs at the end of a command: limited in time, and errors are not
+ * reported. */
 void records_pack(struct app *app)
 {
 	struct stop signals = app_stop(app);
@@ -326,8 +331,8 @@ void records_pack(struct app *app)
 	free(state);
 }
 
-/* Sweeps and packs one tree, within a time that another dcode is willing to
- * wait. */
+/* Expires records and packs the repository of one tree. Another dcode may be
+ * waiting for the tree, so the time is limited. */
 static void tidy_tree(struct app *app, const char *state, const char *key,
 		      const struct stop *stop)
 {

@@ -2,10 +2,10 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * Answers questions of other modules and screens: the run's model name, the
- * user's files that it can reach, its mode, how its last answer ended
- * (run_remark_*()), and what its tools may have written (run_note_event(),
- * run_report_lost()).
+ * Functions that describe a run to other modules and screens: the name of its
+ * model, the user's files that it can reach, its mode, how its last answer
+ * ended (run_remark_*()), and what its tools may have written
+ * (run_note_event(), run_report_lost()).
  */
 #include "cmd/session/run.h"
 
@@ -31,7 +31,8 @@ bool run_has_sandbox(const struct run *r)
 	return !(r->client.provider->flags & SANDBOX_UNISOLATED);
 }
 
-/* Appends the mounts and, for a shared host, whose rights commands have. */
+/* Appends where the user's files are mounted and, on a shared machine, with
+ * whose rights commands run. */
 void run_mounts(const struct run *r, struct buf *out)
 {
 	const struct sandbox *sb = &r->box.sandbox;
@@ -69,7 +70,7 @@ const char *run_mode_name(enum run_mode mode)
 	return names[mode];
 }
 
-/* Returns NULL if the sandbox only has a copy of the user's tree, or none. */
+/* NULL if the sandbox has no files of the user, or only a copy. */
 const char *run_bound_directory(const struct sandbox *sb)
 {
 	for (size_t i = 0; i < sb->mounts.n; i++)
@@ -88,8 +89,8 @@ static bool is_named(const struct run_wrote *w, const char *path)
 	return false;
 }
 
-/* Records the first few names as the model wrote them, which is enough for a
- * report. */
+/* Records the path in a call, as the model wrote it. Only the first
+ * RUN_WROTE_NAMED paths are kept, which is enough for a report. */
 static void record_file(struct run_wrote *w, const struct tool *tool,
 			const struct part *call)
 {
@@ -108,8 +109,8 @@ static void record_file(struct run_wrote *w, const struct tool *tool,
 	buf_release(&ignored);
 }
 
-/* Any call of a writing tool counts as a possible change; only successful
- * results name files. */
+/* Any call of a tool that writes counts as a possible change. Paths are
+ * recorded only from calls that succeeded. */
 void run_note_event(struct run *r, const struct agent_event *ev)
 {
 	const struct tool *tool = ev->call ? tool_find(ev->call->name) : NULL;
@@ -132,7 +133,7 @@ void run_wrote_release(struct run_wrote *w)
 	*w = (struct run_wrote){ 0 };
 }
 
-/* Prints nothing if no tool wrote anything. */
+/* Prints nothing if no tool may have written anything. */
 void run_report_lost(const struct run *r, bool has_tree)
 {
 	const struct run_wrote *w = &r->wrote;
@@ -160,13 +161,13 @@ void run_report_lost(const struct run *r, bool has_tree)
 	buf_release(&lost);
 }
 
-/* False for blank text. */
+/* False if the answer is blank. */
 static bool has_answer(const struct run *r)
 {
 	return str_trim(buf_str(&r->agent.answer)).len > 0;
 }
 
-/* Includes the vendor filter's own reason, if given. */
+/* Appends the reason given by the vendor's content filter, if any. */
 bool run_remark_add(const struct run *r, struct buf *out)
 {
 	static const char *const words[] = {
@@ -204,7 +205,8 @@ void run_remark(const struct run *r)
 	buf_release(&line);
 }
 
-/* Refusals only count if every call was refused. */
+/* STATUS_REFUSED only if every call that would write or run something was
+ * refused. */
 int run_remark_outcome(const struct run *r, const char **status,
 		       struct error *why)
 {

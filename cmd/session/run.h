@@ -14,32 +14,34 @@
 #include "term/theme.h"
 #include "web/fetch.h"
 
-/* Which calls on the user's own machine need approval. */
+/* Decides which calls on the user's own machine need approval. */
 enum run_mode {
-	RUN_MANUAL,    /* every call that changes something */
-	RUN_AUTO_EDIT, /* RUN_MANUAL, except unprotected edits in the working
-			  directory */
-	RUN_YOLO,      /* none, as with -y */
+	RUN_MANUAL,    /* every call that may change something needs approval */
+	RUN_AUTO_EDIT, /* as RUN_MANUAL, but edits of unprotected files in the
+			  working directory need none */
+	RUN_YOLO,      /* no call needs approval, as with -y */
 	N_RUN_MODES,
 };
 
 enum { RUN_WROTE_NAMED = 5 };
 struct run_wrote {
-	bool any;      /* a tool that can change something was called */
-	bool commands; /* ... and it runs commands */
-	char *files[RUN_WROTE_NAMED]; /* owned; paths as the model wrote them */
+	bool any;      /* a tool that may change something was called */
+	bool commands; /* ... and one of them ran commands */
+	char *files[RUN_WROTE_NAMED]; /* owned; paths of changed files, as the
+					 model wrote them */
 	size_t n;
-	bool more; /* more files than fit into files */
+	bool more; /* more files were changed than fit into files */
 };
 
 struct saved_work {   /* start with { 0 } */
-	bool looked;  /* there is a tree, and the sandbox was asked for
+	bool looked;  /* the sandbox had a copy of the tree and was asked for
 			 changes */
 	size_t files; /* number of files changed in the sandbox */
 	/* number of files refused for an unsafe name, link or mode, or because
 	 * they are in a bare repository (fetch.n_refused) */
 	size_t refused;
-	size_t left;  /* number of files left in the sandbox */
+	size_t left;  /* number of changed files not saved for another reason,
+			 such as their size */
 	char *patch;  /* owned; path of the saved patch, or NULL */
 	char *failed; /* owned; why saving failed, or NULL */
 };
@@ -56,36 +58,38 @@ struct run {
 	struct app *app;
 	struct run_options options;
 	bool interactive;
-	bool box_known;   /* dcode created the attached sandbox earlier */
-	bool declined;    /* the user declined to run calls in it without
-			     asking */
+	bool box_known;   /* --sandbox-id: dcode created that sandbox earlier */
+	bool declined;    /* --sandbox-id: the user declined to run calls in it
+			     without asking */
 	_Atomic int mode; /* enum run_mode; may be read on any thread */
-	struct stop stop; /* signals, and --timeout counted from the start */
+	struct stop stop; /* triggered by signals and by --timeout, counted from
+			     the start */
 	/* Settings of the chat's screen; NULL without one. */
 	struct theme *theme;
 	bool *show_thinking;
-	struct agent_ui ui; /* callbacks of agent_run(); set before
-			       run_open() */
-	/* Lets the user choose in a chat. Returns the index, or -1. arg is that
-	 * of ui. */
+	struct agent_ui ui; /* callbacks for agent_run(), which also get its
+			       arg; set before run_open() */
+	/* Lets the user of a chat choose from a list. Returns the index, or -1.
+	 * arg is ui.arg. */
 	int (*pick)(void *arg, const struct pick *p);
-	/* agent.raise callback with the run as arg; NULL: never ask. */
+	/* agent.raise callback, called with the run: asks the user to raise the
+	 * cap. NULL: do not ask. */
 	bool (*raise)(void *arg);
-	/* agent.go_on callback with the run as arg. */
+	/* agent.go_on callback, called with the run. */
 	bool (*go_on)(void *arg, const struct error *why);
-	/* If set, run_open() may return before the sandbox is ready, and
-	 * run_agent() or run_await() waits for it. opened is called on the
-	 * waiting thread once it is ready, before any tool runs. came is called
-	 * on another thread when the creation has ended, successful or not.
-	 * Both get ui's arg and may be NULL. */
+	/* If promises is set, run_open() may return before the sandbox is
+	 * ready; run_agent() and run_await() then wait for it. The waiting
+	 * thread calls opened when the sandbox is ready, before any tool runs.
+	 * Another thread calls came when the creation has ended, successful or
+	 * not. Both get ui.arg and may be NULL. */
 	bool promises;
 	int (*opened)(void *arg, struct error *err);
 	void (*came)(void *arg);
-	void (*on_job_end)(void *arg); /* callback for jobs_set_end(), with
-					  arg of ui; or NULL */
-	struct promise *promise;       /* the sandbox being created; or NULL */
-	struct store *store;     /* borrowed: the second store of app, for the
-				    session; or NULL */
+	void (*on_job_end)(void *arg); /* callback for jobs_set_end(), called
+					  with ui.arg; or NULL */
+	struct promise *promise;       /* creation in the background, or NULL */
+	struct store *store; /* borrowed: a second database connection, for the
+				session only; or NULL */
 	const struct args *args; /* the command line */
 	/* The resumed thread; id is NULL for a new one. */
 	struct thread thread;
@@ -95,57 +99,58 @@ struct run {
 	struct managed_sandbox box;
 	struct session *session;
 	struct model *model;
-	struct meter_model *account; /* account of the model */
+	struct meter_model *account; /* account of the model in the meter */
 	struct agent agent;
 	struct secret_files secrets;
-	unsigned stored_results; /* results stored by tools in the resumed
-				    thread */
-	char *history_dir;       /* path for agent.history_dir; owned, or
-				    NULL */
+	unsigned stored_results; /* number of tool results that the resumed
+				    thread had stored in files */
+	char *history_dir; /* owned: value of agent.history_dir, or NULL */
 	bool opened_client;
 	struct mcp *mcp; /* the MCP servers, or NULL */
 	struct web web;  /* limits for web access */
-	bool recalls;    /* the model is offered read_history */
+	bool recalls;    /* offer read_history to the model */
 	struct run_wrote wrote;
 	struct run_subagents *subagents; /* owned, or NULL */
 	struct run_skills *skills; /* owned, or NULL: cmd/session/skills.h */
 	struct grants grants;      /* grants of this run, and the stored ones */
-	struct buf applied;        /* JSON member of the result for --apply */
-	struct saved_work saved;   /* what was saved when the sandbox ended */
-	bool unsaved;              /* work of an earlier sandbox could not be
-				      saved */
-	struct app_chat here;      /* the chat, for commands typed in it */
-	int metered;       /* number of the sandbox in the meter, from 1; 0:
-			      none */
-	int64_t usd_s;     /* price of the sandbox per second; -1: unknown */
-	int64_t cap_step;  /* step for raising the cap; 0: never raised */
+	struct buf applied; /* with --apply: the result of the merge, as a JSON
+			       object */
+	struct saved_work saved; /* what was saved of the deleted sandbox */
+	bool unsaved;            /* work of an earlier sandbox could not be
+				    saved */
+	struct app_chat here;    /* this chat, for commands typed in it */
+	int metered; /* 1 + index of the sandbox in the meter; 0: not counted */
+	int64_t usd_s; /* price of the sandbox per second, in trillionths of a
+			  US dollar; -1: unknown */
+	int64_t cap_step;  /* amount by which each raise increases the cap: the
+			      first cap; 0: never raised */
 	unsigned switched; /* number of switches to another thread */
-	bool lost;         /* the sandbox was already gone when the run left
-			      it */
-	struct run *next;  /* the run that replaces this one in the chat;
-			      owned: next.h */
-	/* Runs of interrupted switches whose sandboxes are being deleted. Owned
-	 * list, linked by `leaving`. */
+	bool lost; /* when the run was closed, the sandbox was already gone */
+	struct run *next; /* owned: the run that replaces this one in the chat
+			     (next.h) */
+	/* Owned list, linked by `leaving`: runs that next_open() failed to open
+	 * and whose sandboxes are still being deleted. */
 	struct run *leaving;
-	bool made;     /* created by next_open() */
+	bool made;     /* allocated by next_open() */
 	int64_t began; /* clock_ms() at the start of the chat */
 };
 
-/* False with --sandbox none: the tools act on this machine. */
+/* False with --sandbox none: tools then act on this machine. */
 bool run_has_sandbox(const struct run *r);
 /* Returns the user's directory that is mounted as the working directory, or
  * NULL. */
 const char *run_bound_directory(const struct sandbox *sb);
-/* Records changes reported by an agent event in r->wrote. */
+/* Records in r->wrote what the tool call of this event may have changed. */
 void run_note_event(struct run *r, const struct agent_event *ev);
-/* Prints what of r->wrote is lost with the sandbox, and how to keep it next
- * time. has_tree: it could have been saved, but the settings disable that. */
+/* Prints which changes in r->wrote are lost with the sandbox, and how to keep
+ * them next time. has_tree: a patch could have been saved, but the settings
+ * disable that. */
 void run_report_lost(const struct run *r, bool has_tree);
-char *run_model_name(const struct run *r); /* "openai:gpt-5"; owned */
+char *run_model_name(const struct run *r); /* returns "openai:gpt-5"; owned */
 /* Appends " (/workspace = /home/ann/x on this machine)" if tools can change the
  * user's files through the sandbox. */
 void run_mounts(const struct run *r, struct buf *out);
-bool run_allows_all(const struct run *r); /* -y, or yolo chosen later */
+bool run_allows_all(const struct run *r); /* true with -y, or in yolo mode */
 /* Returns "manual", "auto-edit" or "yolo". */
 const char *run_mode_name(enum run_mode mode);
 void run_remark(const struct run *r); /* warns if the last answer is
@@ -158,10 +163,11 @@ bool run_remark_add(const struct run *r, struct buf *out);
  * sets *status to the word for the JSON result and why to a message. */
 int run_remark_outcome(const struct run *r, const char **status,
 		       struct error *why);
-/* Appends members of the JSON result:
- * ,"finish":"length","finish_reason":"MAX_TOKENS" describe the last answer
- * (null after a failure), refused counts refused calls and answers, and reason
- * says why the task failed, or is NULL. */
+/* Appends members of the JSON result. "finish" and "finish_reason" say how the
+ * last answer ended, in dcode's word and the vendor's ("length" and
+ * "MAX_TOKENS"); both are null after a failure. "refused" is the number of
+ * refused calls that would write a file or run a command, plus one if the model
+ * refused to answer. "reason" says why the task failed; reason may be NULL. */
 void run_remark_json(const struct run *r, bool failed, const char *reason,
 		     struct buf *out);
 void run_wrote_release(struct run_wrote *w);
