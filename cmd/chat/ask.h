@@ -12,8 +12,8 @@ enum {
 	CALL_VIEW_BYTES = 16 << 20, /* bytes of the displayed text */
 };
 
-struct call_view { /* The displayed description of a call; borrowed from the
-		      call. */
+struct call_view { /* The displayed description of a call; its texts are
+		      borrowed from the call. */
 	struct question_item items[CALL_VIEW_ITEMS];
 	size_t n;
 	size_t n_call; /* items before the one that names where the call runs */
@@ -69,8 +69,8 @@ struct asker {
 	void *arg;
 	/* private */
 	struct grants batch;   /* calls of one model answer that are allowed */
-	struct grants refused; /* calls of that answer declined with one common
-				  reason */
+	struct grants refused; /* calls of the same model answer that were
+				  declined with one reason */
 	struct buf why;        /* the reason, as the model gets it */
 	size_t last; /* number of the last call passed to ask_approval() */
 };

@@ -200,7 +200,7 @@ static void restore_typed_text(struct chat_input *in, struct buf *early)
 }
 
 enum {
-	USUAL_ROWS = 24, /* if the terminal does not report its size */
+	USUAL_ROWS = 24, /* assumed if the terminal does not report its size */
 	USUAL_COLUMNS = 80,
 	LEAST_ROWS = 8,
 };
@@ -468,7 +468,7 @@ enum dialog_answer chat_approve(void *arg, struct question *q,
 	enum dialog_answer said;
 	struct buf early = BUF_INIT(CHAT_MAX_LINE);
 
-	(void)stop; /* besides an answer, only Ctrl-C can be typed here */
+	(void)stop; /* not needed: the read itself notices Ctrl-C */
 	if (!p->explained && q->n == 1)
 		explain_answers(q);
 	p->explained = true;

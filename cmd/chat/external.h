@@ -22,8 +22,8 @@ int external_run(const struct external *x, const char *program,
  * Returns its name, which the caller owns; NULL with err. */
 char *external_file(struct app *app, const char *suffix, struct str text,
 		    struct error *err);
-/* Opens text in $VISUAL, $EDITOR or vi and stores the result in edited. A
- * status other than 0 also returns -1. */
+/* Opens text in $VISUAL, $EDITOR or vi and stores the result in edited. Also
+ * returns -1 if the editor exits with a status other than 0. */
 int external_edit(const struct external *x, const char *suffix, struct str text,
 		  struct buf *edited, struct error *err);
 /* Edits text in place and preserves every byte: the last line ends with a line

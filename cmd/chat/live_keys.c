@@ -272,7 +272,8 @@ static void send_draft(struct live *l)
 {
 	struct buf text = BUF_INIT(MAX_MESSAGE);
 	struct buf kept = BUF_INIT(MAX_MESSAGE);
-	struct error ignored = { 0 }; /* not stored: only in memory */
+	/* If the history file cannot be written, the prompt stays in memory. */
+	struct error ignored = { 0 };
 
 	editor_text(&l->editor, &text);
 	editor_reset(&l->editor);

@@ -483,7 +483,7 @@ static const char *cost_of(const struct live *l, char room[MONEY_SIZE])
 {
 	struct meter_total t = { 0 };
 
-	/* the opening job creates the meter */
+	/* while the opening job runs, it may be creating the meter */
 	if (l->state != LIVE_OPENING && l->run->app->meter)
 		meter_total(l->run->app->meter, &t);
 	return t.model + t.sandbox > 0 ? money_short(t.model + t.sandbox, room)
@@ -896,7 +896,8 @@ void elsewhere_edit(struct live *l)
 	x = lend_screen(l);
 	if (external_edit(&x, ".md", buf_str(&draft), &edited, &err) == 0) {
 		text = buf_str(&edited);
-		text.len -= str_ends(text, "\n"); /* added by the editor */
+		text.len -= str_ends(
+			text, "\n"); /* the line end that the editor added */
 		editor_set(&l->editor, text);
 	}
 	screen_resume(&l->screen);

@@ -248,11 +248,11 @@ void live_answer_inquiry(struct live *l, const struct key_event *ev);
 /* Prints all of the calls that are asked about above the live part. */
 void live_show_question(struct live *l);
 void live_open_inquiry(struct live *l, int64_t now);
-void live_withdraw_question(struct live *l); /* the asker was stopped */
+void live_withdraw_question(struct live *l); /* its turn was stopped */
 /* Implements app_asker.choose, on the worker's thread; arg is the struct live.
  */
 int live_choose(void *arg, const struct app_question *q, struct error *err);
-void live_drop_choice(struct live *l); /* ends it without an answer */
+void live_drop_choice(struct live *l); /* no answer to dcode's question */
 /* Implements agent_ui.ask for the model's questions, on the worker's thread. */
 int live_inquire(void *arg, struct inquiry *q, enum inquiry_end *end,
 		 const struct stop *stop, struct error *err);
@@ -306,13 +306,13 @@ void printed_close(struct printed *p);
 /* Opens the draft in $VISUAL, $EDITOR or vi. If the editor exits with a status
  * other than 0, the draft is unchanged. */
 void elsewhere_edit(struct live *l);
-/* Opens any text in the editor; see external_edit_text(). */
+/* Opens a text in the user's own editor; see external_edit_text(). */
 bool elsewhere_edit_text(struct live *l, struct buf *text);
 /* Shows the newest call with its full output: above the live part, or in $PAGER
  * (less -R) if it is longer than the screen. */
 void elsewhere_show_call(struct live *l);
-/* Shows a manual page in the same way, after the usage of the slash command of
- * that name. */
+/* Shows a manual page as elsewhere_show_call() shows a call, after the usage of
+ * the slash command of that name. */
 void elsewhere_show_page(struct live *l, const struct manual_page *page);
 
 /* Suspends the screen for code that uses the terminal itself. Its output goes

@@ -217,7 +217,7 @@ static void each_picture(struct pictures *p, struct str text,
 }
 
 enum {
-	MOST_FILES = 20,      /* in one message */
+	MOST_FILES = 20,      /* files in one message */
 	MAX_PATH = 4096,      /* bytes */
 	MAX_FILE = 256 << 10, /* bytes of one file in a message */
 	FILE_MS = 10000,
@@ -371,7 +371,7 @@ static int add_file(struct run *r, const char *path, struct buf *out,
 	struct files_window window = { .limit = LINES,
 				       .as_binary = media,
 				       .most = MEDIA_MAX_BYTES };
-	/* "~" and "c:" have no special meaning here */
+	/* With "./" before it, "~" or "c:" in a path has no special meaning. */
 	char *name = xasprintf("%s%s", path[0] == '/' ? "" : "./", path);
 	char *whole;
 	int rc = paths_resolve(sandbox_tree_dir(&r->box.sandbox), name, &whole,

@@ -61,7 +61,7 @@ struct str message_first_word(struct str line);
  * "exit". Paths and other text that begins with a slash go to the model. */
 bool message_is_command(struct str line);
 enum message_kind message_classify(struct str text);
-/* Returns the prefix of such a message: "", "!" or "!!". */
+/* Returns the prefix of messages of this kind: "", "!" or "!!". */
 const char *message_prefix(enum message_kind kind);
 /*
  * Sends a prompt with the files that it names, or runs a shell command; text is

@@ -26,8 +26,8 @@ void slash_add_usage(const struct app *app, const char *name, size_t columns,
 /* True if the command's output needs an open sandbox. */
 bool slash_needs_sandbox(const struct app *app, struct str line);
 /* slash_has_arguments() tells whether the arguments of a command ("/model") can
- * be listed. The other function lists them, in the format of slash_cmd.h, on
- * the thread that does the chat's work. */
+ * be listed. slash_list_arguments() lists them, in the format of slash_cmd.h,
+ * on the thread that does the chat's work. */
 bool slash_has_arguments(const struct app *app, struct str command);
 void slash_list_arguments(struct run *r, struct str command, struct buf *out);
 /* Runs a command; for an unknown one, suggests the nearest. If r->next is set

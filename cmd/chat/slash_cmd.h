@@ -53,7 +53,8 @@ extern const struct slash_command slash_commands[];
 struct pick {
 	const char *title;
 	const struct fuzzy_item *items;
-	size_t n, selected; /* selected: the initial item; n: none */
+	size_t n, selected; /* selected: index of the initial item, or n for
+			       none */
 	bool asks; /* dcode needs an answer; the last item is the safe one */
 };
 
@@ -83,8 +84,8 @@ bool slash_cmd_upload(struct run *r, int n, char **words);
 /* Implements run.raise; arg is the run. Asks whether to raise the cap by the
  * same amount again. */
 bool slash_raise_cap(void *arg);
-/* Asks the same while only the idle sandbox costs money. Unless the user
- * continues, returns -1 with ERR_BUDGET and the chat ends. */
+/* Asks whether to raise the cap while only the idle sandbox costs money. Unless
+ * the user continues, returns -1 with ERR_BUDGET and the chat ends. */
 int slash_raise_idle(struct run *r, struct error *err);
 enum { SLASH_CAP_STATUS = 124 }; /* exit status if the cap ends the chat */
 /* Implements run.go_on; arg is the run. Asks whether to continue although the

@@ -11,16 +11,17 @@
 /* Notices from the worker to the loop, in the event queue. */
 enum worker_notice {
 	NOTICE_DONE = 1,  /* the job has ended */
-	NOTICE_QUESTION,  /* arg: struct approval; worker_answer() */
+	NOTICE_QUESTION,  /* arg: struct approval; needs worker_answer() */
 	NOTICE_WITHDRAWN, /* that question is cancelled: answer it if it is open
 			   */
-	NOTICE_INQUIRY,   /* arg: struct inquiry; worker_answer() */
-	NOTICE_CHOICE,    /* arg: const struct app_question; worker_answer() */
-	NOTICE_PICK,      /* arg: const struct pick; worker_answer() */
-	NOTICE_LISTENS,   /* a message may be sent while the run is being opened
-			   */
-	NOTICE_OPENED,    /* the run's sandbox exists; worker_answer() */
-	NOTICE_BORROW,    /* needs the terminal; worker_answer() lends it */
+	NOTICE_INQUIRY,   /* arg: struct inquiry; needs worker_answer() */
+	NOTICE_CHOICE,  /* arg: const struct app_question; needs worker_answer()
+			 */
+	NOTICE_PICK,    /* arg: const struct pick; needs worker_answer() */
+	NOTICE_LISTENS, /* a message may be sent while the run is being opened
+			 */
+	NOTICE_OPENED,  /* the run's sandbox exists; needs worker_answer() */
+	NOTICE_BORROW,  /* needs the terminal; worker_answer() lends it */
 	NOTICE_RETURN, /* returns the terminal; worker_answer() takes it back */
 	NOTICE_JOB,    /* a command in the background has ended */
 };

@@ -57,7 +57,7 @@ struct selection_list {
 	size_t n;
 	size_t selected; /* index into order */
 	size_t top;      /* index into order of the first row drawn */
-	size_t page;     /* rows that were drawn last */
+	size_t page;     /* number of rows in the last drawing */
 };
 
 /* selected: index of the initially selected item, or n for none. */

@@ -75,7 +75,8 @@ static void kills_add(struct kills *k, struct str text, enum kill_how how)
 	k->n++;
 }
 
-/* Drops the texts that contain the byte. */
+/* Drops the cut texts that contain this byte, for example the markers of pastes
+ * that no longer exist. */
 static void kills_drop_with(struct kills *k, char byte)
 {
 	for (size_t i = k->n; i-- > 0;) {

@@ -76,7 +76,7 @@ struct editor {
 	size_t goal;  /* column that Up and Down try to return to */
 	bool has_goal;
 	enum editor_last last;   /* kind of the last key */
-	enum editor_last before; /* kind of the key before it */
+	enum editor_last before; /* kind of the key before the last one */
 	size_t yanked; /* bytes before the caret that the last yank inserted */
 	struct str prompt; /* borrowed; shown before the first row */
 	struct style prompt_style;

@@ -45,8 +45,8 @@ struct diff_steps {
 /*
  * Computes how to change old_text into new_text by lines. Finds the shortest
  * edit script if, apart from the common beginning and end, at most DIFF_EDITS
- * lines differ. Otherwise everything between is removed and added, to limit
- * time and memory.
+ * lines differ. Otherwise all lines between the common parts are removed and
+ * added, to limit time and memory.
  */
 enum { DIFF_EDITS = 500 };
 void diff_lines(struct str old_text, struct str new_text,

@@ -21,7 +21,8 @@ enum {
 	CODE_INDENT = 4, /* from this indentation on, a line is code; also the
 			    width of a tab */
 	MOST_DIGITS = 9, /* digits of a list item's number */
-	UNDERLINE_LEAST = 3, /* characters that md4c 0.4 needs: "---" */
+	UNDERLINE_LEAST = 3, /* characters of a heading's underline that md4c
+				0.4 requires */
 	MOST_MARKS = 16,     /* quotes and list items begun by one line that are
 				examined, at most */
 };
@@ -360,7 +361,8 @@ static unsigned blank_line(struct blocks *b)
 }
 
 /* Handles the next line, without its LF. Returns BLOCKS_ flags. Unless
- * BLOCKS_AFTER is set, kind is that of the line's block. */
+ * BLOCKS_AFTER is set, b->kind becomes the kind of the block that the line
+ * belongs to. */
 static unsigned blocks_line(struct blocks *b, struct str line)
 {
 	struct str text = line;
@@ -388,8 +390,8 @@ static unsigned blocks_line(struct blocks *b, struct str line)
 	return flags;
 }
 
-/* Appends a line of a FENCE without the fence's indentation. Tabs at its
- * beginning become spaces. */
+/* Appends a line of a fenced code block without the fence's indentation. Tabs
+ * at its beginning become spaces. */
 static void blocks_fence_text(const struct blocks *b, struct str line,
 			      struct buf *out)
 {

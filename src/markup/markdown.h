@@ -36,7 +36,8 @@ struct blocks {
 	bool deep; /* lazy, and that paragraph is in a nested quote or item */
 	size_t indent; /* ITEM: columns before its content; FENCE: before the
 			  fence */
-	/* ITEM: '-', '*', '+', '.' or ')'; kept while a list may continue */
+	/* ITEM: '-', '*', '+', '.' or ')'; kept after the item while its list
+	 * may continue */
 	char mark;
 	size_t number; /* ITEM: the number that an ordered item shows */
 	bool first;    /* ITEM: the first of its list */

@@ -23,8 +23,8 @@ enum { LEVELS_MOST = 24 };
 
 /* A quote, a list, or a list item. */
 struct level {
-	char mark[48]; /* before the first row; empty after use */
-	char rest[48]; /* before the other rows */
+	char mark[48]; /* prefix of the first row; empty after use */
+	char rest[48]; /* prefix of the other rows */
 	bool tight;    /* list: no empty rows between its items */
 	bool begun;    /* list: has an item */
 	size_t number; /* list: number of the next item, or LEVELS_UNORDERED */

@@ -483,9 +483,9 @@ static void decode_osc(struct str body, struct key_sink sink)
 
 enum {
 	LONE_BRACKET_MS = 100, /* a person needs longer between Esc and [ */
-	STALE_MS = 1000, /* if the rest of a string, or of ESC and one byte, is
-			    missing, how long it is still discarded when it
-			    arrives */
+	/* The missing rest of a string, or of a sequence of ESC and one byte,
+	   is discarded if it arrives within this time. */
+	STALE_MS = 1000,
 	ESC = 0x1B,
 };
 
@@ -689,7 +689,7 @@ static void finish_sequence(struct key_reader *k, unsigned char final,
 	struct str body = { k->sequence, k->len };
 	enum key_sequence what = KEY_SEQUENCE_UNKNOWN;
 	/* A sequence that arrived too late has no effect, unless it begins a
-	 * paste: what follows is not typed. */
+	 * paste: the pasted text was not typed. */
 	struct key_sink to = k->stale ? (struct key_sink){ 0 } : sink;
 
 	if (!k->over)

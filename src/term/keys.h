@@ -70,8 +70,8 @@ struct key_sink {
 };
 
 /* An unfinished sequence is given up KEYS_WAIT_MS after its last byte; a lone
- * ESC then counts as the key. Times are rounded down to milliseconds, so it is
- * reported 25 to 26 ms after its byte. */
+ * ESC then counts as the Esc key. Times are rounded down to milliseconds, so
+ * that key is reported 25 to 26 ms after its byte. */
 enum { KEYS_WAIT_MS = 26, KEYS_SEQUENCE_MAX = 96 };
 
 /* The state between two reads, of fixed size. Zero-initialise. */

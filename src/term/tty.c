@@ -188,8 +188,8 @@ static void on_stop(int number)
 	errno = saved;
 }
 
-/* While the process was stopped (SIGTSTP or SIGSTOP), the shell changed the
- * terminal's modes. */
+/* Sets the terminal's modes again: while the process was stopped (SIGTSTP or
+ * SIGSTOP), the shell changed them. */
 static void on_continue(int number)
 {
 	int saved = errno;

@@ -360,8 +360,8 @@ static void enter_link(struct html_blocks *m, const MD_ATTRIBUTE *href)
 	buf_release(&address);
 }
 
-/* Ends a link or an image. If the address may not be a link, or image is set
- * (shown), the address is shown in parentheses. */
+/* Ends a link, or an image (shown is true). Shows the address in parentheses if
+ * it is an image's or may not be a link. */
 static void end_link(struct html_blocks *m, const MD_ATTRIBUTE *href,
 		     bool shown)
 {

@@ -29,8 +29,8 @@ struct status { /* texts are borrowed; a NULL text is left out */
 void status_render(const struct status *s, const struct theme *theme,
 		   size_t columns, struct rows *out);
 
-/* Returns in how many seconds the text of left_s changes; left_s is 0 or more.
- */
+/* Returns in how many seconds the displayed remaining time changes; left_s is 0
+ * or more. */
 int64_t status_left_changes(int64_t left_s);
 
 #endif

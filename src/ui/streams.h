@@ -41,8 +41,9 @@ struct output_guard {
 	FILE *plain;           /* the original stderr */
 };
 void output_guard(struct output_guard *g, struct mask *const *mask);
-/* From now on stderr obeys stop (NULL: none): if the reader does not accept a
- * text in time, it and all others are dropped. */
+/* From now on, writing to stderr ends when stop ends, as in output_write()
+ * (NULL: it never ends). A text that the reader did not accept in time and all
+ * later texts are dropped. */
 void output_obey(struct output_guard *g, const struct stop *stop);
 void output_release(struct output_guard *g);
 
@@ -87,9 +88,10 @@ enum { EVENTS_SCHEMA = 1 };
 struct events {                  /* zero it, then set stop */
 	const struct stop *stop; /* ends all writing; may be NULL */
 	struct buf out;          /* not yet written */
-	struct buf members; /* extra members of the last line: events_add() */
-	bool started;       /* the start event has been written */
-	int failed;         /* errno of a write to stdout, or 0 */
+	struct buf members;      /* extra members for events_result(); see
+				    events_add() */
+	bool started;            /* the start event has been written */
+	int failed;              /* errno of a write to stdout, or 0 */
 };
 
 /* Writes the start line. Events before it are stored and written after it.
@@ -102,7 +104,7 @@ void events_error(struct events *e, const char *code, struct str message,
 /* Adds a member to the last line, which events_result() writes; an empty json
  * adds nothing. */
 void events_add(struct events *e, const char *key, struct str json);
-/* Adds members to that line that are already JSON: ",\"key\":value...". */
+/* Adds members that are already JSON to the last line: ",\"key\":value...". */
 void events_members(struct events *e, struct str json);
 /* Writes the last line. status: "success", "no_answer", "refused",
  * "repeated_calls", "error", "max_turns", "max_usd", "timeout" or "cancelled".

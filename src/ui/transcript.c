@@ -105,8 +105,8 @@ static void view_output(struct toolview *v, struct str text, struct str rest)
 	if (text.len > TOOLVIEW_TAIL)
 		text = str_skip(text, text.len - TOOLVIEW_TAIL);
 	keep = TOOLVIEW_TAIL - text.len;
-	/* The tail may grow to twice its size, so that each byte is moved at
-	 * most once. */
+	/* The tail may grow to twice TOOLVIEW_TAIL, so that each byte is moved
+	 * at most once. */
 	if (v->tail.len + text.len > 2 * TOOLVIEW_TAIL && v->tail.len > keep)
 		buf_consume(&v->tail, v->tail.len - keep);
 	buf_addstr(&v->tail, text);

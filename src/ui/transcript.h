@@ -64,11 +64,11 @@ struct transcript { /* initialise with transcript_init() */
 	size_t n_views;
 	enum transcript_part last; /* kind of the last part in done */
 	/* The newest call, for transcript_newest(). */
-	struct toolview newest;   /* its display */
+	struct toolview newest;   /* display of the newest call */
 	struct part newest_call;  /* id, name and args: copies */
-	struct buf newest_output; /* beginning of its output */
-	struct buf newest_rest;   /* the unfinished end of its output, which may
-				     change */
+	struct buf newest_output; /* beginning of the call's output */
+	struct buf newest_rest;   /* the unfinished end of the call's output,
+				     which may change */
 	struct tool_change newest_change;
 	size_t newest_cut; /* bytes of output that were dropped */
 };
