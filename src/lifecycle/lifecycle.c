@@ -204,8 +204,9 @@ static int dispose_sandbox(struct managed_sandbox *box, const struct error *why,
 }
 
 enum {
-	PROMPT_MS = 10, /* a deletion that takes no longer is awaited at once */
-	SHOWN_MS = 300, /* a wait longer than this is announced */
+	/* a deletion that takes longer continues in the background */
+	PROMPT_MS = 10,
+	SHOWN_MS = 300,      /* a wait longer than this is announced */
 	LINES_MAX = 1 << 20, /* bytes of buffered messages */
 };
 
@@ -304,7 +305,8 @@ static void *delete_on_thread(void *arg)
 	struct lifecycle_ending *e = arg;
 	struct error ignored = { 0 };
 
-	(void)store_ready(e->store, &ignored); /* each later use retries */
+	/* A failure is ignored: each later use of the store tries again. */
+	(void)store_ready(e->store, &ignored);
 	abandon_opening(e->box, false, &e->why);
 	cancel_trigger(&e->ended);
 	return NULL;
@@ -1085,8 +1087,8 @@ static int64_t extend_lifetime(struct managed_sandbox *box, int64_t ends,
 	return ends;
 }
 
-/* Writes the ledger row before and after asking the vendor: after a crash in
- * between, the row has the longer time. */
+/* Keeps the sandbox running. Writes the ledger row before and after asking the
+ * vendor: after a crash in between, the row has the longer time. */
 static int keep_running(struct managed_sandbox *box, const struct stop *stop,
 			struct error *err)
 {

@@ -30,8 +30,8 @@ enum lifecycle_exit {
 /* Each callback may be NULL. All but changed are called on the calling
  * thread. */
 struct lifecycle_ui {
-	/* A line of progress, neither masked nor without control characters:
-	 * "Starting Docker sandbox...". */
+	/* A line of progress, such as "Starting Docker sandbox...". Secrets are
+	 * not masked and control characters not removed. */
 	void (*progress)(void *arg, const char *line);
 	void (*warn)(void *arg, const char *line);
 	/* The setup script's output as it arrives, masked and sanitised. NULL:
@@ -50,7 +50,8 @@ struct lifecycle_request { /* all borrowed, until lifecycle_close() */
 	struct sandbox_client *client;
 	/* not used, and may be NULL, with SANDBOX_UNISOLATED */
 	struct store *store;
-	struct mask *mask; /* receives the values that setup uses */
+	/* the values that the setup script gets are added to it */
+	struct mask *mask;
 	/* --sandbox-id: sandbox to attach to; NULL: create one */
 	const char *attach_id;
 	const char *snapshot; /* --sandbox-snapshot-name, or NULL */

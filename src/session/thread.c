@@ -2,10 +2,10 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * The rows of threads. A thread in use is locked with the id and start time of
- * its process, so that a crash leaves no lock. When the database reaches its
- * capacity, the oldest unused threads are deleted, if the user allowed that.
- * session.c handles the thread that this process uses.
+ * Reads and changes the rows of threads. A thread in use is locked with the id
+ * and start time of its process, so that a crash leaves no lock. When the
+ * database reaches its capacity, the oldest unused threads are deleted, if the
+ * user allowed that. session.c handles the thread that this process uses.
  */
 #include "session/thread.h"
 

@@ -66,7 +66,8 @@ struct thread_reader_sink { /* each may be NULL; -1 stops the reading */
 };
 struct thread_reader *thread_reader_new(const struct thread_reader_sink *sink);
 void thread_reader_free(struct thread_reader *r);
-/* ERR_USAGE if it is not such a file, ERR_LIMIT if it is too large. */
+/* Parses the next bytes. ERR_USAGE if they are not part of a thread file,
+ * ERR_LIMIT if the file is too large. */
 int thread_reader_feed(struct thread_reader *r, struct str bytes,
 		       struct error *err);
 /* Call at the end of the file. *head is borrowed from the reader. */
@@ -92,7 +93,7 @@ int thread_import_begin(struct thread_import *in, struct store *s,
 /* Adds a message. created: Unix ms, 0: now. */
 int thread_import_add(struct thread_import *in, const struct message *m,
 		      int64_t created, struct error *err);
-/* whole: commits; otherwise everything is rolled back. */
+/* Ends the import. whole: commits; otherwise everything is rolled back. */
 int thread_import_end(struct thread_import *in, bool whole, struct error *err);
 
 #endif

@@ -127,7 +127,7 @@ static int add_change(void *arg, const struct odb_record *d, struct error *err)
 }
 
 /* Copies the hashes of the blobs into the plan. They are in the order in which
- * add_change() requested them. */
+ * add_change() added them. */
 static void set_hashes(struct apply_work *w)
 {
 	struct apply_plan *p = &w->journal->plan;
@@ -145,8 +145,8 @@ static void set_hashes(struct apply_work *w)
 	}
 }
 
-/* Refuses a patch that would create a bare repository or complete one that
- * exists. */
+/* Refuses a plan that would create a bare repository or complete one that
+ * exists: git would run commands that its configuration names. */
 static int check_repositories(const struct journal *j, struct error *err)
 {
 	struct bare_repos made = { 0 };
@@ -247,9 +247,9 @@ static int program_perm(const struct journal *j, mode_t *perm,
 	return rc;
 }
 
-/* If the user replaced a directory by a link, git invents a name for that link,
- * at which it may lead out of the tree. Reports a conflict that cannot be
- * written instead of an error. */
+/* If the user replaced a directory by a link, git invents a new name for that
+ * link, at which it may lead out of the tree. Then reports an unwritable
+ * conflict instead of an error. */
 static int check_merged_links(struct apply_work *w, struct error *err)
 {
 	struct merge *m = &w->result->merge;
@@ -850,8 +850,8 @@ static int prepare_index(struct undo_work *w, struct error *err)
 	return rc < 0 ? -1 : 0;
 }
 
-/* Makes index.after again, now that the index is locked: it may have changed
- * before. */
+/* Makes index.after again, now that the index is locked: the user may have
+ * changed the index before. */
 static int write_undone_index(const struct undo_work *w, struct error *err)
 {
 	int rc = make_index(w, err);

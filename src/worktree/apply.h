@@ -40,7 +40,7 @@ struct apply_result {
 	/* merge of the request's three sides, computed by the caller before
 	 * apply_merge() */
 	struct merge merge;
-	/* files in the way that are not part of the merge */
+	/* files that are in the way of the merge but not part of it */
 	char **blocked;
 	size_t n_blocked;
 	char **changed; /* files that changed after request.ours was read */
@@ -72,7 +72,8 @@ int apply_merge(struct apply_result *r, struct journal *j,
 struct apply_unstage {
 	const char *before;  /* index before that apply; may not exist */
 	const char *applied; /* index written by that apply */
-	const char *to;      /* new index, to be made from the user's */
+	/* new index file, to be made from the user's current one */
+	const char *to;
 };
 
 struct apply_undo_request { /* all borrowed */

@@ -109,7 +109,8 @@ static char *next_field(struct str *rest)
 	return field;
 }
 
-/* The reasons point into the buffer that f->recalled owns. */
+/* Reads the items of LABEL.seen. Their reasons point into the buffer that
+ * f->recalled owns. */
 static void read_items(struct fetch *f, struct str rest)
 {
 	char *kind;
@@ -455,8 +456,8 @@ static void forget_item(struct fetch *f, const char *path)
 }
 
 /* Removes unchanged uploads from the lists of files that were not fetched: the
- * user has them. Sends one command if there is such a name; without an answer
- * all of them stay listed. */
+ * user has them. Sends one command if an upload is on such a list; without an
+ * answer all of them stay listed. */
 static void forget_unchanged(struct fetching *g)
 {
 	struct upload_check check = { .command =
@@ -543,7 +544,8 @@ static int write_include(struct fetching *g, const char *scratch,
 static int match_names(struct fetching *g, const char *scratch, bool *matched,
 		       struct error *err)
 {
-	/* check-ignore does not run with literal pathspecs. */
+	/* check-ignore fails with literal pathspecs, the default of
+	 * git_run(). */
 	static const char *const argv[] = { "--no-literal-pathspecs",
 					    "check-ignore",
 					    "-z",
@@ -708,10 +710,10 @@ static int fetch_patterns(struct fetching *g, const struct scan_request *r,
 	return rc;
 }
 
-/* Removes names from g->names that git ignores here, that lie in another
- * repository, or that name_refuse() refuses. Names that match include stay. New
- * .gitignore files among the names are fetched first; r is the request of the
- * scan. */
+/* Removes names from g->names that git on this machine ignores, that lie in
+ * another repository, or that name_refuse() refuses. Names that match include
+ * stay. New .gitignore files among the names are fetched first; r is the
+ * request of the scan. */
 static int drop_ignored(struct fetching *g, const struct scan_request *r,
 			struct error *err)
 {
@@ -989,7 +991,7 @@ int fetch_later(struct workspace *w, const struct fetch_request *r,
 		   rc == 0 ? "does not fit into [workspace] fetch_mb"
 			   : FETCH_NO_TIME);
 	release_fetching(&g);
-	/* Without LABEL.seen the commit still shows what was fetched. */
+	/* A failure is ignored: the commit still shows what was fetched. */
 	(void)save_seen(w, f, &ignored);
 	return rc;
 }

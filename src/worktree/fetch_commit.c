@@ -285,7 +285,7 @@ static int64_t on_pull(void *arg, char *room, size_t len, struct error *err)
 	return scan_pull(&g->scan, room, len, err);
 }
 
-/* Makes a commit of the archive; gone: also of the deletions. */
+/* Commits the files of the archive and, with gone, the deletions. */
 static int commit_archive(struct fetching *g, const char *parent, bool gone,
 			  struct error *err)
 {
@@ -535,7 +535,7 @@ static void keep_changes_inside(struct repo_search *s)
 	s->n = kept;
 }
 
-/* Refuses these changes: restores the base's files in another commit. */
+/* Refuses the changes in s: restores the base's files in another commit. */
 static int restore_repositories(struct repo_search *s, struct error *err)
 {
 	struct fetching *g = s->g;

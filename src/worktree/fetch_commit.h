@@ -8,7 +8,7 @@
 
 struct announced {        /* a path whose contents the sandbox announced */
 	const char *path; /* borrowed from a record */
-	bool seen;        /* it came, or the reason why not is known */
+	bool seen;        /* its file came, or the reason why not is known */
 	bool taken;       /* it is in the commit */
 	bool is_file;     /* a file with its own content of size bytes came */
 	bool is_linked;   /* hard links to it came */

@@ -35,14 +35,15 @@ struct fetch {                /* initialise with { 0 } */
 	 * repository: they are never written to the user's tree. */
 	struct fetch_item *refused;
 	size_t n_refused;
-	/* Too large, unreadable, not a file, or in another repository. */
+	/* files that are too large, unreadable, not regular, or in another
+	 * repository */
 	struct fetch_item *left;
 	size_t n_left;
 	struct fetch_item *later; /* with small_first: not fetched yet */
 	size_t n_later;
 	int64_t bytes;   /* bytes of the fetched files */
 	int64_t ignored; /* number of new files that git ignores */
-	/* The first 1,000 of these files. A directory of which nothing is
+	/* The first 1,000 ignored files. A directory of which nothing is
 	 * fetched is one item, "dir/", and its size is the number of its files;
 	 * a file's size is 0. */
 	struct fetch_item *ignored_names;

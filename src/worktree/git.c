@@ -40,7 +40,7 @@ enum {
 enum {                       /* locks */
        LOCK_STALE_MS = 5000, /* git holds a lock for milliseconds */
        LOCK_PAUSE_MS = 100,
-       LOCK_DEPTH_MAX = 4, /* refs/dcode/LABEL/base.lock */
+       LOCK_DEPTH_MAX = 4, /* levels of refs/dcode/LABEL/base.lock */
 };
 
 /* Overrides settings that could make git start a program, contact a server or
@@ -59,7 +59,8 @@ static const char *const settings[] = {
 	"core.symlinks=true",
 	"core.ignoreCase=false",
 	"core.precomposeUnicode=false",
-	"core.commitGraph=false", /* the user's file may be wrong */
+	/* that file of the user's repository may be wrong */
+	"core.commitGraph=false",
 	"core.multiPackIndex=false",
 	"core.quotePath=true",
 	"core.compression=1",

@@ -33,7 +33,8 @@ enum {
 	PLAN_MAX = 256 << 20,
 	TOKEN = 8,         /* characters */
 	STAGED_TOKEN = 64, /* a plan's token, "-" and a change's number */
-	FILESYSTEMS = 16,  /* mounted within one tree */
+	/* file systems within one tree that are synced as a whole */
+	FILESYSTEMS = 16,
 	BATCH_FILES = 4096,
 	BATCH_BYTES = 256 << 20,
 };
@@ -78,7 +79,7 @@ static int check_now(const struct replay *r, const struct plan_change *c,
 	struct treefile now;
 
 	if (!r->left)
-		return 1; /* the write itself compares */
+		return 1; /* the write itself compares the file with the plan */
 	if (treefile_stat(r->root, c->path, &now, err) < 0)
 		return -1;
 	if (treefile_equal(&now, state_of(r, c, false)))
@@ -89,7 +90,8 @@ static int check_now(const struct replay *r, const struct plan_change *c,
 	return 0;
 }
 
-/* token: buffer of STAGED_TOKEN bytes. */
+/* Returns the write that replays a change. token: buffer of STAGED_TOKEN
+ * bytes. */
 static struct treefile_write write_of(const struct replay *r,
 				      const struct plan_change *c, char *token)
 {
@@ -102,7 +104,8 @@ static struct treefile_write write_of(const struct replay *r,
 					.token = token };
 }
 
-/* Removals come first: a file may have to make room for a directory. */
+/* Removes the files that the plan deletes. Call before files are written: one
+ * may have to make room for a directory. */
 static int remove_files(const struct replay *r, struct error *err)
 {
 	for (size_t i = 0; i < r->plan->n; i++) {
@@ -291,7 +294,7 @@ static bool has_file(const char *dir, const char *name)
 	return there;
 }
 
-/* flags: O_DIRECTORY or 0. */
+/* Syncs a file (flags: 0) or a directory (O_DIRECTORY). */
 static int sync_path(const char *path, int flags, struct error *err)
 {
 	int fd = open(path, O_RDONLY | flags | O_CLOEXEC);

@@ -43,8 +43,8 @@ int journal_begin(struct journal *j, struct error *err);
 /* Returns "DIR/before/3"; owned. */
 char *journal_file(const struct journal *j, const char *side, unsigned id);
 /* Call when the plan is complete and its files exist: syncs everything to disk
- * and locks plan.index, so that no git writes it. From now on a crash is
- * undone. */
+ * and locks plan.index, so that no git writes it. If dcode crashes from now on,
+ * the apply is undone. */
 int journal_seal(struct journal *j, struct error *err);
 /* Carries out the plan. On -1 all of it has been undone. */
 int journal_write(struct journal *j, struct error *err);

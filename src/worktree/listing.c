@@ -20,7 +20,8 @@
 #include "base/str.h"
 
 enum {
-	DROPPED = 0, /* mode of an entry that removes earlier ones */
+	/* mode of an entry that removes earlier ones of its path */
+	DROPPED = 0,
 	MODE_DIGITS = 6,
 	HASH_DIGITS = LISTING_HASH - 1,
 	PATH_AT = MODE_DIGITS + 1 + HASH_DIGITS + 1,

@@ -17,7 +17,7 @@ enum {
 	LISTING_MAX = 256 << 20, /* bytes of the text */
 	LISTING_FILES = 1000000, /* lines */
 	LISTING_PATH = 4095,     /* bytes of a path */
-	LISTING_FILE = 0100644,  /* the modes */
+	LISTING_FILE = 0100644,  /* the three modes of a listing */
 	LISTING_PROGRAM = 0100755,
 	LISTING_LINK = 0120000,
 	LISTING_HASH = 65, /* hexadecimal digits and NUL */
@@ -57,7 +57,7 @@ const struct listing_entry *listing_find(struct listing *l, const char *path);
 /* Removes a path, if listed. The removal takes effect when the listing is
  * sorted next, so many removals cost only one sort. */
 void listing_drop(struct listing *l, const char *path);
-/* Appends the text. */
+/* Appends the listing's text to out. */
 void listing_write(struct listing *l, struct buf *out);
 void listing_root(struct listing *l, char out[LISTING_HASH]);
 /* Reports the differences, sorted by path: before or after is NULL if that side

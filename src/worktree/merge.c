@@ -417,7 +417,8 @@ static int drop_invented(struct merge *m, const struct git *g,
 	return 0;
 }
 
-/* git's exit status does not tell why it gave up. */
+/* Reports that the merge was too large, the likely cause: git's exit status
+ * does not tell why it gave up. */
 static int too_large(int status, size_t most, struct error *err)
 {
 	error_set(

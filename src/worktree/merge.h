@@ -29,9 +29,10 @@ struct merge {              /* initialise with { 0 } */
 	size_t n;
 	struct merge_stage *stages; /* of all conflicts, sorted by path */
 	size_t n_stages;
-	/* A file and a directory have the same name, or a file was moved to
-	 * where a directory is and got lost. git merge also gives up on these
-	 * (2.39), and the tree does not contain one of them. */
+	/* A file and a directory have the same name, or git lost a file that
+	 * was moved to where a directory is. One of the two is missing in the
+	 * tree, so it cannot be written. git merge (2.39) gives up on these
+	 * too. */
 	bool unwritable;
 };
 

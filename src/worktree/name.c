@@ -27,7 +27,8 @@ enum { /* parts of a bare repository */
        PART_REFS = 4,
        PART_COMMON = 8,
 };
-enum { INSERT_MAX = 64 }; /* new parts that are inserted one by one */
+/* up to this many new parts are inserted one by one */
+enum { INSERT_MAX = 64 };
 
 const char bare_repo_refused[] = "is inside a directory that git treats as a "
 				 "repository, whose config can run commands";
@@ -71,7 +72,8 @@ static struct str canonical_name(struct str name, char *room, size_t size)
 	return (struct str){ room, n };
 }
 
-/* "git~1" to "git~4" are short names that NTFS may give to .git. */
+/* True for .git in any spelling. "git~1" to "git~4" are short names that NTFS
+ * may give to it. */
 static bool is_dot_git(struct str name)
 {
 	char room[NAME_MAX];

@@ -20,9 +20,9 @@ const char *name_refuse(struct str path, unsigned mode);
  * may be another link. */
 const char *name_refuse_target(struct str path, struct str target);
 /*
- * Finds names that must never be written without being asked for, whatever the
- * source (apply, a patch, a copy out of a sandbox): git runs commands that the
- * config and hooks of a .git name. Returns the number of bytes of path up to
+ * Finds names that no source (apply, a patch, a copy out of a sandbox) may
+ * write unless the user asks for it: git runs the commands in the config and
+ * hooks of any directory named .git. Returns the number of bytes of path up to
  * the end of the first such name, in any spelling that git refuses (".GIT",
  * "git~1", with code points that HFS+ ignores); 0: none.
  */

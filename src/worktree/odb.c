@@ -195,8 +195,8 @@ int odb_commit_begin(struct odb_commit **out, const struct git *g,
 	return -1;
 }
 
-/* If bytes were missing, fast-import would read the next command as the rest of
- * the file. */
+/* Fails if bytes of the current file are missing: fast-import would read the
+ * next command as the rest of the file. */
 static int check_whole(const struct odb_commit *c, struct error *err)
 {
 	if (c->left == 0)

@@ -13,7 +13,8 @@ enum { ODB_HASH = 32 }; /* bytes of SHA-256 */
 /* Appends a path of any bytes, quoted like a C string, as git fast-import reads
  * it. */
 void odb_quote_path(struct buf *out, struct str path);
-/* Returns "refs/dcode/LABEL/WHICH"; WHICH is "base" or "sandbox". Owned. */
+/* Returns "refs/dcode/LABEL/WHICH"; WHICH is a name such as "base" or
+ * "sandbox". Owned. */
 char *odb_ref_name(const char *label, const char *which);
 /* Returns ERR_NOT_FOUND if the reference does not exist. */
 int odb_ref_get(const struct git *g, const char *ref, char oid[GIT_OID],
@@ -30,7 +31,7 @@ int odb_ref_set(const struct git *g, const char *ref, const char *oid,
  */
 struct odb_commit_info {
 	const char *ref;
-	/* commit with whose tree it starts; NULL: starts empty, as a root
+	/* commit whose tree it starts with; NULL: it starts empty, as a root
 	 * commit */
 	const char *parent;
 	const char *second; /* a second parent, or NULL */

@@ -32,7 +32,8 @@ enum {
 	TEMPORARY_S = 86400,
 	/* the newest patch of a thread is kept this many times longer */
 	NEWEST_TIMES = 12,
-	NAMED_MOST = 500, /* items of one kind in the head */
+	/* maximum number of refused files, and of left ones, in the head */
+	NAMED_MOST = 500,
 	HEAD_MAX = 16 << 20,
 };
 

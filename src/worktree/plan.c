@@ -187,7 +187,7 @@ void plan_write(const struct apply_plan *p, struct buf *out)
 	buf_adds(out, "]}\n");
 }
 
-/* Returns the decoded bytes, owned, or NULL. */
+/* Returns the decoded bytes of a base64 member, owned, or NULL. */
 static char *read_bytes(const cJSON *object, const char *key)
 {
 	struct buf out = BUF_INIT(LONGEST_PATH);
@@ -399,8 +399,8 @@ static int add_make(const struct plan_walk *k, const char *dir,
 	return 0;
 }
 
-/* A directory is in the place of a future file: the plan must remove all its
- * contents. Closes fd. */
+/* Checks a directory in the place of a future file: the plan must remove all
+ * its contents. Closes fd. */
 static int check_inside(const struct plan_walk *k, int fd, const char *path,
 			struct error *err)
 {
@@ -433,7 +433,7 @@ static int check_inside(const struct plan_walk *k, int fd, const char *path,
 	return rc;
 }
 
-/* path is a directory, whose contents must all be removed by the plan. */
+/* Checks that the plan removes all contents of the directory at path. */
 static int check_directory(const struct plan_walk *k, const char *path,
 			   struct error *err)
 {
@@ -452,7 +452,7 @@ static int check_directory(const struct plan_walk *k, const char *path,
 	return check_inside(k, fd, path, err);
 }
 
-/* For a file that the plan adds: nothing may be in its place. */
+/* Checks a file that the plan adds: nothing may be in its place. */
 static int check_new(const struct plan_walk *k, const struct plan_change *c,
 		     const struct treefile *now, struct error *err)
 {

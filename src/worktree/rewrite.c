@@ -98,7 +98,8 @@ static int open_globs(struct rewrite *k, struct error *err)
 	return 0;
 }
 
-/* Returns 1 if there are no commits. */
+/* Opens the user's repository and the separate one. Returns 1 if there are no
+ * commits. */
 static int open_rewrite(struct rewrite *k, struct error *err)
 {
 	if (user_repo_open(&k->user, k->w->root, &k->w->git, k->stop, err) < 0)
@@ -203,7 +204,8 @@ struct import_run {
 	struct buf commands;
 };
 
-/* Appends text, masked, and notes if that changed the commit. */
+/* Appends text, masked. If masking changed it, notes that the commit is
+ * altered. */
 static void add_masked(struct import_run *m, struct old_commit *c,
 		       struct str text, struct buf *out)
 {
@@ -302,7 +304,8 @@ static bool is_sent(const struct rewrite *k, const struct tree_change *t)
 	return b && !b->is_missing && (t->asked || !b->is_secret);
 }
 
-/* Deletions come first: a file may make room for a directory of its name. */
+/* Adds the changes of a commit, deletions first: a file may make room for a
+ * directory of its name. */
 static void add_changes(struct import_run *m, const struct old_commit *c)
 {
 	const struct rewrite *k = m->k;

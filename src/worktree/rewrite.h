@@ -25,7 +25,8 @@ struct rewritten {
 	int64_t names_size;
 	char head[GIT_OID]; /* new id of the last commit */
 	size_t commits;
-	/* commits from which files, links or words were removed */
+	/* commits that differ from the user's: files, links or secrets were
+	 * removed */
 	size_t changed;
 	size_t missing;  /* blobs that a partial clone does not contain */
 	bool is_shallow; /* the history ends where a shallow clone does */

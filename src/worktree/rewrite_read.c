@@ -112,7 +112,7 @@ static int parse_list(struct rewrite *k, struct str text, struct error *err)
 	return 0;
 }
 
-/* Finds the next parent that was not visited yet: *p. */
+/* Sets *p to the next parent that was not visited yet. False: there is none. */
 static bool next_parent(struct rewrite *k, struct old_commit *c, size_t *p)
 {
 	while (c->visited < c->n_parents) {
@@ -269,7 +269,8 @@ static bool is_included(const struct rewrite *k, const char *path)
 	return false;
 }
 
-/* Returns why a path is never sent, whatever its content; else NULL. */
+/* Returns why a path is never sent, whatever its content; else NULL. *asked: an
+ * include matches the path. */
 static const char *refuse_path(const struct rewrite *k, const char *path,
 			       unsigned mode, bool *asked)
 {

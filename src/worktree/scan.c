@@ -312,7 +312,9 @@ static int restore_listing(struct call *c, const struct stop *stop,
 	return rc;
 }
 
-/* Opens the spool, which scan_release() closes, also after a failure. */
+/* Runs the script; if the sandbox has lost the listing, uploads it and runs the
+ * script again. Opens the spool, which scan_release() closes, also after a
+ * failure. */
 static int run_call(struct call *c, const struct stop *stop, struct error *err)
 {
 	int rc;

@@ -348,8 +348,9 @@ static bool is_read_by_git(const char *name)
 	return false;
 }
 
-/* Fails for a pipe or device. git does not follow links to these files, and can
- * list a directory. */
+/* Fails if this file, which git reads, is a pipe or device. Links and
+ * directories are harmless: git does not follow the links, and opening a
+ * directory does not block. */
 static int check_git_file(const struct git_files_walk *w, int dir,
 			  const char *path, const char *name)
 {
@@ -601,7 +602,7 @@ struct tree_walk {
 	const struct stop *stop;
 	struct tree_dir dir; /* outermost root */
 	struct glob **globs;
-	char *index; /* a temporary file of dcode */
+	char *index; /* path of a temporary file of dcode */
 	char *head;  /* SELECT_HEAD bytes, owned */
 	char *seen;  /* owned: the directory that was checked last, ... */
 	int bare;    /* ... and its bare_repo_find() result */
@@ -746,7 +747,7 @@ struct walk_part {
 	int depth;
 	char **modules; /* owned: submodules found */
 	size_t n_modules;
-	bool matching;  /* keep only files that --include matches */
+	bool matching;  /* add only files that --include matches */
 	char **dropped; /* owned, sorted: files that .dcodeignore matches */
 	size_t n_dropped;
 	struct nested_repo nested;
@@ -772,7 +773,7 @@ static bool is_dropped(const struct walk_part *p, const char *record)
 				       sizeof(*p->dropped), str_compare);
 }
 
-/* Handles "TAG MODE OID STAGE\tPATH". */
+/* Handles a record of git ls-files, "TAG MODE OID STAGE\tPATH". */
 static int on_tracked(void *arg, const char *record, struct error *err)
 {
 	struct walk_part *p = arg;
@@ -873,7 +874,8 @@ static int list_others(struct walk_part *p, struct git *g, const char *excludes,
 		      str_compare);
 	if (rc == 0)
 		rc = git_run_records(g, plain, &each, p->k->stop, err);
-	if (rc == 0 && each.warned) /* about directories that it cannot read */
+	/* git warned about directories that it cannot read */
+	if (rc == 0 && each.warned)
 		rc = find_unreadable(&unreadable, p->k->stop, err);
 	if (rc == 0 && p->k->r->n_include) {
 		p->matching = true;

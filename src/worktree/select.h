@@ -35,7 +35,7 @@ struct selection {              /* initialise with { 0 } */
 	/* number of submodules, whose files are sent as plain files */
 	size_t submodules;
 	bool is_repository;
-	const char *refused; /* why its .git is not used; or NULL */
+	const char *refused; /* why the tree's .git is not used; or NULL */
 };
 
 struct select_request {   /* all borrowed */

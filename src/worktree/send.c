@@ -481,7 +481,8 @@ static int refused_by_sandbox(const struct stream_result *out, const char *what,
 		err, "The sandbox needs tar (and gzip); busybox's are enough.");
 }
 
-/* Returns -1 if the sandbox could not store the tree. */
+/* Sets result according to the status. Returns -1 if the sandbox could not
+ * store the tree. */
 static int check_status(const struct stream_result *out,
 			struct send_result *result, struct error *err)
 {
@@ -579,9 +580,9 @@ static void close_history(struct rewritten *history)
 	history->fd = -1;
 }
 
-/* Deletes the temporary ref of the commit being sent, which is the base now or
- * not needed. Called only if the ref may exist, because an interrupt waits for
- * this. */
+/* Deletes the temporary ref of the commit being sent: the commit is the base
+ * now, or not needed. Called only if the ref may exist, because an interrupt
+ * waits for this. */
 static void drop_sending(const struct workspace *w)
 {
 	struct stop own = stop_cleanup(CLEANUP_MS);
@@ -654,7 +655,8 @@ struct syncing {
 	const struct selection *found; /* valid during the search */
 	struct local_change *changes;
 	size_t n;
-	struct selected *files; /* files to send; paths are the listing's */
+	/* files to send; their paths are borrowed from a listing */
+	struct selected *files;
 	size_t n_files;
 	const char **gone;
 	size_t n_gone;
@@ -807,7 +809,8 @@ static void write_change(struct listing *read, const struct local_change *c,
 	buf_addc(out, '\n');
 }
 
-/* Deletions come first: a file may have replaced its directory. */
+/* Appends all changes, deletions first: a file may have replaced its
+ * directory. */
 static void write_changes(void *arg, struct listing *read, struct buf *out)
 {
 	const struct syncing *s = arg;

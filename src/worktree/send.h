@@ -8,8 +8,8 @@
 
 struct send_request { /* all borrowed */
 	struct sandbox *sandbox;
-	const char *home;           /* the user's, for core.excludesFile */
-	int64_t history;            /* number of last commits to send */
+	const char *home; /* the user's home directory, for core.excludesFile */
+	int64_t history;  /* number of last commits to send */
 	const char *const *include; /* see select_request */
 	size_t n_include;
 	const struct mask *mask; /* secrets to mask in commit texts; or NULL */

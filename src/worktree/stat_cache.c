@@ -28,8 +28,8 @@ enum {
 	UNSURE_S = 2,
 };
 
-/* Increase the number when the rules for finding keys change: all files are
- * then read again. */
+/* Increase the number when the rules for finding private keys change: all files
+ * are then read again. */
 #define MAGIC "dcode stat 2\n"
 
 /* An entry in the file, followed by its path and a NUL: in this machine's byte

@@ -191,8 +191,8 @@ static int read_link(struct file_reader *p, int dir, const char *name,
 	target[n] = '\0';
 	bytes = (struct str){ target, (size_t)n };
 	rc = begin_entry(p, target, n, 0, err);
-	/* The link's target is in the tar header and has no other content
-	 * there. */
+	/* begin_entry() has put the target into the tar header, so put_bytes()
+	 * must not write it to the tar again. */
 	p->tar = NULL;
 	if (rc == 0)
 		rc = put_bytes(p, bytes, err);
@@ -477,7 +477,8 @@ struct tree_stream {
 	struct odb_commit *commit;
 	struct file_reader *reader;
 	char trailer[32];
-	int spool;       /* all bytes pulled so far; -1: not stored */
+	/* file with all bytes pulled so far; -1: they are not stored */
+	int spool;
 	int64_t spooled; /* bytes in it */
 	int64_t from;    /* offset where the current part begins */
 	int64_t at;      /* bytes of the part that were read */
@@ -545,7 +546,8 @@ static int open_stream(struct tree_stream *s, bool gzip, bool kept,
 	return kept ? open_spool(s, err) : 0;
 }
 
-/* Stores the bytes in the spool, so that an upload can be repeated. */
+/* Pulls new bytes of the stream and stores them in the spool, so that an upload
+ * can be repeated. */
 static int64_t pull_new(struct tree_stream *s, char *room, size_t len,
 			struct error *err)
 {

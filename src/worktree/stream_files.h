@@ -102,7 +102,7 @@ int stream_file(struct sandbox *sb, const char *path, struct str bytes,
 		const struct stop *stop, struct error *err);
 
 struct snapshot {
-	const char *ref;      /* will name the commit */
+	const char *ref;      /* ref that will name the commit */
 	struct listing *read; /* out: the committed files; may be NULL */
 	char commit[GIT_OID]; /* out */
 };

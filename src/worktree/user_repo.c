@@ -729,7 +729,7 @@ done:
 	return rc;
 }
 
-/* Returns false if the file is missing. */
+/* Hashes a file. False if it is missing or cannot be read. */
 static bool hash_file(const char *path, unsigned char hash[TREEFILE_HASH])
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);

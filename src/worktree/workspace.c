@@ -609,7 +609,7 @@ int workspace_read_uploaded(struct listing *l, const struct workspace *w,
 	return rc;
 }
 
-/* The caller holds base.lock. */
+/* Adds entries to LABEL.uploaded. The caller holds base.lock. */
 static int add_uploaded(const struct listing *l, const struct workspace *w,
 			struct error *err)
 {

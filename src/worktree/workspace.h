@@ -9,24 +9,31 @@
 #include "worktree/stat_cache.h"
 
 /*
- * Everything that dcode keeps of a tree is in STATE/workspaces/KEY/, KEY being
- * 16 hexadecimal digits of the SHA-256 of the real path of its root:
- *   git/           a bare repository of dcode's own, for git_run() and odb_...
- *   LABEL.listing  "commit OID", and what both sides share as a listing
- *   LABEL.seen     what was refused and left when it was last asked
- *   LABEL.uncommitted  the sandbox has no commit of it yet (send.c)
- *   LABEL.included what went only because an include names it (send.c)
- *   LABEL.uploaded files that the user put there himself
- *   LABEL.unsent   what was not sent, where that is too much for a screen
- *   files.stat     hashes of its files (worktree/stat_cache.h)
- *   LABEL.bound    that sandbox has the tree itself: nothing was sent
- *   base.lock      held while a base moves, or a list of a label is added to
- *   use.lock       held, shared, while the tree is open; alone to pack git/
- *   swept          its time: when old records were last looked for
- * refs/dcode/LABEL/base is a commit with the exact bytes of that listing,
- * refs/dcode/LABEL/sandbox one with what was last seen in the sandbox,
- * refs/dcode/LABEL/branch one whose work stands on a branch of the user's.
- * LABEL is the sandbox's in the ledger ("dcode-abcd2345").
+ * Everything that dcode stores about a tree is in STATE/workspaces/KEY/. KEY is
+ * 16 hexadecimal digits of the SHA-256 of the real path of the tree's root.
+ *   git/           dcode's own bare repository, for git_run() and odb_...
+ *   LABEL.listing  "commit OID", and the listing of the base, the state that
+ *                  the tree and the sandbox share
+ *   LABEL.seen     files that the last fetch refused or left (fetch.c)
+ *   LABEL.uncommitted  exists while the sandbox's git has not committed the
+ *                  tree (send.c)
+ *   LABEL.included paths that were sent only because of an include (send.c)
+ *   LABEL.uploaded listing of the files that the user uploaded himself
+ *   LABEL.unsent   names of all files that were not sent, if there were too
+ *                  many to print
+ *   LABEL.bound    the tree itself is mounted into the sandbox: nothing was
+ *                  sent
+ *   files.stat     hashes of the tree's files (worktree/stat_cache.h)
+ *   base.lock      locked while a base is updated or a LABEL list is extended
+ *   use.lock       shared lock while a dcode has the tree open; exclusive lock
+ *                  while git/ is packed
+ *   swept          its time is that of the last search for expired records
+ * Commits in git/:
+ *   refs/dcode/LABEL/base     the exact bytes of the files in LABEL.listing
+ *   refs/dcode/LABEL/sandbox  what the last fetch found in the sandbox
+ *   refs/dcode/LABEL/branch   an earlier .../sandbox: the last one that was
+ *                             committed to a branch of the user
+ * LABEL is the sandbox's label in the ledger ("dcode-abcd2345").
  */
 struct workspace {
 	/* owned: real path of the tree's root; "" if unknown */
