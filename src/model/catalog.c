@@ -1,11 +1,11 @@
 /* catalog.c - facts about models: window, limits, prices, abilities. */
 /* SPDX-License-Identifier: MIT */
-/* Begin reading at model_facts(): facts come from the table in catalog_rows.c,
- * and the profile in config.toml overrides them. A model in neither is allowed:
- * dcode then assumes a window, knows no price and leaves everything else to the
- * server.  The last part writes the reasoning effort into a request's
- * parameters, because the facts say which of the vendors' forms a model
- * supports. */
+/* Begin reading at model_facts(): facts come from the built-in table in
+ * catalog_rows.c, and the `profile` in config.toml overrides them. A model that
+ * is in neither is allowed: dcode then assumes the size of its window, knows no
+ * price and leaves everything else to the server. The last part writes the
+ * reasoning effort into a request's parameters: the facts say in which form the
+ * vendor expects it. */
 #include "model/catalog.h"
 
 #include <stddef.h>
@@ -21,8 +21,9 @@ enum kind { TOKENS, ABILITY, LACK, DOLLARS };
 static const struct {
 	const char *key;
 	enum kind kind;
-	/* offset in model_facts, or for DOLLARS in model_price. ABILITY: the
-	 * bit that true sets; LACK: the bit that false sets. */
+	/* TOKENS: offset in struct model_facts. DOLLARS: offset in struct
+	 * model_price. ABILITY: the bit that the value true sets. LACK: the bit
+	 * that the value false sets. */
 	size_t offset;
 } profile_rows[] = {
 	{ "max_input_tokens", TOKENS, offsetof(struct model_facts, context) },
@@ -72,7 +73,7 @@ static int read_dollars(int64_t *to, const struct toml_value *v,
 	return 0;
 }
 
-/* Reads one profile member into facts or price. */
+/* Reads one member of a profile (profile_rows[i]) into facts or price. */
 static int read_row(struct model_facts *facts, struct model_price *price,
 		    const struct toml_value *v, size_t i, struct error *err)
 {
@@ -113,9 +114,9 @@ static int read_table(struct model_facts *facts, struct model_price *price,
 	return 0;
 }
 
-/* Applies the profile's prices. A model without a known price gets one only if
- * the profile has both input and output. Cached tokens then cost as much as
- * input unless the profile has their price. */
+/* Applies the profile's prices. If the model's price is not known, it is set
+ * only if the profile has both input and output. Without a price in the
+ * profile, cached tokens then cost as much as input. */
 static void set_price(struct model_facts *facts, const struct model_price *p)
 {
 	bool input = p->input >= 0;
@@ -174,9 +175,9 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-/* True if rest is a version suffix of the same model: "-20250929",
- * "-2024-08-06", "-001", "@20251001", "@default", "-latest". "-5" makes it
- * another model. */
+/* True if rest, what follows the model's name, is a version of the same model:
+ * "-20250929", "-2024-08-06", "-001", "@20251001", "@default", "-latest". A
+ * short number such as "-5" is not: it names another model. */
 static bool is_version(const char *rest)
 {
 	size_t n = 1;
@@ -194,7 +195,8 @@ static bool is_version(const char *rest)
 	return !rest[n + strspn(rest + n, "-0123456789")];
 }
 
-/* Prefers an exact match to one with a version suffix. */
+/* Returns the row of the model. An exact match comes before one with a version
+ * suffix. NULL if there is none. */
 static const struct catalog_row *find_row(const char *provider,
 					  const char *model)
 {
@@ -226,9 +228,9 @@ static void scale_price(struct model_price *p, int percent)
 }
 
 /* Finds a Bedrock id ("us.anthropic.claude-opus-4-6-v1", "...-20250929-v1:0")
- * in the vendor's rows. Regional endpoints cost 10 % more than "global."
- * (platform.claude.com/docs, "Pricing", third-party platforms; read
- * 2026-11-23). */
+ * in the rows of Claude's vendor. Regional endpoints cost 10 % more than
+ * "global." ones (platform.claude.com/docs, "Pricing", third-party platforms;
+ * read 2026-11-23). */
 static bool find_bedrock(const char *model, struct model_facts *facts)
 {
 	const char *claude = strstr(model, "anthropic.claude-");
@@ -255,9 +257,9 @@ static bool find_bedrock(const char *model, struct model_facts *facts)
 	return true;
 }
 
-/* Finds a router's name, which begins with the vendor. Routers write
- * "claude-opus-4.8" for the vendor's "claude-opus-4-8". OpenRouter charges the
- * vendor's prices (models.dev 2026-07-02). */
+/* Finds the name that a router uses: the vendor's name, "/" and the model's.
+ * Routers write "claude-opus-4.8" for the vendor's "claude-opus-4-8".
+ * OpenRouter charges the vendor's prices (models.dev 2026-07-02). */
 static bool find_routed(const char *model, struct model_facts *facts)
 {
 	static const struct {
@@ -288,7 +290,8 @@ static bool find_routed(const char *model, struct model_facts *facts)
 	return false;
 }
 
-/* Finds the model in the built-in table, also under other providers' names. */
+/* Finds the model in the built-in table. Providers that offer another vendor's
+ * models use that vendor's rows. */
 static bool find_built_in(const char *provider, const char *model,
 			  struct model_facts *facts)
 {
@@ -314,12 +317,13 @@ static bool find_built_in(const char *provider, const char *model,
 	return false;
 }
 
-/* A profile with an error is ignored completely. */
+/* If the profile has an error, none of it is applied. */
 bool model_facts(const struct settings *set, const char *provider,
 		 const char *model, struct model_facts *facts)
 {
 	struct model_facts known;
-	struct error ignored = { 0 }; /* model_choose() has reported it */
+	/* model_choose() has reported this error */
+	struct error ignored = { 0 };
 
 	if (!find_built_in(provider, model, &known))
 		known = (struct model_facts){ .context = ASSUMED_WINDOW,
@@ -344,7 +348,8 @@ void model_facts_each(const char *provider,
 				each(arg, v->provider, r->model, &r->facts);
 }
 
-/* Saturates: counts come from a server, and prices may come from the user. */
+/* Returns sum + tokens * price, at most INT64_MAX: the counts come from a
+ * server, and prices may come from the user. */
 static int64_t add_cost(int64_t sum, int64_t tokens, int64_t price)
 {
 	if (tokens <= 0 || price <= 0)
@@ -366,15 +371,17 @@ int64_t model_cost(const struct model_facts *facts, const struct usage *usage)
 			usage->cache_write, p->cache_write);
 }
 
-/* Sources, read 2026-11-23. platform.claude.com/docs, "Effort" and "Extended
- * thinking": output_config.effort; Claude 4.6 to 4.8 think only with
- * thinking.type "adaptive", older models with thinking.budget_tokens, less than
- * max_tokens. ai.google.dev, "Gemini thinking": thinkingLevel, for 2.5
- * thinkingBudget (0: off). OpenAI: reasoning.effort, in Chat Completions
+/* How vendors expect the effort; sources, read 2026-11-23.
+ * platform.claude.com/docs, "Effort" and "Extended thinking":
+ * output_config.effort. Claude 4.6 to 4.8 think only with thinking.type
+ * "adaptive"; older models think with thinking.budget_tokens, which must be
+ * less than max_tokens. ai.google.dev, "Gemini thinking": thinkingLevel, for
+ * 2.5 thinkingBudget (0: off). OpenAI: reasoning.effort, in Chat Completions
  * reasoning_effort. Bedrock expects the vendor's members in
  * additionalModelRequestFields. */
 
-/* dcode's own budgets, accepted by every model with EFFORT_BUDGET. */
+/* The budgets are dcode's choice; every model with EFFORT_BUDGET accepts
+ * them. */
 static const struct {
 	const char *name;
 	unsigned level;
@@ -455,8 +462,8 @@ static bool sets_thinking(const cJSON *params)
 	return false;
 }
 
-/* Older models take a budget instead of an effort; "adaptive" is sent together
- * with the effort. */
+/* Adds the effort for a Claude model. Older models get a thinking budget
+ * instead. Models that need it also get thinking.type "adaptive". */
 static void add_claude(const struct model_facts *facts, size_t i, cJSON *params)
 {
 	cJSON *thinking;
@@ -506,7 +513,8 @@ static void add_level(const struct model_choice *c,
 		add_chat(c, i, params);
 }
 
-/* Refuses a level that the model does not support and lists those it does. */
+/* Makes the error for a level that the model does not support. It lists the
+ * supported levels. */
 static int refuse_effort(const struct model_choice *c,
 			 const struct model_facts *facts, const char *name,
 			 struct error *err)
@@ -531,7 +539,8 @@ static int refuse_effort(const struct model_choice *c,
 int effort_apply(const struct model_choice *c, const struct model_facts *facts,
 		 unsigned level, cJSON *params, struct error *err)
 {
-	/* the server decides about a model that the catalog does not have */
+	/* If the catalog does not have the model, the server decides whether it
+	 * supports the level. */
 	bool known = facts->efforts || !facts->assumed;
 	size_t i = 0;
 

@@ -38,23 +38,25 @@ struct model_price { /* trillionths of a US dollar per token */
 struct model_facts {
 	int64_t context;    /* context window in tokens; 0: unknown */
 	int64_t max_output; /* tokens per answer; 0: unknown */
-	bool assumed;       /* context is a guess; the user is told */
+	bool assumed; /* context is dcode's guess: the user must be told */
 	bool priced;
-	bool own_price; /* both prices come from the user */
+	/* the prices of input and output both come from the user */
+	bool own_price;
 	unsigned takes;
-	unsigned efforts; /* 0: none, or unknown */
+	/* levels that the model supports; 0: none, or unknown */
+	unsigned efforts;
 	struct model_price price;
-	/* Requests with more than long_from input tokens cost long_price. 0: no
-	 * such price. */
+	/* A request with more than long_from input tokens costs long_price, all
+	 * of it. 0: there is no such price. */
 	int64_t long_from;
 	struct model_price long_price;
 };
 
-/* Finds the facts of a provider's model: the built-in table, overridden by the
- * profile in [models.providers.PROVIDER] (see profile_apply()). set may be
- * NULL: only the table. False if the window is unknown: context is then an
- * assumption, and there may be no price. A date, version or "-latest" at the
- * end of a name is ignored. Bedrock's regional names
+/* Finds the facts of a provider's model in the built-in table. The profile in
+ * [models.providers.PROVIDER] overrides them (see profile_apply()). set may be
+ * NULL: then only the table counts. False if the window is unknown: context is
+ * then an assumption, and there may be no price. A date, version or "-latest"
+ * at the end of a name is ignored. Bedrock's regional names
  * ("us.anthropic.claude-opus-5") and routers' names ("openai/gpt-5.5") find the
  * vendor's rows. */
 bool model_facts(const struct settings *set, const char *provider,
@@ -66,7 +68,8 @@ void model_facts_each(const char *provider,
 				   const char *model,
 				   const struct model_facts *facts),
 		      void *arg);
-/* The cost of one answer, in trillionths of a US dollar; 0 if unpriced. */
+/* Returns the cost of one answer in trillionths of a US dollar; 0 if the
+ * model's price is unknown. */
 int64_t model_cost(const struct model_facts *facts, const struct usage *usage);
 
 /* The built-in table, see catalog_rows.c. */
@@ -91,14 +94,14 @@ int profile_apply(struct model_facts *facts, const struct toml_value *provider,
 /* The bit of a level of reasoning effort ("low", "xhigh", ...); 0 if
  * unknown. */
 unsigned effort_level(const char *name);
-/* Returns -1 with ERR_USAGE: value of setting is not a level. The message lists
- * the levels. */
+/* Returns -1 with ERR_USAGE: the setting's value is not a level. The message
+ * lists the levels. */
 int effort_unknown(const char *setting, const char *value, struct error *err);
 /* Appends the names of levels: "low, medium or high". */
 void effort_names(unsigned levels, struct buf *out);
-/* Adds the vendor's parameters for this level to a request's parameters, unless
- * they already control thinking. -1 with ERR_CONFIG if the model is known not
- * to support the level. */
+/* Adds the vendor's parameters for this level to a request's parameters. Does
+ * nothing if they control thinking already. -1 with ERR_CONFIG if the catalog
+ * says that the model does not support the level. */
 int effort_apply(const struct model_choice *c, const struct model_facts *facts,
 		 unsigned level, cJSON *params, struct error *err);
 

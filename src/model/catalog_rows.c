@@ -1,8 +1,9 @@
 /* catalog_rows.c - the built-in table of models. */
 /* SPDX-License-Identifier: MIT */
-/* Only rows; catalog.c looks them up. Each group names its source and the day
- * on which it was read. Prices are for ordinary requests, without batch
- * discounts or priority surcharges. A number without a source is left out. */
+/* Only rows; catalog.c looks them up. The comment above each group names the
+ * source and the day on which it was read. Prices are for ordinary requests,
+ * without batch discounts or priority surcharges. Numbers without a source are
+ * left out. */
 #include <stddef.h>
 
 #include "model/catalog.h"
@@ -17,7 +18,8 @@
 	.context = (window), .max_output = (output), .priced = true,           \
 	.takes = (abilities), .efforts = (levels)
 /* Prices in dollars per million tokens: input, output, cache read, cache write.
- * If a vendor has no cache price, such tokens cost as much as input. */
+ * If a vendor has no separate price for cached tokens, they cost as much as
+ * input. */
 #define ROW(name, window, output, abilities, levels, ...)                      \
 	{                                                                      \
 		name,                                                          \
@@ -41,7 +43,7 @@ enum {
 	IT = I | T,
 	IPT = IP | T,
 
-	/* levels of effort */
+	/* sets of effort levels */
 	LH = EFFORT_LOW | EFFORT_MEDIUM | EFFORT_HIGH,
 	LHM = LH | EFFORT_MAX,
 	LXM = LHM | EFFORT_XHIGH,
@@ -61,9 +63,9 @@ enum {
 
 /* platform.claude.com/docs, "Pricing" and each model's overview page; for 4.x
  * also models.dev (2026-07-02). fable-5-2: docs.laozhang.ai, "Claude Fable
- * 5.2". sonnet-5-5's cache reads since 2026-10-07: release notes of
- * kurofune/claudit 1.9.2. Read 2026-11-23. Cache writes are for 5 minutes, the
- * only ones that dcode requests. */
+ * 5.2". sonnet-5-5, price of cache reads since 2026-10-07: release notes of
+ * kurofune/claudit 1.9.2. Read 2026-11-23. Prices of cache writes are for a
+ * lifetime of 5 minutes, the only one that dcode requests. */
 static const struct catalog_row anthropic[] = {
 	ROW("claude-fable-5-2", 1000000, 128000, IPT, LXM, 8, 40, 0.20, 10),
 	ROW("claude-fable-5-1", 1000000, 128000, IPT, LXM, 10, 50, 0.25, 12.50),
@@ -86,8 +88,8 @@ static const struct catalog_row anthropic[] = {
 	END
 };
 
-/* Above 272,000 input tokens the whole request costs twice as much for input
- * and one and a half times as much for output. */
+/* If a request has more than 272,000 input tokens, all its input costs twice as
+ * much and its output one and a half times as much. */
 #define OPENAI_LONG(in, out, read, write) .long_from = 272000, \
 	.long_price = PRICE(2 * (in), 1.5 * (out), 2 * (read), 2 * (write))
 #define LONG_ROW(name, abilities, levels, in, out, read, write) \
@@ -99,9 +101,9 @@ static const struct catalog_row anthropic[] = {
  * docs.apiyi.com ("GPT-6.1 Sol"), release notes of merefield/codexometer 0.18.4
  * and amine123max/Codex-Manager 0.4.7. astra: release notes of
  * TheKrush/PromptFuel 1.0.19 and prefect12/codex-token-meter 0.2.22; its window
- * is assumed to be that of its siblings. gpt-5.6: docs.laozhang.ai (price cut
- * of 2026-07-30), sol's price from docs.apiyi.com/models. Others: models.dev
- * (2026-07-02). Read 2026-11-23. */
+ * is assumed to be that of the other gpt-6 models. gpt-5.6: docs.laozhang.ai
+ * (price cut of 2026-07-30), sol's price from docs.apiyi.com/models. Others:
+ * models.dev (2026-07-02). Read 2026-11-23. */
 static const struct catalog_row openai[] = {
 	LONG_ROW("gpt-6-astra", IPT, NXM, 10, 50, 1, 12.50),
 	LONG_ROW("gpt-6.1-terra", IPT, NXM, 1, 5, 0.05, 1.25),
@@ -145,15 +147,17 @@ static const struct catalog_row openai[] = {
 
 #define GEMINI(name, levels, in, out, read) \
 	ROW(name, 1048576, 65536, IPT, levels, in, out, read, in)
-/* Two prices: up to 200,000 input tokens and above. */
+/* A model with two prices: for requests of up to 200,000 input tokens, and for
+ * longer ones. */
 #define GEMINI_PRO(name, levels, in, out, read, in2, out2, read2) \
 	{ name, { LIMITS(1048576, 65536, IPT, levels), \
 		.price = PRICE(in, out, read, in), .long_from = 200000, \
 		.long_price = PRICE(in2, out2, read2, in2) } }
 
 /* 3.8: github.com/BerriAI/litellm discussion 39357 and docs.apiyi.com (Google's
- * specification of 2026-09-03). Its price here is valid from 2027-01-01; until
- * then it costs half. Others: models.dev (2026-07-02). Read 2026-11-23. */
+ * specification of 2026-09-03). The price below is valid from 2027-01-01; until
+ * then the model costs half. Others: models.dev (2026-07-02). Read
+ * 2026-11-23. */
 static const struct catalog_row google[] = {
 	GEMINI("gemini-3.8-flash", LH, 1.50, 7.50, 0.15),
 	GEMINI("gemini-3.5-flash", MH, 1.50, 9, 0.15),
@@ -168,8 +172,8 @@ static const struct catalog_row google[] = {
 	END
 };
 
-/* models.dev (2026-07-02), read 2026-11-23. Claude models use the rows of
- * anthropic. */
+/* models.dev (2026-07-02), read 2026-11-23. Claude models on Bedrock use the
+ * rows of anthropic. */
 static const struct catalog_row bedrock[] = {
 	ROW("amazon.nova-pro-v1:0", 300000, 8192, I, 0, 0.80, 3.20, 0.20, 0.80),
 	ROW("amazon.nova-lite-v1:0", 300000, 8192, I, 0,

@@ -3,10 +3,10 @@
 /* Begin reading at model_choose(), at the end. It parses what the user gave
  * ("anthropic:claude-opus-5", a bare name, nothing) and fills a model_choice
  * from flags, config.toml, the environment and stored keys. The first half
- * finds the endpoint of one provider: its wire, address and key.  Two rules
- * explain most of this code. A repository's .env must not decide which account
- * reads the conversation. A key is sent only to the address that it was meant
- * for. */
+ * finds the endpoint of one provider: its wire (the protocol, see wire.h),
+ * address and key. Two rules explain most of this code. A repository's .env
+ * must not decide which account reads the conversation. A key is sent only to
+ * the address that it was meant for. */
 #include "model/choose.h"
 
 #include <stdio.h>
@@ -100,7 +100,7 @@ static void refuse_vendor(const struct provider *p, struct error *err)
 			"[models.providers.NAME] base_url");
 }
 
-/* Returns the wire that config.toml or the preset sets. NULL with err. */
+/* Returns the wire that config.toml sets, else the preset's. NULL with err. */
 static const struct wire *endpoint_wire(const struct provider *p,
 					struct error *err)
 {
@@ -150,8 +150,8 @@ bool endpoint_disabled(const struct provider *p)
 	return v && v->kind == TOML_BOOL && !v->integer;
 }
 
-/* Returns the variable of the preset's key, or of its token if only that is
- * set. NULL: the preset needs no key. */
+/* Returns the variable with the key of the preset's vendor. It is that of the
+ * token if only the token is set. NULL: the preset needs no key. */
 static const char *usual_env(const struct provider *p,
 			     const struct settings *set)
 {
@@ -163,21 +163,24 @@ static const char *usual_env(const struct provider *p,
 		       : key;
 }
 
-/* Returns the variable of the provider's key, or NULL if it needs none. */
+/* Returns the name of the variable with the provider's key. NULL if the
+ * provider needs none. */
 static const char *key_env_of(const struct provider *p,
 			      const struct settings *set)
 {
 	const char *env = usual_env(p, set);
 	struct error ignored = { 0 };
 
-	/* endpoint_fill() reports a value of the wrong type */
+	/* An error is ignored here: endpoint_fill() reports a value of the
+	 * wrong type. */
 	(void)endpoint_text(p, "api_key_env", &env, &ignored);
 	return env;
 }
 
-/* Returns the provider's key, or NULL; *project as in settings_credential(). A
- * preset with its own api_key_env is still the same vendor: if the usual
- * variable is set, a project's .env must not replace the key. */
+/* Returns the provider's key, or NULL. *project is set as by
+ * settings_credential(). If config.toml gives a preset another variable
+ * (api_key_env), the vendor is still the same. So if the user has set the usual
+ * variable, a project's .env must not supply the other one. */
 static const char *key_value(const struct provider *p,
 			     const struct settings *set, const char *env,
 			     const char **project)
@@ -232,7 +235,7 @@ static char *listen_to_url(const char *host, const char *port)
 			 strchr(name, ':') ? "" : port);
 }
 
-/* Returns the vendor's own address for this wire, or NULL. */
+/* Returns the vendor's own address if it has this wire, or NULL. */
 static const char *preset_url(const struct provider *p, const struct wire *wire)
 {
 	const struct preset *preset = p->preset;
@@ -279,8 +282,9 @@ static char *finish_url(const struct provider *p, const struct wire *wire,
 			 path.ptr ? path.ptr : "");
 }
 
-/* Returns DEEPAGENTS_CODE_NAME, which only dcode reads, or NULL. Sets *hides if
- * the variable exists, even if empty. */
+/* Returns the value of DEEPAGENTS_CODE_NAME, which only dcode reads, or NULL.
+ * Sets *hides if the variable exists: even if it is empty, it overrides a
+ * stored address. */
 static const char *read_prefixed(const struct settings *set, const char *name,
 				 bool *hides)
 {
@@ -292,10 +296,11 @@ static const char *read_prefixed(const struct settings *set, const char *name,
 	return value && value[0] ? value : NULL;
 }
 
-/* Returns the address that a stored key may be sent to, apart from config.toml:
- * that of a prefixed variable, else the one stored with the key, else the
- * vendor's. OPENAI_BASE_URL and the like are set for other programs with other
- * keys: a personal key must not go to their proxy. */
+/* Returns the address that a stored key may be sent to if config.toml sets
+ * none: the one in a variable with the DEEPAGENTS_CODE_ prefix, else the one
+ * stored with the key. NULL: the vendor's own. OPENAI_BASE_URL and the like are
+ * ignored: they are set for other programs with other keys, and a personal key
+ * must not go to their proxy. */
 static const char *stored_key_url(const struct provider *p,
 				  const struct settings *set, const char *named)
 {
@@ -311,7 +316,8 @@ static const char *stored_key_url(const struct provider *p,
 		if (env)
 			url = read_prefixed(set, env, &hides);
 	}
-	/* a variable that only config.toml names was chosen by the user */
+	/* If no preset has the variable, the user chose it for dcode by naming
+	 * it in config.toml: it needs no prefix. */
 	if (!url && !hides && named)
 		url = usual ? read_prefixed(set, named, &hides)
 			    : settings_env(set, named);
@@ -323,7 +329,8 @@ static const char *stored_key_url(const struct provider *p,
 	return e && e->url[0] ? e->url : NULL;
 }
 
-/* Returns the setting, file and line of base_url for messages. Owned. */
+/* Returns where base_url is set, for messages: the setting, the file and the
+ * line. Owned. */
 static char *config_place(const struct provider *p, const struct settings *set)
 {
 	char *key = xasprintf("models.providers.%s.base_url", p->config->key);
@@ -336,8 +343,8 @@ static char *config_place(const struct provider *p, const struct settings *set)
 			 endpoint_member(p, "base_url")->line);
 }
 
-/* Finds the user's own address in config.toml, then in the environment. *url is
- * NULL if there is none. *from names its place, owned. */
+/* Finds the user's own address in config.toml, else in the environment. *url is
+ * NULL if there is none; otherwise *from says where it is set (owned). */
 static int own_url(const struct provider *p, const struct settings *set,
 		   const char **url, char **from, struct error *err)
 {
@@ -368,8 +375,8 @@ static int own_url(const struct provider *p, const struct settings *set,
 	return 0;
 }
 
-/* Finds credentials for AWS: a bearer token in a variable, else a key from
- * AWS's usual sources. */
+/* Finds AWS credentials: a bearer token in a variable, else a key from AWS's
+ * usual sources. */
 static int find_aws(struct model_choice *c, const struct provider *p,
 		    const struct settings *set, struct error *err)
 {
@@ -391,7 +398,7 @@ static int find_aws(struct model_choice *c, const struct provider *p,
 	return bedrock_account_open(c, set, region, err);
 }
 
-/* Finds a token for Vertex AI: from a variable, else from gcloud. A token in a
+/* Finds a token for Vertex AI in a variable, else uses gcloud. A token in a
  * project's .env is never used: the repository would choose whose account reads
  * the conversation. */
 static int find_vertex(struct model_choice *c, const struct provider *p,
@@ -416,7 +423,8 @@ static int find_vertex(struct model_choice *c, const struct provider *p,
 	return vertex_account_open(c, set, &place, err);
 }
 
-/* Returns the version of a dated API that the user has set, or NULL. */
+/* Returns the API version that the user has set for a vendor such as Azure, or
+ * NULL. Such an API is called dated here, because its versions are dates. */
 static const char *dated_version(const struct provider *p,
 				 const struct settings *set)
 {
@@ -428,8 +436,8 @@ static const char *dated_version(const struct provider *p,
 	return version;
 }
 
-/* Returns the address of a dated API, owned. NULL if it is not one: no version
- * is set, or the address already has a path. */
+/* Returns the address of a dated API, owned. NULL if no version is set or the
+ * address has a path already. */
 static char *dated_url(struct model_choice *c, const struct provider *p,
 		       const struct settings *set, const char *raw)
 {
@@ -445,7 +453,8 @@ static char *dated_url(struct model_choice *c, const struct provider *p,
 			 p->preset->dated_path);
 }
 
-/* Sets c->base_url. *own: the address is the user's, not the vendor's. */
+/* Sets c->base_url. *own is set if the address is the user's and not the
+ * vendor's. */
 static int find_url(struct model_choice *c, const struct provider *p,
 		    const struct wire *wire, const struct settings *set,
 		    bool *own, struct error *err)
@@ -481,8 +490,8 @@ static int find_url(struct model_choice *c, const struct provider *p,
 	return c->base_url ? 0 : -1;
 }
 
-/* Sets c->api_key. A missing key is an error, except for presets without keys
- * and for the user's own address on this machine without api_key_env. */
+/* Sets c->api_key. A missing key is an error. Exceptions: presets that need no
+ * key, and the user's own address on this machine if api_key_env is not set. */
 static int find_key(struct model_choice *c, const struct provider *p,
 		    const struct settings *set, bool own, struct error *err)
 {
@@ -548,8 +557,8 @@ static int check_http(const struct model_choice *c, const struct provider *p,
 			  p->name);
 }
 
-/* Some vendors offer a second, better wire at their own address. Uses it unless
- * the user has chosen a wire or address. */
+/* Some vendors offer a second wire, at their own address, which can do more.
+ * Returns it, unless the user has chosen a wire or an address. */
 static const struct wire *own_wire(struct model_choice *c,
 				   const struct provider *p,
 				   const struct wire *wire)
@@ -567,7 +576,8 @@ static const struct wire *own_wire(struct model_choice *c,
 	return wire_find(preset->own_wire);
 }
 
-/* On Vertex AI, Claude models use Anthropic's wire and all others Gemini's. */
+/* Returns the wire for Vertex AI: Anthropic's for Claude models, Gemini's for
+ * all others. */
 static const struct wire *vertex_wire(const struct model_choice *c,
 				      const struct provider *p,
 				      const struct wire *wire,
@@ -588,7 +598,8 @@ static const struct wire *vertex_wire(const struct model_choice *c,
 	return NULL;
 }
 
-/* Fills wire, base_url, api_key and key_env of a choice whose model is set. */
+/* Fills wire, base_url, api_key and key_env of a choice that has a model
+ * already. */
 static int endpoint_fill(struct model_choice *c, const struct provider *p,
 			 const struct settings *set, struct error *err)
 {
@@ -642,8 +653,8 @@ static bool lists_model(const struct toml_value *config, const char *model)
 	return false;
 }
 
-/* Returns the enabled provider in config.toml whose models list contains the
- * model, or NULL. */
+/* Returns the first enabled provider in config.toml that has the model in its
+ * `models` list, or NULL. */
 static const char *listed_by(const struct settings *set, const char *model)
 {
 	const struct toml_value *all = settings_toml(set, "models.providers");
@@ -662,7 +673,7 @@ static const char *listed_by(const struct settings *set, const char *model)
 }
 
 /* Returns the provider of a bare name such as "gemini-2.5-pro": the vendor's
- * own API, or Vertex AI if only that is configured. */
+ * own API, or Vertex AI if the user has configured only that. */
 static const char *infer_vendor(const struct settings *set, const char *model)
 {
 	const char *name = preset_infer(model);
@@ -787,8 +798,8 @@ static bool is_own_model_key(void *arg, const struct settings_credential *c)
 	return false;
 }
 
-/* True if the user has a key of any model vendor. A key in a repository's .env
- * must then not choose the vendor by coming first in the list. */
+/* True if the user has a key of any model vendor. If so, a key in a
+ * repository's .env must not decide which vendor is used. */
 static bool has_own_key(const struct settings *set)
 {
 	const struct settings *unless = set;
@@ -797,7 +808,8 @@ static bool has_own_key(const struct settings *set)
 	return !unless;
 }
 
-/* Returns the usual model of the first provider with a key, or NULL. */
+/* Returns the default model of the first provider in the list that has a key,
+ * or NULL. by_project: a key in a project's .env counts too. */
 static const char *first_with_key(const struct settings *set, bool by_project,
 				  const char **provider)
 {
@@ -821,7 +833,8 @@ static const char *first_with_key(const struct settings *set, bool by_project,
 	return NULL;
 }
 
-/* Chooses by the keys that exist; the user's own come before a project's. */
+/* Chooses the first vendor that the user has a key for. Keys in a project's
+ * .env count only if the user has no key at all. */
 static int choose_by_key(struct model_choice *c, const struct settings *set,
 			 struct error *err)
 {
@@ -842,8 +855,8 @@ static int choose_by_key(struct model_choice *c, const struct settings *set,
 			  "other vendors: dcode help models.");
 }
 
-/* Chooses by spec, else models.default, else the model used last, else by
- * key. */
+/* Chooses the model of spec, else models.default, else the model used last,
+ * else the default model of a vendor with a key. */
 static int choose_spec(struct model_choice *c, const struct settings *set,
 		       const char *spec, struct error *err)
 {
@@ -860,8 +873,8 @@ static int choose_spec(struct model_choice *c, const struct settings *set,
 	return resolve_spec(c, set, spec, err);
 }
 
-/* Adds the profile's output limit unless a parameter sets one. Each wire
- * renames max_tokens as its vendor needs. */
+/* Adds the profile's output limit as max_tokens, unless a parameter sets a
+ * limit. Each wire renames max_tokens as its vendor needs. */
 static int add_output_limit(const struct model_choice *c,
 			    const struct settings *set, cJSON *params,
 			    struct error *err)
@@ -877,8 +890,8 @@ static int add_output_limit(const struct model_choice *c,
 	return 0;
 }
 
-/* Finds the number of retries: --max-retries, then retries.PROVIDER, then
- * retries, then params. */
+/* Finds the number of retries. The first of these that is set counts:
+ * --max-retries, retries.PROVIDER, retries, params. */
 static int find_retries(struct model_choice *c, const struct settings *set,
 			const cJSON *params, struct error *err)
 {
@@ -907,7 +920,8 @@ static int find_retries(struct model_choice *c, const struct settings *set,
 				 "retries.busy_seconds must be from 0 to %d, "
 				 "not %lld",
 				 MAX_BUSY, (long long)busy);
-	/* a user who sets the number of retries wants no more than that */
+	/* A user who sets a number of retries does not want more of them, so a
+	 * busy server gets no extra ones. */
 	if (json_get(params, "max_retries") || own ||
 	    settings_source(set, NULL, "retries.max_retries") > SOURCE_DEFAULT)
 		busy = 0;
@@ -936,8 +950,8 @@ static int find_idle(struct model_choice *c, const struct settings *set,
 	return 0;
 }
 
-/* use_responses_api (of the Python client) chooses between OpenAI's two
- * wires. */
+/* Chooses between OpenAI's two wires by use_responses_api, a parameter of the
+ * Python client. */
 static void find_api(struct model_choice *c, const cJSON *params)
 {
 	const cJSON *responses = json_get(params, "use_responses_api");
@@ -951,9 +965,9 @@ static void find_api(struct model_choice *c, const cJSON *params)
 	c->wire = xstrdup(cJSON_IsTrue(responses) ? name : chat);
 }
 
-/* Adds the reasoning effort. --effort and /effort are for this model: it is an
- * error if the model does not support the level. [models] effort applies only
- * to models that support it. */
+/* Adds the reasoning effort. --effort and /effort were given for this model, so
+ * a level that it does not support is an error. [models] effort is for all
+ * models and applies only to those that support it. */
 static int add_effort(struct model_choice *c, const struct settings *set,
 		      cJSON *params, struct error *err)
 {
@@ -975,8 +989,8 @@ static int add_effort(struct model_choice *c, const struct settings *set,
 	return effort_apply(c, &facts, effort_level(level), params, err);
 }
 
-/* Merges the parameters and derives retries, wire, limit and effort from
- * them. */
+/* Merges the parameters and finds what depends on them: retries, wire, output
+ * limit and effort. */
 static int find_params(struct model_choice *c, const struct settings *set,
 		       const char *json, struct error *err)
 {
@@ -1000,8 +1014,8 @@ static int find_params(struct model_choice *c, const struct settings *set,
 	return find_idle(c, set, err);
 }
 
-/* Checks models.allowed: full names, or "provider:*". An empty list allows
- * none. */
+/* Checks models.allowed, a list of full names and "provider:*". An empty list
+ * allows no model. */
 static int check_allowed(const struct model_choice *c,
 			 const struct settings *set, struct error *err)
 {
@@ -1029,12 +1043,14 @@ static int check_allowed(const struct model_choice *c,
 	return n ? error_hint(err, "%s is allowed, for example.", list[0]) : -1;
 }
 
-/* Returns the file types that the model cannot read. A model that is not in the
- * table is assumed to accept all, unless its profile says otherwise. */
+/* Returns the file types that the model cannot read. If the built-in table does
+ * not have the model, it is assumed to read all, unless its profile says
+ * otherwise. */
 static unsigned known_lacks(const struct model_choice *c,
 			    const struct settings *set)
 {
-	struct error ignored = { 0 }; /* find_params() has reported it */
+	/* find_params() has reported this error */
+	struct error ignored = { 0 };
 	struct model_facts facts;
 
 	if (!model_facts(NULL, c->provider, c->model, &facts))

@@ -8,15 +8,18 @@
 
 struct provider { /* all borrowed */
 	const char *name;
-	const struct preset *preset;     /* or NULL */
-	const struct toml_value *config; /* [models.providers.NAME] or NULL */
+	const struct preset *preset; /* or NULL */
+	/* the table [models.providers.NAME], or NULL */
+	const struct toml_value *config;
 };
 
-/* Finds the preset and the table of a provider. False if it has neither. */
+/* Finds the preset and the config.toml table of a provider. False if it has
+ * neither. */
 bool endpoint_find(struct provider *p, const struct settings *set,
 		   const char *name);
 bool endpoint_disabled(const struct provider *p);
-/* by_project: a key in a project's .env counts too. */
+/* True if there is a key for the provider. by_project: one in a project's .env
+ * counts too. */
 bool endpoint_has_key(const struct provider *p, const struct settings *set,
 		      bool by_project);
 

@@ -1,10 +1,11 @@
 /* conversation.c - a conversation with one model: its requests and answers. */
 /* SPDX-License-Identifier: MIT */
-/* Begin reading at model_stream(): it sends the conversation and retries while
- * a failure allows it. exchange.c handles one request; a wire writes its bytes
- * and reads its answer.  A request is sent in pieces, without copying: the head
- * (system prompt, tools, parameters), which is written once; the history, to
- * which model_push() appends each message once; and a tail. model_reset() and
+/* Begin reading at model_stream(): it sends the conversation, and again if a
+ * failure allows a retry. exchange.c handles one request. A wire (wire.h)
+ * writes requests and reads answers in the vendor's protocol. A request is sent
+ * in pieces, without copying: the head (system prompt, tools, parameters),
+ * which is written once; the history, to which model_push() appends each
+ * message once; and the tail, which closes the JSON. model_reset() and
  * model_set_tools() write a new head. Some errors are repaired here and the
  * request is sent again: an expired key, a wrong clock, an option or a tool
  * that the server refuses. */
@@ -27,9 +28,9 @@
 #include "model/wires/vertex_account.h"
 #include "net/retry.h"
 
-/* Joins base and path. For /v1/messages the base may be https://h, https://h/v1
- * or the whole address: the part of the path that it already has is not added
- * again. Owned. */
+/* Joins base and path; owned. The base may end with the beginning of the path:
+ * for /v1/messages it may be https://h, https://h/v1 or the whole address. That
+ * part is not added again. */
 static char *join_url(const char *base, const char *path)
 {
 	struct str b = str_of(base);
@@ -42,7 +43,8 @@ static char *join_url(const char *base, const char *path)
 	return xasprintf("%s%s", base, path);
 }
 
-/* Appends the path of a dated API: wire->path and the user's version. */
+/* Appends the path of an API with versions like Azure's: wire->path and the
+ * user's version. */
 static void add_dated(struct buf *url, const struct wire *wire,
 		      const struct model_choice *c)
 {
@@ -54,10 +56,11 @@ static void add_dated(struct buf *url, const struct wire *wire,
 	wire_escape(url, c->version, "");
 }
 
-/* Returns the full address of requests; owned. A choice with a version uses
- * Azure's form, BASE/deployments/MODEL/chat/completions?api-version=VERSION,
- * without deployments if the wire has none (AzureOpenAI of openai-node 6.49.0,
- * azure.js, read 2026-11-23). */
+/* Returns the full address of requests; owned. If the choice has a version,
+ * this is Azure's form,
+ * BASE/deployments/MODEL/chat/completions?api-version=VERSION. A wire may do
+ * without "deployments/MODEL" (AzureOpenAI of openai-node 6.49.0, azure.js,
+ * read 2026-11-23). */
 static char *request_url(const struct wire *wire, const struct model_choice *c)
 {
 	struct buf url = BUF_INIT(SIZE_MAX / 2);
@@ -76,9 +79,9 @@ static char *request_url(const struct wire *wire, const struct model_choice *c)
 	return buf_detach(&url);
 }
 
-/* Returns the header text before the key: from the provider's preset, or the
- * wire's ("Authorization: Bearer ") if the key is a token or the wire has its
- * own header. Static. */
+/* Returns the header name and the text before the key: the preset's, or the
+ * wire's ("Authorization: Bearer "). The wire's is used if the key is a token,
+ * or if the wire's header is not that of the preset's own wire. Static. */
 static const char *request_key_header(const struct wire *wire,
 				      const struct model_choice *c)
 {
@@ -129,9 +132,9 @@ static void add_header(struct model *m, const char *name, const char *value)
 		m->headers[m->n_headers++] = xasprintf("%s%s", name, value);
 }
 
-/* Returns the origin of answers, owned. Gateways pass on data that the vendor
- * behind them has signed, so the origin of "anthropic/claude-opus-5" includes
- * "anthropic". */
+/* Returns the origin to record in answers, owned: wire and vendor. A gateway
+ * passes on data that the vendor behind it has signed. So for
+ * "anthropic/claude-opus-5" the origin includes "anthropic". */
 static char *make_origin(const struct wire *wire, const struct model_choice *c)
 {
 	const char *slash = c->model ? strrchr(c->model, '/') : NULL;
@@ -150,8 +153,8 @@ static bool one_line(const char *s)
 	return true;
 }
 
-/* Adds the headers in params: default_headers and betas, as in Python's
- * clients. */
+/* Adds the headers that params contains: default_headers and betas, the names
+ * used by Python's clients. */
 static int param_headers(struct model *m, const cJSON *params,
 			 struct error *err)
 {
@@ -208,15 +211,15 @@ static void note_offered(struct model *m, const struct tool_spec *tools,
 		buf_add(&m->offered, tools[i].name, strlen(tools[i].name) + 1);
 }
 
-/* The fixed start of all requests, with what is derived from the same
- * params. */
+/* The head, the fixed start of all requests, and what is computed from the same
+ * parameters. */
 struct request_head {
 	struct buf text;
 	struct account account;
 	struct params_options options;
 };
 
-/* Writes a head for these tools. On -1 nothing must be released. */
+/* Writes a head for these tools. On failure nothing needs to be released. */
 static int write_head(const struct model *m, struct meter_model *meter,
 		      const struct tool_spec *tools, size_t n_tools,
 		      struct request_head *to, struct error *err)
@@ -330,7 +333,7 @@ void model_close(struct model *m)
 
 enum { BYTES_FOR_TOKEN = 4 };
 
-/* Empties the history and what was counted of it. */
+/* Empties the history and the counts that depend on it. */
 static void forget_history(struct model *m)
 {
 	struct history *h = &m->history;
@@ -364,9 +367,9 @@ bool model_offers(const struct model *m, const char *tool)
 	return false;
 }
 
-/* Replaces the head by one for these tools. What was counted about the files in
- * the history stays, and so do options changed after refusals. The size of the
- * last request is reset: it depends on the head. */
+/* Replaces the head by one for these tools. The counts of files in the history
+ * stay. The size of the last request is reset, because it depends on the
+ * head. */
 static int replace_head(struct model *m, const struct tool_spec *tools,
 			size_t n_tools, struct error *err)
 {
@@ -447,7 +450,8 @@ size_t model_size(const struct model *m)
 {
 	size_t history = m->history.bytes.len;
 
-	/* the history may be shorter: a wire may have left out a file */
+	/* The history may be shorter than the files' bytes: a wire may have
+	 * left out a file. */
 	history -= m->media.bytes < history ? m->media.bytes : history;
 	return m->head.len + history + m->media.weight;
 }
@@ -480,7 +484,8 @@ const char *model_system(const struct model *m)
 enum {
 	CONNECT_MS = 30000,
 	THINKING_MS = 16000, /* silence before the user is told */
-	QUIET_FACTOR = 5,    /* times idle_ms with only heartbeats: a stall */
+	/* a stream with only heartbeats stalls after this many idle_ms */
+	QUIET_FACTOR = 5,
 	MAX_ERROR_BODY = 256 << 10,
 };
 
@@ -488,8 +493,10 @@ enum { MAX_SEGMENTS = 12 };
 
 struct tries { /* the attempts for one answer */
 	struct retry usual;
-	struct retry busy; /* while the server is busy: limited by time */
-	int64_t since;     /* clock_ms() of the first such refusal; 0: none */
+	/* retries while the server is busy; limited by time */
+	struct retry busy;
+	/* clock_ms() of the first refusal by a busy server; 0: none */
+	int64_t since;
 };
 
 static void weigh_media(struct model *m, const struct part *p)
@@ -557,10 +564,11 @@ static struct str slice_buf(const struct buf *b, size_t from, size_t to)
 	return (struct str){ b->ptr + from, to - from };
 }
 
-/* Lists the request's pieces: head, history with cache marks, tail. One mark is
- * at the end, one where the previous request had its mark: the vendor searches
- * only 20 blocks before a mark for cached content. Returns the number of
- * pieces. */
+/* Lists the request's pieces: head, history with cache marks, tail, and the
+ * wire's options. A cache mark tells the vendor up to where to cache. One is
+ * put at the end of the history and one where the last answered request ended,
+ * because the vendor looks for cached content only 20 blocks before a mark.
+ * Returns the number of pieces. */
 static size_t list_segments(const struct model *m, struct str out[MAX_SEGMENTS])
 {
 	const struct history *h = &m->history;
@@ -593,8 +601,8 @@ void model_dial(struct model *m, const struct stop *stop)
 	http_dial(m->http, m->url, stop);
 }
 
-/* Signs and sends the request, as one piece: the signature covers the whole
- * body. */
+/* Signs and sends the request. It must be sent as one piece, because the
+ * signature covers the whole body. */
 static int send_signed(struct model *m, struct http_request *req,
 		       struct exchange *x, const struct stop *stop,
 		       struct error *err)
@@ -651,8 +659,8 @@ static int reserve_cost(struct model *m, const struct http_request *req,
 	return account_reserve(&m->account, &m->head, bytes, stop, err);
 }
 
-/* Sends one request and reads its answer into x->draft. On -1, x->again says
- * whether a retry may help. */
+/* Sends one request and reads its answer into x->draft. On failure x->again
+ * says whether a retry may help. */
 static int send_request(struct model *m, struct exchange *x,
 			const struct stop *stop, struct error *err)
 {
@@ -671,7 +679,9 @@ static int send_request(struct model *m, struct exchange *x,
 		.arg = x,
 		.connect_ms = CONNECT_MS,
 		.idle_ms = m->choice.idle_ms,
-		.flags = HTTP_PROBE, /* retries are events */
+		/* HTTP_PROBE: the user is told about retries by events, not by
+		 * notices */
+		.flags = HTTP_PROBE,
 	};
 	struct stop thinking = *stop;
 	int rc;
@@ -699,7 +709,8 @@ void model_note_cost(struct model *m)
 		account_note(&m->account, m->running);
 }
 
-/* Changes an option that the server's refusal names. True: send again. */
+/* Changes an option that the server's refusal names. True if the request should
+ * be sent again. */
 static bool flip_option(struct model *m, const struct exchange *x,
 			const struct model_sink *sink)
 {
@@ -724,7 +735,8 @@ static bool flip_option(struct model *m, const struct exchange *x,
 	return false;
 }
 
-/* Replaces an expired AWS key or a refused Google token, once per turn. */
+/* Replaces an AWS key that has expired or a Google token that was refused. At
+ * most once per turn. */
 static bool renew_key(struct model *m, const struct exchange *x)
 {
 	bool aws = m->aws && !strncmp(x->error_type, "ExpiredToken", 12);
@@ -737,8 +749,8 @@ static bool renew_key(struct model *m, const struct exchange *x)
 		   : vertex_account_renew(m->choice.vertex);
 }
 
-/* Corrects the clock used for signatures if AWS says that it is wrong, once per
- * turn. */
+/* Corrects the clock used for signatures if AWS says that it is wrong. At most
+ * once per turn. */
 static bool correct_clock(struct model *m, const struct exchange *x)
 {
 	if (!m->aws || m->choice.api_key || m->corrected ||
@@ -761,8 +773,8 @@ static void report_notes(struct model *m, const struct model_sink *sink)
 	}
 }
 
-/* Leaves out the MCP tools that a refusal names; otherwise every turn would
- * fail. True: send again. */
+/* Removes the MCP tools that a refusal names from requests: otherwise every
+ * turn would fail. True if the request should be sent again. */
 static bool omit_refused_tools(struct model *m, const struct exchange *x,
 			       const struct model_sink *sink,
 			       const struct error *why)
@@ -779,8 +791,8 @@ static bool omit_refused_tools(struct model *m, const struct exchange *x,
 	return true;
 }
 
-/* True for too many requests or an overloaded server, as a status or an error
- * in the stream. */
+/* True if the server reports too many requests or an overload, by its HTTP
+ * status or by an error in the stream. */
 static bool is_busy(const struct exchange *x)
 {
 	int status =
@@ -827,8 +839,8 @@ static int hint_later(struct error *err, int64_t wish)
 		wish < 120000 ? "seconds" : "minutes");
 }
 
-/* True if the next attempt starts within choice.busy_ms of the first
- * refusal. */
+/* True if the next attempt starts within choice.busy_ms after the busy server's
+ * first refusal. */
 static bool has_busy_time(const struct model *m, struct tries *t,
 			  const struct http_response *res, struct error *err)
 {
@@ -850,14 +862,14 @@ static bool has_busy_time(const struct model *m, struct tries *t,
 			     "model (-M), or raise busy_seconds in [retries].");
 		return false;
 	}
-	/* the last attempt is at the end of that time */
+	/* Make the last attempt just before that time is over. */
 	if (retry_next_ms(&t->busy, res) > left)
 		t->busy.wait_ms = left;
 	return true;
 }
 
-/* True, with ERR_TIMEOUT, if the wait that the server asks for would end after
- * the deadline. */
+/* True if the deadline is before the end of the wait that the server asks for.
+ * err then becomes ERR_TIMEOUT. */
 static bool is_too_late(const struct stop *stop, int64_t ms, int64_t wish,
 			struct error *err)
 {
@@ -873,7 +885,7 @@ static bool is_too_late(const struct stop *stop, int64_t ms, int64_t wish,
 	return true;
 }
 
-/* Waits for the next attempt. False: do not send again, err says why. */
+/* Waits before the next attempt. False: do not send again, err says why. */
 static bool wait_for_retry(struct model *m, const struct model_sink *sink,
 			   struct tries *t, const struct exchange *x,
 			   const struct stop *stop, struct error *err)
@@ -892,7 +904,8 @@ static bool wait_for_retry(struct model *m, const struct model_sink *sink,
 	}
 	if (is_too_late(stop, retry_next_ms(r, res), retry_wish(res), err))
 		return false;
-	if (m->account.meter) { /* the sandbox costs money meanwhile */
+	/* The sandbox costs money during the wait, so the cap limits it. */
+	if (m->account.meter) {
 		int64_t ms = meter_model_time_left(m->account.meter);
 
 		if (ms != INT64_MAX)

@@ -1,10 +1,11 @@
 /* draft.c - an answer while it arrives. */
 /* SPDX-License-Identifier: MIT */
-/* A wire adds each piece of an answer to a draft: draft_part() starts a part
- * (text, thinking or a call), draft_add() appends to it, draft_finish() makes a
- * message of all parts. So faults in the content of an answer are handled here
- * for all vendors: too much data, thinking inside the text (struct think_tags),
- * arguments that are not JSON (args_repair()), ids that were used before. */
+/* A wire (wire.h) adds each piece of an answer to a draft: draft_part() starts
+ * a part (text, thinking or a call), draft_add() appends to it, draft_finish()
+ * makes a message of all parts. So faults in the content of an answer are
+ * handled here for all vendors: too much data, thinking inside the text (struct
+ * think_tags), arguments that are not JSON (args_repair()), ids that were used
+ * before. */
 #include "model/draft.h"
 
 #include <stdint.h>
@@ -24,7 +25,8 @@ struct args_scan {
 	const unsigned char *at, *end;
 };
 
-/* Each scan_...() moves s->at past what it names, or returns false. */
+/* Each scan_...() parses what its name says and moves s->at past it. False if
+ * it is not there. */
 static bool scan_value(struct args_scan *s, int depth);
 
 static void skip_blanks(struct args_scan *s)
@@ -206,8 +208,9 @@ static void normalize_args(struct buf *args, const cJSON *tree)
 	buf_release(&out);
 }
 
-/* Reparses arguments with cJSON, which is more tolerant, also if they are
- * inside a string, and prints them again. True if it is an object. */
+/* Parses arguments with cJSON, which accepts more than JSON, and prints them
+ * again. Also accepts an object as text inside a JSON string. True if the
+ * result is an object. */
 static bool parse_lenient(struct buf *args)
 {
 	cJSON *tree = json_parse(buf_str(args));
@@ -240,7 +243,8 @@ bool args_repair(struct buf *args)
 		return true;
 	if (parse_lenient(args))
 		return true;
-	/* some servers end a streamed call by repeating it completely */
+	/* Some servers end a streamed call by sending all arguments once
+	 * more. */
 	if (text.len % 2 == 0 && text.ptr[0] == '{' &&
 	    memcmp(text.ptr, text.ptr + half, half) == 0 &&
 	    args_strict((struct str){ text.ptr, half })) {
@@ -320,7 +324,7 @@ static void show_delta(const struct draft *d, enum part_kind kind,
 		sink->thinking(sink->arg, delta);
 }
 
-/* Adds text from inside or outside the tags. */
+/* Adds thinking (text from inside the tags) or text (from outside). */
 static void add_tagged(struct draft *d, struct draft_part *p, bool thinking,
 		       struct str text)
 {
@@ -329,7 +333,8 @@ static void add_tagged(struct draft *d, struct draft_part *p, bool thinking,
 	show_delta(d, thinking ? PART_THINKING : PART_TEXT, text);
 }
 
-/* Handles text at the beginning of the answer or after a closing tag. */
+/* Handles text before an opening tag: at the beginning of the answer, or after
+ * a closing tag. */
 static void feed_outside(struct draft *d, struct draft_part *p,
 			 struct str *rest)
 {
@@ -343,7 +348,8 @@ static void feed_outside(struct draft *d, struct draft_part *p,
 		return;
 	}
 	if (t->at == THINK_BEHIND)
-		text = words; /* the line ends belong to the tag */
+		/* the line ends after a closing tag belong to the tag */
+		text = words;
 	*rest = (struct str){ 0 };
 	if (may_open(words)) {
 		buf_addstr(&t->held, text);
@@ -353,7 +359,7 @@ static void feed_outside(struct draft *d, struct draft_part *p,
 	add_tagged(d, p, false, text);
 }
 
-/* Handles text inside a thinking tag, up to its closing tag. */
+/* Handles text inside a thinking tag, up to the closing tag. */
 static void feed_inside(struct draft *d, struct draft_part *p, struct str *rest)
 {
 	struct think_tags *t = &d->tags;
@@ -373,8 +379,8 @@ static void feed_inside(struct draft *d, struct draft_part *p, struct str *rest)
 		add_tagged(d, p, true, words);
 }
 
-/* Adds thinking and text in order. Holds back the end of the delta if it may be
- * the start of a tag. */
+/* Separates the delta into thinking and text and adds them in order. Keeps back
+ * the end of the delta if it may be the beginning of a tag. */
 static void feed_tags(struct draft *d, struct draft_part *p, struct str delta)
 {
 	struct buf all = d->tags.held;
@@ -474,7 +480,8 @@ struct draft_part *draft_open(struct draft *d, enum part_kind kind, int64_t key,
 	return p ? p : draft_part(d, kind, key, err);
 }
 
-/* True if the server sends thinking separately: then the text has no tags. */
+/* True if the server sends thinking in parts of its own. Then tags in the text
+ * are not interpreted. */
 static bool has_thinking(const struct draft *d)
 {
 	for (size_t i = 0; i < d->n; i++)
@@ -510,7 +517,8 @@ int draft_add(struct draft *d, struct draft_part *p, struct str delta,
 	return 0;
 }
 
-/* Ends tag detection when the answer is complete: held bytes are not a tag. */
+/* Ends tag detection when the answer is complete: bytes kept back as a possible
+ * tag are text. */
 static void end_tags(struct draft *d)
 {
 	bool inside = d->tags.at == THINK_INSIDE;
@@ -540,7 +548,8 @@ void call_ids_add(struct call_ids *ids, const struct message *m)
 	for (size_t i = 0; i < m->n; i++) {
 		if (m->parts[i].kind != PART_TOOL_CALL || !m->parts[i].id)
 			continue;
-		/* grows at powers of two: the capacity follows from n */
+		/* The capacity is n rounded up to a power of two, so it need
+		 * not be stored. */
 		if (!(ids->n & (ids->n - 1)))
 			ids->list = xrealloc(ids->list, ids->n ? ids->n * 2 : 1,
 					     sizeof(*ids->list));
@@ -556,8 +565,8 @@ void call_ids_release(struct call_ids *ids)
 	*ids = (struct call_ids){ 0 };
 }
 
-/* True if a call of the conversation already has this id. Vendors refuse
- * duplicates, because results refer to calls by id. Some servers restart their
+/* True if an earlier call of the conversation has this id. Vendors refuse such
+ * a call, because results refer to calls by id. Some servers restart their
  * numbering with each message. */
 static bool is_used_id(const struct message *m, const struct call_ids *earlier,
 		       const char *id)
@@ -571,10 +580,10 @@ static bool is_used_id(const struct message *m, const struct call_ids *earlier,
 	return false;
 }
 
-/* Returns the call's id, or a new one if it is missing or used. Mistral's
- * servers and templates accept only nine letters and digits, and all others
- * accept that too (langchain pull request 24668, mlx-lm issue 1375; read
- * 2026-11-20). */
+/* Returns the call's id, or a new one if it has none or another call has the
+ * same. New ids have nine letters and digits: Mistral's servers and templates
+ * accept nothing else, and all others accept that (langchain pull request
+ * 24668, mlx-lm issue 1375; read 2026-11-20). */
 static char *call_id(const struct message *m, const struct call_ids *earlier,
 		     struct draft_part *p)
 {
@@ -604,8 +613,8 @@ void draft_stopped(struct draft *d, const char *reason,
 	}
 }
 
-/* True if the output limit cut the last call. Its arguments must not be
- * repaired: half of a call could do something else. */
+/* True if this part is the last call and the output limit cut the answer. Its
+ * arguments must not be repaired: half of a call could do something else. */
 static bool is_cut(const struct draft *d, const struct draft_part *p)
 {
 	return p == &d->parts[d->n - 1] && p->kind == PART_TOOL_CALL &&

@@ -5,7 +5,7 @@
 
 #include "model/model.h"
 
-enum {                            /* per answer; above these: ERR_LIMIT */
+enum { /* limits per answer; beyond them: ERR_LIMIT */
        DRAFT_MAX_TEXT = 16 << 20, /* bytes of text and thinking */
        DRAFT_MAX_ARGS = 8 << 20,  /* bytes of a call's arguments */
        DRAFT_MAX_CALLS = 256,
@@ -13,19 +13,22 @@ enum {                            /* per answer; above these: ERR_LIMIT */
        DRAFT_MAX_NAME = 256, /* bytes of a call's id, and of its name */
 };
 
-/* Thinking that a model writes into its answer: "<think>\n...\n</think>\n\nThe
- * answer". Sent by servers that do not separate reasoning. Tags count only at
- * the beginning of an answer: elsewhere, for example in a code block, they are
- * text. */
+/* Finds thinking that a model writes into its answer:
+ * "<think>\n...\n</think>\n\nThe answer". Servers that do not separate
+ * reasoning send that. Tags count only at the beginning of an answer:
+ * elsewhere, for example in a code block, they are text. */
 struct think_tags { /* initialize to { 0 } */
 	enum think_at {
-		THINK_BEGIN, /* only white space so far, or part of a tag */
+		/* only white space so far, perhaps with the beginning of a
+		 * tag */
+		THINK_BEGIN,
 		THINK_INSIDE,
 		THINK_BEHIND, /* white space after the closing tag */
 		THINK_OVER,   /* everything from here on is text */
 	} at;
-	size_t tag;      /* index of the open tag's pair */
-	struct buf held; /* bytes that may be the start of a tag */
+	size_t tag; /* index of the tag pair that is open */
+	/* bytes kept back: they may be the beginning of a tag */
+	struct buf held;
 };
 
 struct draft_part {
@@ -34,7 +37,7 @@ struct draft_part {
 	struct buf text;  /* text, thinking, or arguments */
 	struct buf extra; /* data that the wire must send back, such as a
 			   * signature */
-	char *id, *name;  /* owned; for calls, or NULL */
+	char *id, *name;  /* owned; set for calls, else NULL */
 	bool redacted;    /* extra is the data of a redacted thinking block */
 };
 
@@ -44,17 +47,19 @@ struct draft {
 	size_t calls; /* number of parts that are calls */
 	size_t bytes; /* bytes of text and thinking */
 	struct think_tags tags;
-	struct buf thought; /* thinking found in tags: becomes the first part */
+	/* thinking found between tags; becomes the message's first part */
+	struct buf thought;
 	struct usage usage;
 	enum finish finish; /* 0 until the server has sent it */
 	char reason[40];    /* the vendor's word for finish, or "" */
-	bool done;          /* the vendor's own end mark was seen */
-	int status;         /* HTTP status of an error in the stream; or 0 */
-	bool refuses;       /* contains a refusal, whatever finish says */
-	bool fatal;         /* a retry would fail the same way */
-	uint64_t progress;  /* number of events other than heartbeats */
+	/* the vendor's mark for the end of the answer was received */
+	bool done;
+	int status;        /* HTTP status of an error in the stream; or 0 */
+	bool refuses;      /* contains a refusal, whatever finish says */
+	bool fatal;        /* a retry would fail the same way */
+	uint64_t progress; /* number of events other than heartbeats */
 	const struct model_sink *sink; /* borrowed, or NULL */
-	/* For error messages; borrowed, or NULL. */
+	/* Borrowed, or NULL. Only used in error messages. */
 	const struct model_choice *choice;
 };
 
@@ -66,48 +71,50 @@ struct draft_part *draft_part(struct draft *d, enum part_kind kind, int64_t key,
 /* Returns the last part of this kind and key, or NULL. */
 struct draft_part *draft_find(struct draft *d, enum part_kind kind,
 			      int64_t key);
-/* Returns draft_find()'s part, or adds one. */
+/* Returns the part that draft_find() finds, or adds one. */
 struct draft_part *draft_open(struct draft *d, enum part_kind kind, int64_t key,
 			      struct error *err);
 /* Appends a delta to a part and sends text and thinking to the sink. Tagged
  * thinking at the beginning of the text ("<think>") is separated. */
 int draft_add(struct draft *d, struct draft_part *p, struct str delta,
 	      struct error *err);
-/* Sets *field if it is not set yet. NULL and values that are too long are
- * ignored. */
+/* Sets *field unless it is set already. Ignores NULL and a value that is too
+ * long. */
 void draft_name(char **field, const char *value);
 
 struct draft_reason {
 	const char *reason;
 	enum finish finish;
 };
-/* Sets finish by a table that ends with { 0 }; FINISH_STOP if nothing matches.
- * A NULL reason is ignored. */
+/* Sets d->finish to the row of the table that has this reason; FINISH_STOP if
+ * none has. The table ends with { 0 }. A NULL reason is ignored. */
 void draft_stopped(struct draft *d, const char *reason,
 		   const struct draft_reason *rows);
 
-struct call_ids {    /* ids of a conversation's calls; start from { 0 } */
+struct call_ids {    /* ids of a conversation's calls; initialize to { 0 } */
 	char **list; /* owned */
 	size_t n;
 };
 void call_ids_add(struct call_ids *ids, const struct message *m);
 void call_ids_release(struct call_ids *ids);
 
-/* Moves the parts to reply->message. Empty parts are left out, arguments are
- * repaired, and a refusal loses its calls. Calls get ids that are unique in
- * this message and earlier (may be NULL). replay appends the data to send back
- * to the vendor with a part, or nothing. The draft is empty afterwards. */
+/* Moves the parts to reply->message. Leaves out empty parts, repairs arguments,
+ * and removes the calls if the answer is a refusal. Calls get ids that are
+ * unique in this message and among `earlier` (may be NULL). replay appends what
+ * must be sent back to the vendor with a part, or nothing. The draft is empty
+ * afterwards. */
 void draft_finish(struct draft *d, struct model_reply *reply,
 		  const struct call_ids *earlier,
 		  void (*replay)(const struct draft_part *p, struct buf *out));
 
-/* True if text is one JSON value exactly as RFC 8259 says. cJSON accepts more
- * (control characters in strings, "01", invalid UTF-8), vendors do not. */
+/* True if text is one JSON value exactly as RFC 8259 defines it. Vendors accept
+ * nothing else, but cJSON does (control characters in strings, "01", invalid
+ * UTF-8). */
 bool args_strict(struct str text);
 /* Converts the arguments of a call to a JSON object. Empty text and "null"
- * become {}. JSON that only cJSON accepts is printed again. An object inside a
- * string is extracted. The same object twice becomes one. False, with *args
- * unchanged, if it is not an object. */
+ * become {}. Text that only cJSON accepts is printed again as JSON. An object
+ * inside a string is extracted. An object that was sent twice becomes one.
+ * False, with *args unchanged, if the arguments are not an object. */
 bool args_repair(struct buf *args);
 
 #endif

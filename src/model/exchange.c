@@ -2,8 +2,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The first half has the callbacks of http_do(): bytes become events, the wire
  * adds them to the draft, and exchange_end() decides the outcome. The second
- * half, struct account, connects the requests of one conversation to the meter:
- * account_reserve() before each, account_settle() after it. */
+ * half, struct account, links the requests of one conversation to the meter,
+ * which counts their cost: account_reserve() before each request,
+ * account_settle() after it. */
 #include "model/exchange.h"
 
 #include <inttypes.h>
@@ -18,8 +19,9 @@
 #include "net/retry.h"
 
 enum {
-	END_MS = 250, /* wait for the transfer's end after the vendor's end
-		       * mark */
+	/* how long to wait for the end of the transfer after the vendor's end
+	 * mark */
+	END_MS = 250,
 };
 
 void exchange_init(struct exchange *x, const struct wire *wire,
@@ -60,9 +62,9 @@ static int on_event(void *arg, struct str event, struct str data,
 	return x->wire->event(&x->draft, event, data, err);
 }
 
-/* Handles a frame of AWS's stream. A frame that is not an event is an error: it
- * is converted to an event "exception" with the JSON form of the other
- * vendors. */
+/* Handles a frame of AWS's stream. A frame that is not an event reports an
+ * error: it is converted to an event "exception" with the same JSON as other
+ * vendors' errors. */
 static int on_frame(void *arg, const struct event_message *m, struct error *err)
 {
 	struct exchange *x = arg;
@@ -87,8 +89,8 @@ static int on_frame(void *arg, const struct event_message *m, struct error *err)
 	return rc;
 }
 
-/* True inside an event, which may arrive slowly. Comments do not count: they
- * are heartbeats. */
+/* True if part of an event was received: the rest may arrive slowly. Part of a
+ * comment does not count: comments are heartbeats. */
 static bool within_event(const struct exchange *x)
 {
 	const struct sse *s = &x->sse;
@@ -152,8 +154,8 @@ void exchange_header(void *arg, struct str line)
 			 value.ptr ? value.ptr : "");
 }
 
-/* http_request.idle: all received data was passed to the sink. Lets the sink
- * write it out. */
+/* http_request.idle: called when all received data was passed to the sink. The
+ * sink may now write it out. */
 int64_t exchange_idle(void *arg)
 {
 	struct exchange *x = arg;
@@ -190,9 +192,9 @@ int exchange_data(void *arg, struct str chunk, struct error *err)
 	return 0;
 }
 
-/* Handles the end of the stream: completes a last event without an empty line
- * after it. If there was no event, the server did not stream, and its whole
- * answer is one event. */
+/* Handles the end of the stream. A last event may lack the empty line after it.
+ * If there was no event at all, the server did not stream: its whole answer is
+ * one event. */
 static int last_event(struct exchange *x, struct error *err)
 {
 	struct str lead;
@@ -207,7 +209,8 @@ static int last_event(struct exchange *x, struct error *err)
 	return on_event(x, (struct str){ 0 }, lead, err);
 }
 
-/* True for the name of an SSE field; cut: also for the start of one. */
+/* True if name is that of an SSE field. cut: the beginning of such a name
+ * counts too. */
 static bool is_field(struct str name, bool cut)
 {
 	static const char *const fields[] = { "event", "data", "id", "retry" };
@@ -232,8 +235,8 @@ static size_t line_end(struct str s)
 	return lf < cr ? lf : cr;
 }
 
-/* True for an event stream that ended before its first event: comments, empty
- * lines and fields, the last of them possibly incomplete. */
+/* True if lead is the beginning of an event stream without a complete event:
+ * comments, empty lines and fields. The last line may be incomplete. */
 static bool is_stream(struct str lead)
 {
 	if (str_starts(lead, "\xEF\xBB\xBF"))
@@ -252,7 +255,7 @@ static bool is_stream(struct str lead)
 	return true;
 }
 
-/* Makes the error for an answer that is not a stream. A retry would not
+/* Makes the error for an answer that is not an event stream. A retry would not
  * help. */
 static int refuse_no_stream(struct exchange *x, struct error *err)
 {
@@ -271,8 +274,8 @@ static int refuse_no_stream(struct exchange *x, struct error *err)
 			  x->choice->base_url);
 }
 
-/* Makes the error for a stream that ended early. A retry may help if it was a
- * stream at all. */
+/* Makes the error for an answer that ended early. A retry may help if it was an
+ * event stream. */
 static int refuse_cut(struct exchange *x, struct error *err)
 {
 	int status = x->response.status;
@@ -299,7 +302,7 @@ int exchange_end(struct exchange *x, int rc, struct error *err)
 		x->refused = true;
 		rc = -1;
 	}
-	/* the answer is complete even if the connection broke after it */
+	/* The answer is complete even if the connection broke afterwards. */
 	if (x->wire->complete(&x->draft) && (rc == 0 || x->draft.done))
 		return 0;
 	if (rc == 0)
@@ -327,15 +330,14 @@ int exchange_end(struct exchange *x, int rc, struct error *err)
 }
 
 enum {
-	LIMIT_DIGITS = 15,    /* digits of a JSON number that no parser
-			       * rounds */
+	LIMIT_DIGITS = 15, /* digits of a number that no JSON parser rounds */
 	LIMIT_WISHED = 32000, /* tokens, if the user sets no limit */
 	ROOM_AFTER_THINKING = 8192,
 };
 
-/* Returns a random number that marks the place of the output limit in the head.
- * It must not occur elsewhere in the head, not even in a repository's file that
- * is part of the system prompt. */
+/* Returns a random number. It is written into the head where the output limit
+ * belongs, so that this place can be found. It must not occur elsewhere in the
+ * head, not even in a repository's file that is part of the system prompt. */
 static int64_t make_mark(void)
 {
 	char random[LIMIT_DIGITS + 1];
@@ -355,7 +357,8 @@ void account_begin(struct account *a, struct meter_model *meter,
 		options->mark = make_mark();
 }
 
-/* Finds the marked place of the output limit and the limits of an answer. */
+/* Finds the place of the output limit in the head by its mark, and computes the
+ * limits of an answer. */
 int account_find_limit(struct account *a, const struct params_options *options,
 		       const cJSON *params, struct buf *head, struct error *err)
 {
@@ -388,7 +391,8 @@ int account_find_limit(struct account *a, const struct params_options *options,
 	return 0;
 }
 
-/* Overwrites the mark with the limit, padded with spaces, which JSON allows. */
+/* Overwrites the mark with the limit. Spaces, which JSON allows, fill the
+ * rest. */
 static void write_limit(struct account *a, struct buf *head)
 {
 	char text[LIMIT_DIGITS + 1];
@@ -427,7 +431,9 @@ void account_add(struct account *a, const struct model_choice *choice,
 		added.bytes += (int64_t)p->n_bytes / 3 * 4;
 	}
 	if (added.bytes > (int64_t)growth)
-		added.bytes = 0; /* some of the files were left out */
+		/* some files were left out of the history: count their tokens
+		 * in addition to all bytes */
+		added.bytes = 0;
 	a->media.bytes += added.bytes;
 	a->media.tokens += added.tokens;
 }
@@ -435,12 +441,14 @@ void account_add(struct account *a, const struct model_choice *choice,
 void account_forget(struct account *a)
 {
 	a->tokens = 0;
-	a->media.bytes = 0; /* unknown: some files may be gone */
+	/* unknown, as some files may be gone: count all bytes as tokens */
+	a->media.bytes = 0;
 }
 
-/* Returns the maximum of input tokens of a request. The vendor counted the last
- * one, and the history only grows at its end: at most one token per byte, and
- * for files what the vendor documents. */
+/* Returns the most input tokens that a request can have. The vendor counted
+ * those of the last request, and the history only grows at its end. What was
+ * added counts one token per byte, and files count as much as the vendor
+ * documents. */
 static int64_t most_input(const struct account *a, size_t bytes)
 {
 	if (a->tokens && bytes >= a->bytes)
@@ -484,7 +492,8 @@ static enum meter_end find_end(const struct exchange *x, int rc,
 	return METER_CUT;
 }
 
-/* Returns the bytes of the answer so far, with thinking and signatures. */
+/* Returns how many bytes of the answer were received, including thinking and
+ * signatures. */
 static int64_t count_arrived(const struct draft *d)
 {
 	size_t n = d->thought.len;

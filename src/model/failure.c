@@ -2,10 +2,10 @@
 /* SPDX-License-Identifier: MIT */
 /* A refusal comes as an HTTP status with a body, as an error object in a
  * stream, or as a proxy's web page. Begin reading at the table meanings[]: the
- * first row whose status and words match explains it. The row has advice for
- * the user, the code and reason that dcode acts on, and whether to retry. The
- * message keeps the server's own words. Vendors change their wording: a
- * refusal that matches no row is handled by its status alone. */
+ * first row whose status and words match explains the refusal. A row has the
+ * advice for the user, the error code and case that dcode acts on, and whether
+ * to retry. The message quotes the server's own words. Vendors change their
+ * wording: a refusal that matches no row is handled by its status alone. */
 #include "model/failure.h"
 
 #include <stdio.h>
@@ -79,9 +79,10 @@ int failure_of_page(const struct model_choice *c, int status, struct str page,
 		c->url_from ? c->url_from : "");
 }
 
-/* Advice for refusals where it is always the same. */
+/* Advice that does not depend on the refusal's details. */
 struct advice {
-	enum err code; /* ERR_NONE: keep the code of the status */
+	/* code of the error; ERR_NONE: the one that follows from the status */
+	enum err code;
 	enum err_case exact;
 	const char *hint; /* or NULL */
 };
@@ -129,7 +130,7 @@ static const struct advice sealed_reasoning = {
 	"The reasoning in this conversation belongs to another account. Use "
 	"the key that it started with, or start a new conversation.",
 };
-/* The agent repeats the turn without the conversation's files. */
+/* Has no hint: the agent repeats the turn without the conversation's files. */
 static const struct advice refused_file = {
 	ERR_NONE,
 	CASE_FILE_REFUSED,
@@ -173,7 +174,8 @@ static int hint_aws(struct error *err)
 		"model and region.");
 }
 
-/* Puts the name of the key's variable before the server's message. */
+/* Puts the name of the variable that holds the key before the server's
+ * message. */
 static void blame_key(const struct model_choice *c, const char *what,
 		      struct error *err)
 {
@@ -187,7 +189,7 @@ static void blame_key(const struct model_choice *c, const char *what,
 	err->http_status = status;
 }
 
-/* Explains a refused key: names its variable or its source. */
+/* Explains a refused key: names the variable that holds it, or its source. */
 static int hint_refused_key(const struct model_choice *c, struct error *err)
 {
 	err->code = ERR_AUTH;
@@ -240,8 +242,8 @@ static void compare_model(void *arg, const char *provider, const char *model,
 	n->found = model;
 }
 
-/* Returns the most similar name in the catalog if it is near enough to be a
- * typing error. NULL also if the name itself is there. */
+/* Returns the name in the catalog that is most similar, if the model's name may
+ * be a typing error of it. NULL also if the catalog has the model's name. */
 static const char *nearest_model(const struct model_choice *c)
 {
 	struct nearest_model n = { .name = str_of(c->model),
@@ -280,8 +282,8 @@ static int hint_needs_profile(const struct model_choice *c, struct error *err)
 }
 
 enum {
-	SOON_MS = 120000, /* within this time a per-minute quota is available
-			   * again */
+	/* a per-minute quota is available again within this time */
+	SOON_MS = 120000,
 	MAX_DETAILS = 64 << 10,
 };
 
@@ -296,11 +298,11 @@ static const char *const overflow_words[] = {
 	"input is too long",  NULL,
 };
 
-/* No money left. Only codes and whole phrases: Gemini mentions "plan and
- * billing" where it means "wait 17 s". OpenAI's four codes, all of type
- * insufficient_quota: learn.microsoft.com, Dev Proxy, "OpenAI
- * insufficient_quota"; Anthropic's billing_error: its SDK 0.121; read
- * 2026-11-20. */
+/* The account has no money left. These are only codes and whole phrases,
+ * because Gemini mentions "plan and billing" where it means "wait 17 s".
+ * OpenAI's four codes, all of type insufficient_quota: learn.microsoft.com, Dev
+ * Proxy, "OpenAI insufficient_quota"; Anthropic's billing_error: its SDK 0.121;
+ * read 2026-11-20. */
 static const char *const money_words[] = {
 	"insufficient_quota",
 	"credit_balance_exhausted",
@@ -323,15 +325,16 @@ static const char *const blunder_words[] = { "tool_use_failed",
 					     "failed to call a function",
 					     NULL };
 
-/* Bedrock: the model's plain id was used, but it needs an inference profile. */
+/* Bedrock: the request has the model's own id, but this model needs the id of
+ * an inference profile. */
 static const char *const profile_words[] = { "on-demand throughput", NULL };
 
 /* Google refuses a key with status 400 (google-gemini/gemini-cli issue 25198;
  * read 2026-11-22). */
 static const char *const key_words[] = { "API_KEY_INVALID", NULL };
 
-/* OpenAI cannot decrypt the reasoning in the history (openai/codex issue 8119;
- * read 2026-11-22). */
+/* OpenAI cannot decrypt the reasoning in the history: it was encrypted for
+ * another account (openai/codex issue 8119; read 2026-11-22). */
 static const char *const sealed_words[] = { "invalid_encrypted_content", NULL };
 
 /* AWS also answers 403 if a key has expired or a signature is wrong:
@@ -352,9 +355,9 @@ static const char *const model_words[] = { "model identifier is invalid",
 					   "unknown model",
 					   NULL };
 
-/* Gemini's daily quota has the quotaId
- * GenerateRequestsPerDayPerProjectPerModel-FreeTier, although the answer asks
- * to wait less than a minute (googleapis/python-genai issue 2044, read
+/* Gemini's daily quota is used up. Its quotaId is
+ * GenerateRequestsPerDayPerProjectPerModel-FreeTier; nevertheless the answer
+ * asks to wait less than a minute (googleapis/python-genai issue 2044, read
  * 2026-11-23). */
 static const char *const day_words[] = { "PerDay", NULL };
 
@@ -395,8 +398,8 @@ static const char *const file_words[] = {
 	"support image",
 	"support pdf",
 	"support file input",
-	/* Gemini; for some files it says only the last of these (js-genai issue
-	 * 862, crush issue 995, Open-Interface issue 64) */
+	/* Gemini; for some files its answer has only the last of these
+	 * (js-genai issue 862, crush issue 995, Open-Interface issue 64) */
 	"process input image",
 	"image is not valid",
 	"document has no pages",
@@ -408,11 +411,12 @@ static const char *const file_words[] = {
 
 static const char *const blind_words[] = { "image input", "file input", NULL };
 
-/* llama.cpp with status 500 (issues 13566, 12947; read 2026-11-23). */
+/* llama.cpp refuses images with status 500 (issues 13566, 12947; read
+ * 2026-11-23). */
 static const char *const no_eyes_words[] = { "image input is not",
 					     "unsupported content part", NULL };
 
-/* Errors in a stream that would occur again on a retry. */
+/* Words in an error's kind that mean: a retry would fail the same way. */
 static const char *const final_words[] = {
 	"invalid_request",     "authentication",     "permission",
 	"not_found",           "invalid_api_key",    "content_policy",
@@ -423,14 +427,17 @@ static const char *const final_words[] = {
 
 enum retries { BY_STATUS, NEVER, AGAIN };
 
-/* How to explain a refusal; the first matching row applies. */
+/* A kind of refusal and how to explain it. The first row that matches
+ * applies. */
 struct meaning {
-	int first, last;          /* range of statuses; 0: an error in a
-				   * stream */
-	const char *const *words; /* one must be in the body; NULL: any body */
+	int first, last; /* range of HTTP statuses; 0: an error in a stream */
+	/* the body must contain one of these; NULL: any body */
+	const char *const *words;
 	enum retries retries;
-	const struct advice *advice; /* advice, explain, or neither is set */
-	/* Completes err, which has the server's message. Always returns -1. */
+	/* at most one of advice and explain is set */
+	const struct advice *advice;
+	/* Completes err, which already has the server's message. Always returns
+	 * -1. */
 	int (*explain)(const struct model_choice *c, struct error *err);
 };
 
@@ -459,7 +466,7 @@ static const struct meaning meanings[] = {
 	{ 500, 500, no_eyes_words, NEVER, &refused_file, NULL },
 	{ 503, 503, NULL, BY_STATUS, &overloaded, NULL },
 	{ 529, 529, NULL, BY_STATUS, &overloaded, NULL },
-	/* errors in a stream whose kind maps to no status */
+	/* Errors in a stream for which status_of() knows no status. */
 	{ 0, 0, rate_words, NEVER, &too_large, NULL },
 	{ 0, 0, overflow_words, NEVER, &overflow, NULL },
 	{ 0, 0, money_words, NEVER, &no_money, NULL },
@@ -479,7 +486,7 @@ static bool has_any(struct str text, const char *const *words)
 }
 
 /* Appends type, code and status of an error object, each followed by a space.
- * Some servers put an HTTP status there. */
+ * Some servers write an HTTP status into code or status. */
 static void print_kind(const cJSON *error, struct buf *kind)
 {
 	static const char *const keys[] = { "type", "code", "status" };
@@ -494,8 +501,9 @@ static void print_kind(const cJSON *error, struct buf *kind)
 	}
 }
 
-/* True if the row matches. A daily quota does not match if the answer asks for
- * a short wait and also names the per-minute quota. */
+/* True if the row matches. The row for a daily quota does not match if the
+ * answer also names the per-minute quota and asks for a short wait: then
+ * waiting helps. */
 static bool is_meant(const struct meaning *m, const struct http_response *res)
 {
 	struct str body = buf_str(&res->body);
@@ -529,7 +537,7 @@ static bool explain_refusal(const struct model_choice *c,
 	return false;
 }
 
-/* Maps an error's kind to the HTTP status that the vendor uses for it.
+/* Returns the HTTP status that the vendor uses for an error of this kind.
  * Anthropic's types: platform.claude.com/docs, "Errors"; Google's:
  * google.rpc.Code; Bedrock's: ConverseStream's exceptions; read 2026-11-23. */
 static int status_of(struct str kind)
@@ -577,7 +585,8 @@ static enum err code_of(int status)
 	}
 }
 
-/* True if a retry would fail again. meanings[] may override this. */
+/* True if a retry would fail again. A row of meanings[] may decide
+ * otherwise. */
 static bool is_final(struct str kind, int status)
 {
 	static const int refused[] = { 400, 401, 402, 403, 404, 413, 422 };
@@ -633,7 +642,9 @@ int failure_in_stream(struct draft *d, const cJSON *tree, struct error *err)
 	again = !is_final(buf_str(&kind), res.status);
 	name_error(error, buf_str(&kind), err);
 	if (!explain_refusal(c, &res, &again, err)) {
-		res.status = 0; /* some servers send 500 for every error */
+		/* Some servers send 500 for every error, so the status says
+		 * nothing. */
+		res.status = 0;
 		(void)explain_refusal(c, &res, &again, err);
 	}
 	d->fatal = !again;
