@@ -25,8 +25,8 @@
 #include "ui/streams.h"
 
 enum {
-	TERMINAL_LINE =
-		4095,  /* bytes of a line; Linux's n_tty drops the rest */
+	/* Bytes of a line. Linux's n_tty drops the rest. */
+	TERMINAL_LINE = 4095,
 	PASTE_MS = 20, /* lines that arrive closer together are one paste */
 };
 

@@ -363,7 +363,8 @@ static void read_run(struct live *l)
 		l->ends = find_end(r, l->began);
 }
 
-/* Opens the history and appends the prompts that were sent before. */
+/* Opens the history file and appends the prompts that were sent before it was
+ * open. */
 static void open_history(struct live *l)
 {
 	struct app *app = l->run->app;
@@ -896,8 +897,8 @@ void elsewhere_edit(struct live *l)
 	x = lend_screen(l);
 	if (external_edit(&x, ".md", buf_str(&draft), &edited, &err) == 0) {
 		text = buf_str(&edited);
-		text.len -= str_ends(
-			text, "\n"); /* the line end that the editor added */
+		/* Remove the line end that the editor program added. */
+		text.len -= str_ends(text, "\n");
 		editor_set(&l->editor, text);
 	}
 	screen_resume(&l->screen);

@@ -8,20 +8,20 @@
 #include "base/stop.h"
 #include "ui/eventq.h"
 
-/* Notices from the worker to the loop, in the event queue. */
+/* Notices from the worker to the loop, in the event queue. worker_answer()
+ * answers those that need it. */
 enum worker_notice {
 	NOTICE_DONE = 1,  /* the job has ended */
-	NOTICE_QUESTION,  /* arg: struct approval; needs worker_answer() */
+	NOTICE_QUESTION,  /* arg: struct approval; needs an answer */
 	NOTICE_WITHDRAWN, /* that question is cancelled: answer it if it is open
 			   */
-	NOTICE_INQUIRY,   /* arg: struct inquiry; needs worker_answer() */
-	NOTICE_CHOICE,  /* arg: const struct app_question; needs worker_answer()
-			 */
-	NOTICE_PICK,    /* arg: const struct pick; needs worker_answer() */
-	NOTICE_LISTENS, /* a message may be sent while the run is being opened
-			 */
-	NOTICE_OPENED,  /* the run's sandbox exists; needs worker_answer() */
-	NOTICE_BORROW,  /* needs the terminal; worker_answer() lends it */
+	NOTICE_INQUIRY,   /* arg: struct inquiry; needs an answer */
+	NOTICE_CHOICE,    /* arg: const struct app_question; needs an answer */
+	NOTICE_PICK,      /* arg: const struct pick; needs an answer */
+	NOTICE_LISTENS,   /* a message may be sent while the run is being opened
+			   */
+	NOTICE_OPENED,    /* the run's sandbox exists; needs an answer */
+	NOTICE_BORROW,    /* needs the terminal; worker_answer() lends it */
 	NOTICE_RETURN, /* returns the terminal; worker_answer() takes it back */
 	NOTICE_JOB,    /* a command in the background has ended */
 };

@@ -484,7 +484,7 @@ static void decode_osc(struct str body, struct key_sink sink)
 enum {
 	LONE_BRACKET_MS = 100, /* a person needs longer between Esc and [ */
 	/* The missing rest of a string, or of a sequence of ESC and one byte,
-	   is discarded if it arrives within this time. */
+	 * is discarded if it arrives within this time. */
 	STALE_MS = 1000,
 	ESC = 0x1B,
 };
