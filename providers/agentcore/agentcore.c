@@ -1,9 +1,9 @@
 /* agentcore.c - AWS Bedrock AgentCore: the account and its sessions. */
 /* SPDX-License-Identifier: MIT */
 /* A session's name is "LABEL-OWNER". All requests to start a session for a
- * label have the same clientToken, so that a repeated start is harmless:
- * start_session(). Begin with agentcore_create(); the provider's table is at
- * the end. */
+ * label have the same clientToken, so a repeated request does not start a
+ * second session: start_session(). Begin with agentcore_create(); the
+ * provider's table is at the end. */
 #include "providers/agentcore/agentcore.h"
 
 #include <pthread.h>
@@ -87,8 +87,8 @@ static bool is_id(const char *id)
 	return is_made_of(id, LETTERS DIGITS, ID_MAX);
 }
 
-/* True for text like "us-west-2": letters and hyphens with a number at the end.
- * The region becomes part of a host name. */
+/* True for text like "us-west-2": lower-case words with hyphens and a number at
+ * the end. Checked because the region becomes part of a host name. */
 static bool is_region(const char *region)
 {
 	const char *last = strrchr(region, '-');
@@ -138,7 +138,7 @@ static int set_address(struct agentcore *a, struct error *err)
 	return rc;
 }
 
-/* Sets the Host header with its port, and the path. Both are part of the
+/* Sets the path, and the Host header with the port. Both are part of the
  * signature. */
 static void set_host(struct agentcore *a)
 {
@@ -151,7 +151,8 @@ static void set_host(struct agentcore *a)
 	a->prefix = xstrndup(path.ptr ? path.ptr : "", path.len);
 }
 
-/* Reads the interpreter from the settings and sets the path of all requests. */
+/* Reads the code interpreter's id from the settings and sets the path of all
+ * requests. */
 static int set_interpreter(struct agentcore *a, struct error *err)
 {
 	struct buf path = BUF_INIT(4096);
@@ -168,7 +169,8 @@ static int set_interpreter(struct agentcore *a, struct error *err)
 	buf_adds(&path, "/code-interpreters/");
 	rest_encode(&path, str_of(id));
 	a->path = buf_detach(&path);
-	/* A session id is valid only for its own interpreter. */
+	/* A session's id is valid only for its own interpreter, so the endpoint
+	 * includes the interpreter. */
 	a->endpoint = strcmp(id, INTERPRETER) == 0
 			      ? xstrdup(a->api.base)
 			      : xasprintf("%s%s", a->api.base, a->path);
@@ -247,8 +249,8 @@ static void add_name(struct buf *out, const char *label, const char *owner)
 		buf_addf(out, "-%s", owner);
 }
 
-/* Returns the length of the label at the beginning of a session's name; 0 if
- * dcode did not make the session. */
+/* Returns the length of the label at the beginning of a session's name. Returns
+ * 0 if the name is not one that dcode gives. */
 static size_t label_length(const char *name)
 {
 	if (strncmp(name, "dcode-", 6) != 0 ||
@@ -263,8 +265,8 @@ static bool has_status(const cJSON *session, const char *status)
 	return strcmp(json_string(session, "status", ""), status) == 0;
 }
 
-/* Fills info, which borrows from session and label. False if the session has no
- * usable id. */
+/* Fills info, whose strings belong to session and label. False if the session
+ * has no usable id. */
 static bool parse_info(const cJSON *session, char label[LABEL + 1],
 		       struct sandbox_info *info)
 {
@@ -290,8 +292,8 @@ static bool parse_info(const cJSON *session, char label[LABEL + 1],
 	return is_id(info->id);
 }
 
-/* Requests one page of the list. *next is the token of this page and becomes
- * that of the next one; owned by the caller. */
+/* Requests one page of the list. *next is the token of this page, and becomes
+ * the token of the next page; owned by the caller. */
 static int get_page(struct sandbox_client *client, char **next, cJSON **page,
 		    const struct stop *stop, struct error *err)
 {
@@ -323,7 +325,7 @@ static int get_page(struct sandbox_client *client, char **next, cJSON **page,
 	return rc;
 }
 
-/* Lists all sessions and filters by name here, since the API cannot. */
+/* Lists all sessions. The API cannot filter by name, so this function does. */
 static int agentcore_list(struct sandbox_client *client, const char *owner,
 			  const struct info_sink *sink, const struct stop *stop,
 			  struct error *err)
@@ -378,7 +380,7 @@ static int agentcore_info(struct sandbox_client *client, const char *id,
 	return 0;
 }
 
-/* Computes the clientToken, which is always the same for a kind and an id. */
+/* Computes a clientToken. It is always the same for the same kind and id. */
 static void client_token(const char *kind, const char *id, char out[HASH])
 {
 	char *text = xasprintf("dcode %s %s", kind, id);
@@ -389,8 +391,8 @@ static void client_token(const char *kind, const char *id, char out[HASH])
 	free(text);
 }
 
-/* Writes the request. A label always has the same clientToken, so a repeated
- * request does not start a second session. */
+/* Writes the create request. The clientToken depends only on the label, so a
+ * repeated request does not start a second session. */
 static void add_request(struct buf *body, const struct sandbox_spec *spec)
 {
 	struct buf name = { 0 };
@@ -409,9 +411,9 @@ static void add_request(struct buf *body, const struct sandbox_spec *spec)
 	buf_release(&name);
 }
 
-/* Starts the session. AWS guarantees one session per clientToken, but a second
- * one would cost money until its end, so after a repeated request the sessions
- * are listed. */
+/* Starts the session. AWS promises one session per clientToken. As a second one
+ * would cost money until its end, the sessions are listed if the request had to
+ * be repeated. */
 static int start_session(struct sandbox *sb, const struct sandbox_spec *spec,
 			 const struct stop *stop, struct error *err)
 {
@@ -443,7 +445,7 @@ static int start_session(struct sandbox *sb, const struct sandbox_spec *spec,
 	if (rc == 0 && (again || ask.tries > 1))
 		(void)duplicate_create_resolve(sb->client, &all, &sb->id, stop,
 					       &ignored);
-	/* No credentials were found, so no request was sent. */
+	/* without credentials no request is sent */
 	if (rc < 0 && !ask.tries)
 		err->nothing_made = true;
 	cJSON_Delete(tree);
@@ -451,7 +453,8 @@ static int start_session(struct sandbox *sb, const struct sandbox_spec *spec,
 	return rc;
 }
 
-/* Creates the directory, unless it is the default one, which always exists. */
+/* Creates the working directory, unless it is the default one, which always
+ * exists. */
 static int make_workdir(struct sandbox *sb, const char *dir,
 			const struct stop *stop, struct error *err)
 {
@@ -479,7 +482,7 @@ static void make_box(struct sandbox *sb)
 {
 	struct agentcore_box *b = sb->priv;
 
-	if (b) /* a create that failed has none */
+	if (b) /* NULL after a create that failed */
 		return;
 	b = xcalloc(1, sizeof(*b));
 	pthread_mutex_init(&b->lock, NULL);
@@ -506,7 +509,7 @@ static int agentcore_create(struct sandbox *sb, const struct sandbox_spec *spec,
 	return make_workdir(sb, dir, stop, err);
 }
 
-/* Joins a running session by its id. */
+/* Attaches to a running session. */
 static int agentcore_attach(struct sandbox *sb, const char *id,
 			    const struct stop *stop, struct error *err)
 {
@@ -533,9 +536,9 @@ static int agentcore_attach(struct sandbox *sb, const char *id,
 	return make_workdir(sb, dir, stop, err);
 }
 
-/* Returns 0 if the session has ended or is unknown, which the API reports in
- * several ways. Otherwise returns -1 with why, or with the error of the
- * request. */
+/* Call after a failure. Returns 0 if the session has ended or is unknown, which
+ * the API reports in several ways. Otherwise returns -1 with why, or with the
+ * error of the request that checks it. */
 static int check_ended(struct sandbox_client *client, const char *id,
 		       const struct error *why, const struct stop *stop,
 		       struct error *err)
@@ -552,8 +555,8 @@ static int check_ended(struct sandbox_client *client, const char *id,
 	return rc;
 }
 
-/* Stops the session. Returns 1 if it is unknown, and 0 also if it has already
- * ended. */
+/* Stops the session. Returns 1 if the session is unknown, and 0 also if it had
+ * already ended. */
 static int agentcore_remove(struct sandbox_client *client, const char *id,
 			    const struct stop *stop, struct error *err)
 {

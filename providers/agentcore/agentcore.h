@@ -13,17 +13,17 @@
 
 /*
  * Sessions of a code interpreter of AWS Bedrock AgentCore. Requests are signed
- * JSON; a tool's answer is an event stream. Wire: the service model
- * bedrock-agentcore/2024-02-28 of botocore 1.43.67 and what it and
- * @aws-sdk/client-bedrock-agentcore 3.1141.0 were seen to send (2026-11). dcode
- * does not rely on what the model leaves open (texts, readFiles of a missing
- * path): it uses the sandbox's shell instead.
+ * JSON; a tool's answer is an event stream. Sources of the protocol: the
+ * service model bedrock-agentcore/2024-02-28 of botocore 1.43.67, and what
+ * botocore and @aws-sdk/client-bedrock-agentcore 3.1141.0 were seen to send
+ * (2026-11). dcode does not rely on what the service model leaves open (texts,
+ * readFiles of a missing path): it uses the sandbox's shell instead.
  *
  * api.c signs requests and calls a session's tools; exec.c has commands and
  * files, and agentcore.c the account and its sessions.
  */
 enum {
-	AGENTCORE_TYPE = 64, /* room for an error's name */
+	AGENTCORE_TYPE = 64, /* bytes of an error's name, with NUL */
 };
 
 struct agentcore { /* sandbox_client.priv */
@@ -32,40 +32,44 @@ struct agentcore { /* sandbox_client.priv */
 	const struct settings *settings; /* borrowed */
 	char *region;                    /* owned */
 	char *host;                      /* owned: the Host header */
-	char *prefix;   /* owned: path in front of a->path, or "" */
+	/* owned: beginning of all paths, in front of path; or "" */
+	char *prefix;
 	char *path;     /* owned: "/code-interpreters/ID" */
-	char *endpoint; /* owned */
+	char *endpoint; /* owned: sandbox_client.endpoint */
 	struct create_log tried;
 	pthread_mutex_t lock;
-	int64_t skew_s; /* how far the server's clock is ahead */
+	int64_t skew_s; /* how far AWS's clock is ahead of this machine's */
 };
 
 struct agentcore_box { /* sandbox.priv */
 	pthread_mutex_t lock;
-	char *cwd; /* owned: the interpreter's directory, or NULL; set once */
-	atomic_bool no_tasks; /* this interpreter rejects the task calls */
+	/* owned: directory of the interpreter's file tools; NULL until known,
+	 * then it never changes */
+	char *cwd;
+	atomic_bool no_tasks; /* this interpreter rejects the calls for tasks */
 };
 
 /* api.c */
 struct agentcore_ask {
-	struct rest_ask rest;      /* path: after "/code-interpreters/ID" */
+	/* its path follows "/code-interpreters/ID" */
+	struct rest_ask rest;
 	const char *session;       /* sent as a header; or NULL */
 	char type[AGENTCORE_TYPE]; /* out: the error's name, or "" */
-	int status;                /* out: HTTP status; 0 without an answer */
+	int status;                /* out: HTTP status; 0: no answer came */
 	char content_type[96];     /* out */
 	unsigned tries;            /* out: number of requests sent */
 };
 /*
- * Signs and sends a request. With REST_AGAIN it is also repeated after an
- * answer was lost; without it only if the server certainly did not run it:
- * throttled, expired key, wrong clock. The caller frees *tree (tree may be
- * NULL).
+ * Signs and sends a request. With REST_AGAIN the request is repeated after any
+ * temporary failure, even if the server may have executed it. Without it, only
+ * if the server certainly did not: it throttled the request, or refused an
+ * expired key or a wrong clock. The caller frees *tree (tree may be NULL).
  */
 int agentcore_call(struct agentcore *a, struct agentcore_ask *ask, cJSON **tree,
 		   const struct stop *stop, struct error *err);
 /*
- * Fetches the session's description, which the caller frees; NULL if the id is
- * unknown.
+ * Requests the session's description, which the caller frees. Returns 0 with
+ * NULL if the id is unknown.
  */
 int agentcore_get_session(struct sandbox_client *client, const char *id,
 			  cJSON **session, const struct stop *stop,
@@ -74,28 +78,29 @@ int agentcore_get_session(struct sandbox_client *client, const char *id,
 /* exec.c */
 struct agentcore_invoke {
 	const char *tool; /* such as "executeCommand" */
-	const char *key;  /* name of its only argument */
-	struct str text;  /* the argument if it is a string */
-	struct str items; /* else the argument's array as JSON items */
+	const char *key;  /* name of the tool's only argument */
+	struct str text;  /* value of the argument, if it is a string */
+	struct str items; /* else the items of the array that it is, as JSON */
 	const char *what; /* what the request does, for messages */
 	int64_t timeout_ms;
 	/*
-	 * Called with each result event, parsed and as received. -1 (err
-	 * filled) ends the call.
+	 * Called with each result event: parsed, and raw as it was received.
+	 * Returns -1 (err filled) to end the call.
 	 */
 	int (*result)(void *arg, const cJSON *result, struct str raw,
 		      struct error *err);
 	void *arg;
 };
 /*
- * Calls a tool once; never repeats a call that the server may have run. Returns
- * 0 when a result came. -1: ERR_NETWORK (the connection broke, or the server
- * failed), ERR_PROTOCOL (a damaged stream), ERR_LIMIT (too large), ERR_GONE,
- * else the server's refusal.
+ * Calls a tool once. Never repeats a call that the server may have executed.
+ * Returns 0 when a result came. -1: ERR_NETWORK (the connection broke, or the
+ * server failed), ERR_PROTOCOL (the stream is damaged), ERR_LIMIT (the answer
+ * is too large), ERR_GONE (the session has ended), else the server's refusal.
  */
 int agentcore_invoke(struct sandbox *sb, const struct agentcore_invoke *call,
 		     const struct stop *stop, struct error *err);
-/* Appends a result's standard output, or its text if it has no output. */
+/* Appends a result's standard output. A result without that has a text, which
+ * is appended instead. */
 int agentcore_add_output(const cJSON *result, struct buf *out,
 			 struct error *err);
 /* Runs a command line until it ends and appends its standard output to out. */

@@ -1,9 +1,10 @@
 /* api.c - signed requests to AgentCore, and calls of a session's tools. */
 /* SPDX-License-Identifier: MIT */
 /* agentcore_call() signs and sends one request. wait_to_repeat() decides about
- * retries: it fetches new credentials when the key has expired, and corrects a
- * wrong clock of this machine by the server's. agentcore_invoke() calls a tool
- * of a session, whose answer is an event stream of results. */
+ * retries: it gets new credentials when the key has expired, and adjusts the
+ * signatures to the server's clock when this machine's clock is wrong.
+ * agentcore_invoke() calls a tool of a session, whose answer is an event stream
+ * of results. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,18 +23,19 @@
 enum {
 	TRIES = 4,
 	ANSWER_MAX = 4 << 20,
-	SKEW_S = 300, /* AWS accepts a skew of five minutes */
+	/* AWS accepts signatures whose time is up to 5 minutes off */
+	SKEW_S = 300,
 	HEADERS = 8,
 	/* Constants for tool calls: */
 	INVOKE_TRIES = 4,
 	BODY_MAX = 64 << 20,
-	SLACK_MS = 5000, /* added to a call's time limit */
+	SLACK_MS = 5000, /* added to a call's time limit, for the transfer */
 };
 
 /* What is read from an answer's headers. */
 struct head {
 	struct agentcore_ask *ask;
-	int64_t date; /* Unix seconds, 0 unknown */
+	int64_t date; /* Unix time in seconds; 0 unknown */
 };
 
 static void copy_text(char *out, size_t room, struct str s)
@@ -87,7 +89,7 @@ static int pass_body(void *arg, struct str chunk, struct error *err)
 	return h->ask->rest.data(h->ask->rest.arg, chunk, err);
 }
 
-/* The request's own headers and the headers of the signature. */
+/* Header lines: those of the request, then those of its signature. */
 struct signed_head {
 	char *lines[HEADERS];
 	size_t n;
@@ -134,8 +136,8 @@ static void sign_request(struct agentcore *a, const struct agentcore_ask *ask,
 	free(target);
 }
 
-/* Reads the error's name from the body, for answers that have no header with
- * it. */
+/* Reads the error's name from the body. For answers without a header that
+ * contains it. */
 static void parse_error_name(struct agentcore_ask *ask, struct str body)
 {
 	cJSON *tree = ask->type[0] ? NULL : json_parse(body);
@@ -196,8 +198,8 @@ static bool is_type(const struct agentcore_ask *ask, const char *type)
 	return strcasecmp(ask->type, type) == 0;
 }
 
-/* True if the request failed because this machine's clock is wrong. Corrects
- * later signatures by the server's Date header. */
+/* True if the request failed because this machine's clock is wrong. Later
+ * signatures then use the time of the server's Date header. */
 static bool adjust_clock(struct agentcore *a, const struct agentcore_ask *ask,
 			 int64_t date)
 {
@@ -226,7 +228,8 @@ static bool is_expired(const struct agentcore_ask *ask)
 		is_type(ask, "ExpiredToken"));
 }
 
-/* True if a failed request must be sent again. Waits before it returns. */
+/* True if a failed request should be sent again. In that case it waits
+ * first. */
 static bool wait_to_repeat(struct agentcore *a, const struct agentcore_ask *ask,
 			   struct request_tries *t, const struct stop *stop,
 			   struct error *err)
@@ -339,7 +342,8 @@ struct result_stream { /* the answer to one tool call */
 	struct event_stream events;
 	size_t results;
 	bool throttled; /* an exception came before any result */
-	bool missing;   /* status 404, although the session is READY */
+	/* status 404, although the API says that the session is READY */
+	bool missing;
 };
 
 /* Names of exceptions, as in a header (ValidationException) or in a stream
@@ -365,7 +369,8 @@ static enum err exception_code(struct str name)
 	return ERR_REMOTE;
 }
 
-/* Fills err from a stream message that holds an exception or an error. */
+/* Fills err from a message of the stream that contains an exception or an
+ * error. */
 static int parse_exception(struct result_stream *r,
 			   const struct event_message *m, struct error *err)
 {
@@ -443,7 +448,7 @@ static int check_alive(struct sandbox *sb, const struct stop *stop,
 	return rc;
 }
 
-/* Sets the error code of a failure as agentcore_invoke() documents it. */
+/* Sets err->code after a failure, as the comment of agentcore_invoke() says. */
 static void classify_failure(struct sandbox *sb, struct result_stream *r,
 			     const struct stop *stop, struct error *err)
 {
@@ -516,8 +521,7 @@ int agentcore_invoke(struct sandbox *sb, const struct agentcore_invoke *call,
 
 		if (invoke_once(sb, call, buf_str(&body), &r, stop, &why) == 0)
 			break;
-		/* Throttled before any result, or status 404: the tool did not
-		 * run. */
+		/* the tool did not run: throttled before any result, or 404 */
 		if ((r.throttled || r.missing) && i < INVOKE_TRIES &&
 		    retry_sleep(&why, 250 << i, stop, &why) == 0)
 			continue;

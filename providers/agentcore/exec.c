@@ -1,11 +1,11 @@
 /* exec.c - commands in an AgentCore session, and files in and out. */
 /* SPDX-License-Identifier: MIT */
-/* Three parts: commands with the supervisor (run_script), downloads with
- * readFiles and uploads with writeFiles, many files in one request. The file
- * tools resolve paths against the interpreter's directory, which is not
- * documented: the first command also finds it out. Files outside of it, and
- * files that a tool refused, are transferred by the shell, which also says what
- * is wrong with a path. */
+/* Three parts: commands, which use the supervisor (run_script); downloads with
+ * the tool readFiles; and uploads with writeFiles, many files in one request.
+ * The file tools resolve paths against the interpreter's directory, which is
+ * not documented, so the first command also prints it. The shell transfers
+ * files outside of that directory and files that a tool refused, since the
+ * shell reports exactly what is wrong with a path. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -29,7 +29,8 @@ enum {
 	COMMAND_MAX = 120000, /* Linux limits one argument to 128 KiB */
 	ANSWER_MAX = 4 << 20,
 	LONGEST_MS = 30000,
-	BRIEF_MS = 10000, /* longest executeCommand that follows a job */
+	/* only a request that may wait longer runs as a task */
+	BRIEF_MS = 10000,
 	EXEC_SLACK_MS = 8000,
 	CWD_MAX = 4096,
 	PWD_MS = 30000,
@@ -54,8 +55,8 @@ enum {
 	APPEND_MS = 120000,
 };
 
-/* Returns the interpreter's directory, or NULL while it is unknown. Valid as
- * long as sb. */
+/* Returns the interpreter's directory, or NULL if it is not known yet. Valid
+ * until sb is released. */
 static const char *known_cwd(struct sandbox *sb)
 {
 	struct agentcore_box *b = sb->priv;
@@ -100,10 +101,12 @@ static int find_cwd(struct sandbox *sb, const struct stop *stop,
 	return rc;
 }
 
-struct agentcore_task { /* one call starts the command, others poll it */
+/* a command as a task: one call starts it, others poll it */
+struct agentcore_task {
 	char id[TASK_ID_MAX + 1];
 	char status[32];
-	struct buf *out; /* where output goes; NULL while starting */
+	/* receives the output; NULL in the call that starts the task */
+	struct buf *out;
 };
 
 static int on_task(void *arg, const cJSON *result, struct str raw,
@@ -140,7 +143,8 @@ static int call_task(struct sandbox *sb, struct agentcore_task *t,
 	return agentcore_invoke(sb, &call, stop, err);
 }
 
-/* Makes all later commands use executeCommand. Returns -1 with ERR_USAGE. */
+/* Makes all later commands use executeCommand instead of tasks. Returns -1 with
+ * ERR_USAGE. */
 static int disable_tasks(struct sandbox *sb, struct error *err)
 {
 	struct agentcore_box *b = sb->priv;
@@ -155,8 +159,8 @@ static bool is_running(const struct agentcore_task *t)
 	       strcmp(t->status, "working") == 0;
 }
 
-/* Like agentcore_run(), but starts a task and polls it, so no request stays
- * open for long. ERR_USAGE: the service rejects tasks. */
+/* Like agentcore_run(), but starts a task and polls it, so that no request
+ * stays open for long. ERR_USAGE if the service rejects tasks. */
 static int run_task(struct sandbox *sb, struct str command, struct buf *out,
 		    const struct stop *stop, struct error *err)
 {
@@ -208,12 +212,14 @@ static int run_with_pwd(struct sandbox *sb, struct str command, int64_t wait_ms,
 
 struct execution {
 	struct sandbox *sb;
-	bool silent; /* the last request waited in full without output */
+	/* the last request waited until its limit without output */
+	bool silent;
 };
 
-/* Implements supervisor.call. The first request is executeCommand, so a short
- * command needs one round trip. If that request waits until its limit without
- * output, the next is polled as a task, so that no request is open for long. */
+/* Implements supervisor.call. The first request is executeCommand, so that a
+ * short command needs only one round trip. If a request waits until its limit
+ * without output, the next one runs as a task, which is polled, because a proxy
+ * may cut a request that stays open for long. */
 static int run_script(void *arg, struct str command, int64_t wait_ms,
 		      struct buf *out, const struct stop *stop,
 		      struct error *err)
@@ -290,7 +296,7 @@ static char *relative_path(struct sandbox *sb, const char *path)
 	return is_plain(rest) ? xstrndup(rest.ptr, rest.len) : NULL;
 }
 
-/* True if the shell would fail like the file tool did. */
+/* True for errors that would make the shell fail like the file tool did. */
 static bool is_fatal(const struct error *e)
 {
 	return e->code == ERR_CANCELLED || e->code == ERR_GONE ||
@@ -301,15 +307,16 @@ struct read_batch { /* files requested together */
 	struct wanted_file {
 		struct transfer *file;
 		char *path; /* relative, owned */
-		/* the file's bytes were delivered, or its sink refused them */
+		/* its bytes have all been delivered, or its sink has failed */
 		bool done;
 	} items[READ_FILES];
 	size_t n;
 	const char *cwd; /* borrowed */
-	bool nul;        /* a text of this result contains a NUL */
+	bool nul;        /* a text in the current result contains a NUL */
 };
 
-/* Appends the path of "file:///a%20b". decode: percent escapes are decoded. */
+/* Appends the path in a URI like "file:///a%20b". decode: decodes the percent
+ * escapes. */
 static void add_path(struct buf *out, struct str uri, bool decode)
 {
 	if (str_starts(uri, "file://"))
@@ -326,8 +333,9 @@ static void add_path(struct buf *out, struct str uri, bool decode)
 	}
 }
 
-/* True if the URI got names this path. The service answers with "file:///" and
- * either the requested path or the absolute one. */
+/* True if got, a URI in an answer, names the file that was requested as path.
+ * The service answers with "file:///" and either the requested path or the
+ * absolute one. */
 static bool is_path(struct str got, const struct read_batch *b,
 		    const char *path)
 {
@@ -367,14 +375,14 @@ static void write_data(struct wanted_file *w, struct str data)
 		transfer_fail(w->file, FILE_OTHER, why.message);
 }
 
-/* True if the text contains U+FFFD. It may replace bytes that are not UTF-8, so
- * the content cannot be used. */
+/* True if the text contains U+FFFD. The service may have written that instead
+ * of bytes that are not UTF-8, so the content cannot be used. */
 static bool is_lossy(struct str text)
 {
 	return str_search(text, STR("\xef\xbf\xbd")) < text.len;
 }
 
-/* Passes the bytes of one returned resource to the file of the batch that it
+/* Passes the bytes of one resource in a result to the file of the batch that it
  * belongs to. */
 static void parse_resource(struct read_batch *b, const cJSON *resource)
 {
@@ -407,7 +415,7 @@ static int on_read(void *arg, const cJSON *result, struct str raw,
 	const cJSON *block;
 
 	(void)err;
-	/* cJSON cuts a string at a NUL, so look for it in the raw text. */
+	/* cJSON ends a string at a NUL: search the raw text for one */
 	b->nul = str_search(raw, STR("\\u0000")) < raw.len;
 	if (json_bool(result, "isError", false))
 		return 0;
@@ -445,8 +453,8 @@ static int read_files(struct sandbox *sb, struct read_batch *b,
 	return rc;
 }
 
-/* Reads the batch's files in one request and empties the batch. Files that did
- * not arrive are read by the shell, which has no size limit and says what is
+/* Requests the batch's files with readFiles and empties the batch. The shell
+ * reads those that did not arrive: it has no size limit and reports what is
  * wrong with a path. */
 static int read_batch(struct sandbox *sb, struct read_batch *b,
 		      const struct stop *stop, struct error *err)
@@ -503,7 +511,7 @@ int agentcore_download(struct sandbox *sb, struct transfer *files, size_t n,
 	return -1;
 }
 
-/* Appends {"path":...,"blob":...}. */
+/* Appends {"path":...,"blob":...}, the form of a file for writeFiles. */
 static void add_file(struct buf *out, const char *path, struct str data)
 {
 	buf_addc(out, '{');
@@ -524,8 +532,8 @@ static int on_written(void *arg, const cJSON *result, struct str raw,
 	return 0;
 }
 
-/* Sends one request of files. Sets *failed if the tool reports that a file was
- * not written; which one is not documented. */
+/* Sends one writeFiles request. Sets *failed if the tool reports that a file
+ * was not written. Which one that was is not documented. */
 static int write_files(struct sandbox *sb, const struct buf *files,
 		       bool *failed, const struct stop *stop, struct error *err)
 {
@@ -551,8 +559,8 @@ struct write_batch { /* files for one request, held in memory */
 	size_t bytes;
 };
 
-/* Uploads a file from memory with the shell, which says what is wrong with a
- * path. The upload can be repeated. */
+/* Uploads a file from memory with the shell, which reports what is wrong with a
+ * path. The file remains in memory, so this can be repeated. */
 static int write_by_shell(struct sandbox *sb, struct file_source *s,
 			  const struct stop *stop, struct error *err)
 {
@@ -585,7 +593,7 @@ static int write_batch(struct sandbox *sb, struct write_batch *b,
 	}
 	if (b->n)
 		rc = write_files(sb, &content, &failed, stop, &why);
-	/* Do not repeat the request: write the files with the shell. */
+	/* Do not repeat the request: the shell writes the files instead. */
 	if (rc < 0 && !is_fatal(&why) && stop_check(stop, err) == 0)
 		failed = true;
 	else if (rc < 0)
@@ -636,14 +644,16 @@ static int add_to_batch(struct sandbox *sb, struct write_batch *b,
 	return 0;
 }
 
-/* A file that is too large for one request. Each piece is uploaded to a file
- * below the interpreter's directory and then appended to a temporary file next
- * to the target. At the end that file replaces the target. */
+/* Upload of a file that is too large for one request. Each piece is uploaded to
+ * a file below the interpreter's directory, then appended to a temporary file
+ * next to the target. When all pieces are in it, the temporary file replaces
+ * the target. */
 struct large_file {
 	struct transfer *file;
 	/* temporary file of one piece, below the interpreter's directory */
 	char part[64];
-	/* absolute: @0 target, @1 temporary file, @2 piece */
+	/* absolute: @0 the target, @1 the temporary file, @2 the piece's
+	 * file */
 	const char *paths[3];
 };
 
@@ -658,7 +668,8 @@ static void add_text(struct buf *line, const struct large_file *l,
 			buf_addc(line, *text);
 }
 
-/* Runs the command line and releases it. ERR_REMOTE unless it exits with 0. */
+/* Runs the command line and frees it. ERR_REMOTE if its exit status is not
+ * 0. */
 static int run_line(struct sandbox *sb, struct buf *line,
 		    const struct stop *stop, struct error *err)
 {
@@ -778,8 +789,8 @@ static int upload_large(struct sandbox *sb, struct transfer *f,
 	return rc;
 }
 
-/* Uploads one file in a batch, in pieces or by the shell, depending on its size
- * and path. */
+/* Uploads one file: in a batch, in pieces, or by the shell, depending on its
+ * size and path. */
 static int upload_one(struct sandbox *sb, struct write_batch *b,
 		      struct transfer *f, const struct stop *stop,
 		      struct error *err)

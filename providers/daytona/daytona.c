@@ -3,9 +3,9 @@
 /*
  * There are two servers with one key: the API, which creates and deletes
  * sandboxes, and the toolbox proxy at a sandbox's toolboxProxyUrl, which runs
- * commands and transfers files. Wire: the OpenAPI documents 0.190.0 and what
- * the official JavaScript SDK 0.218.0 and Python SDK 0.190.0 were seen to send
- * (2026-11).
+ * commands and transfers files. Sources of the protocol: the OpenAPI documents
+ * 0.190.0 and what the official JavaScript SDK 0.218.0 and Python SDK 0.190.0
+ * were seen to send (2026-11).
  *
  * The tables at the end contain the special cases of Daytona; providers/kit
  * does the rest. Begin with describe() and wrap_command().
@@ -31,17 +31,18 @@ enum {
 	TOUCH_MS = 10000,
 	/* Constants for commands: */
 	BODY_MAX = 4 << 20,
-	ARGUMENT_MAX = 120000, /* bytes of one; Linux allows 128 KiB */
+	ARGUMENT_MAX = 120000, /* bytes of one argument; Linux allows 128 KiB */
 	SLACK_MS = 8000,       /* added to the time that a request is held */
 	/* Constants for snapshots: */
 	SNAPSHOT_MS = 120000,
 	POLL_MS = 1000,
-	NOTICE_MS = 30000, /* how long the API may not know a new snapshot */
+	/* how long the API may answer 404 for a new snapshot */
+	NOTICE_MS = 30000,
 	WORK_MS = 1800000,
 };
 
-/* Version that dcode reports. From 0.167.0 on the server separates standard
- * output and error output, and answers in JSON. */
+/* Version of the SDK that dcode claims to be. For versions from 0.167.0 on, the
+ * server separates standard output and error output, and answers in JSON. */
 static const char version[] = "0.190.0";
 
 static const struct setting settings[] = {
@@ -189,7 +190,7 @@ static int daytona_open(struct sandbox_client *client,
 	return 0;
 }
 
-/* Adds a list of the settings as text, as the API expects. */
+/* Adds a setting that is a list as one text, as the API expects. */
 static int add_joined(const struct settings *set, const char *key,
 		      const char *name, cJSON *body, struct error *err)
 {
@@ -226,8 +227,8 @@ static int add_network(const struct settings *set,
 	return add_joined(set, "domain_allow", "domainAllowList", body, err);
 }
 
-/* Adds the snapshot, or the image to build and its resources. The API accepts
- * resources only with an image. */
+/* Adds the snapshot, or the image to build and the sandbox's resources. The API
+ * accepts resources only with an image. */
 static int add_source(const struct sandbox_client *client,
 		      const struct sandbox_spec *spec, cJSON *body,
 		      struct error *err)
@@ -287,8 +288,9 @@ static int post_create(struct sandbox *sb, const struct sandbox_spec *spec,
 	return vendor_post(sb->client->priv, &ask, body, answer, stop, err);
 }
 
-/* Requests the toolbox's address from servers that are too old to have
- * toolboxProxyUrl. The caller frees it; NULL on error. */
+/* Requests the toolbox's address. For servers that are too old to put
+ * toolboxProxyUrl into the description. The caller frees the result; NULL on
+ * error. */
 static char *request_url(struct sandbox *sb, const struct stop *stop,
 			 struct error *err)
 {
@@ -353,7 +355,8 @@ static int touch_sandbox(struct sandbox *sb, const struct stop *stop,
 	return vendor_ask(sb->client->priv, sb->id, &ask, NULL, stop, err);
 }
 
-/* Sets the autostop interval, in minutes since the last activity. */
+/* Extends the sandbox's life by setting its autostop interval: the minutes from
+ * the last activity to the stop. */
 static int extend_life(struct sandbox *sb, int64_t lifetime_s,
 		       const struct stop *stop, struct error *err)
 {
@@ -378,8 +381,8 @@ static int extend_life(struct sandbox *sb, int64_t lifetime_s,
 	return 0;
 }
 
-/* Sets the time from stop to deletion, in minutes. With 0, the default of
- * create, a sandbox is deleted when it stops. */
+/* Sets how many minutes after a stop the sandbox is deleted. The create request
+ * sets 0: it is deleted when it stops. */
 static int set_auto_delete(struct vendor_client *c, const char *id,
 			   int64_t *keep_s, const struct stop *stop,
 			   struct error *err)
@@ -396,12 +399,12 @@ static int set_auto_delete(struct vendor_client *c, const char *id,
 	return rc;
 }
 
-/* Wraps a command for the daemon. Daemons from 0.160 on feed the text to a
- * shell's input. Older ones split it into words and run them without a shell.
- * Base64 in the form that SDKs up to 0.155 sent works on both, but a command
- * that is too long for one word needs a new daemon. The braces make the inner
- * shell read the whole script before it runs, so a program that reads its input
- * cannot swallow the rest. */
+/* Wraps a command for the daemon in the sandbox. Daemons from 0.160 on pass the
+ * text to a shell as its input. Older ones split it into words and run these
+ * without a shell. Both run Base64 in the form that SDKs up to 0.155 sent, but
+ * a command that is too long for one word needs a new daemon. The braces make
+ * the inner shell read the whole script before it runs, so that a program that
+ * reads its input cannot swallow the rest of the script. */
 static void wrap_command(struct buf *out, struct str command)
 {
 	struct buf script = BUF_INIT(BODY_MAX);
@@ -515,8 +518,8 @@ static bool has_words(const struct http_response *res, const char *words)
 	return str_search(body, str_of(words)) < body.len;
 }
 
-/* Recognises the proxy's texts for a sandbox that does not exist or does not
- * answer. */
+/* Recognises the texts with which the proxy says that a sandbox does not exist
+ * or does not answer. */
 static enum file_retry classify_failure(const struct http_response *res)
 {
 	int status = res->status;
@@ -537,7 +540,7 @@ static const struct http_files files = {
 };
 
 /* Returns 1 when the snapshot can be used, 0 to poll again. Sets *known once
- * the API knows the snapshot. */
+ * the API finds the snapshot. */
 static int poll_snapshot(struct sandbox_client *client, const char *name,
 			 bool *known, const struct stop *stop,
 			 struct error *err)
@@ -576,7 +579,7 @@ static int daytona_find_snapshot(struct sandbox_client *client,
 	struct error failed = { 0 };
 	bool known = false;
 
-	/* A snapshot whose build failed still has the name, so it is found. */
+	/* A snapshot whose build failed keeps the name, so this finds it. */
 	if (poll_snapshot(client, name, &known, stop, &failed) < 0 && !known) {
 		*err = failed;
 		return -1;

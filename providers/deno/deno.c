@@ -18,7 +18,7 @@
 #include "providers/kit/body.h"
 
 enum {
-	/* bytes; encoded it must fit in an argument (128 KiB) */
+	/* bytes; base64 of it must fit in an argument (128 KiB) */
 	REQUEST_MAX = 80 << 10,
 	ID_PREFIX = 8, /* length of "sbx_ord_" */
 	ID_MAX = 128,
@@ -32,7 +32,7 @@ enum {
 	MEMORY = 1280, /* default in MiB */
 	MEMORY_MIN = 768,
 	MEMORY_MAX = 1 << 20, /* MiB; the server enforces its own limit */
-	/* of every sandbox (docs.deno.com/sandbox, read 2026-11) */
+	/* for every sandbox (docs.deno.com/sandbox, read 2026-11) */
 	MILLI_VCPU = 2000,
 };
 
@@ -226,8 +226,8 @@ static int add_labels(const struct deno *d, const struct sandbox_spec *spec,
 	return 0;
 }
 
-/* Adds the allowed hosts. An empty list blocks all traffic, no list allows
- * all. */
+/* Adds the hosts that may be reached. An empty list blocks all traffic; without
+ * a list all of it is allowed. */
 static int add_network(const struct deno *d, const struct sandbox_spec *spec,
 		       cJSON *config, struct error *err)
 {
@@ -356,9 +356,9 @@ static int open_new(struct sandbox *sb, cJSON *config, int64_t lifetime_s,
 	return rc;
 }
 
-/* Reads the next page's cursor from the header Link:
+/* Reads the cursor of the next page from the header Link:
  * <https://.../sandboxes?cursor=abc>; rel="next", <...>; rel="prev". The SDK
- * does so for other lists (client.js) and does not paginate this one. */
+ * does the same for other lists (client.js), but does not paginate this one. */
 static void on_page_header(void *arg, struct str line)
 {
 	char **cursor = arg;
@@ -397,8 +397,8 @@ struct deno_selection {    /* which sandboxes are passed to sink */
 	bool found;
 };
 
-/* Requests one page. *cursor is that of the page, URL-encoded (NULL: first
- * page), and becomes that of the next one; owned by the caller. */
+/* Requests one page. *cursor is the cursor of this page, URL-encoded (NULL: the
+ * first page), and becomes that of the next page; owned by the caller. */
 static int get_page(struct deno *d, const struct deno_selection *s,
 		    char **cursor, cJSON **page, const struct stop *stop,
 		    struct error *err)
@@ -437,8 +437,8 @@ static int get_page(struct deno *d, const struct deno_selection *s,
 	return rc;
 }
 
-/* True if the sandbox is wanted. A stopped one counts as gone, because it
- * cannot be started again. */
+/* True if the sandbox is one of those selected. A stopped sandbox counts as
+ * gone, because it cannot be started again. */
 static bool is_selected(const struct deno_selection *s,
 			const struct sandbox_info *info)
 {
@@ -514,7 +514,7 @@ static int list_label(struct sandbox_client *client, const char *label,
 	return list_pages(client->priv, &s, stop, err);
 }
 
-/* Searches the list, because the API cannot describe a single sandbox. */
+/* The API cannot describe a single sandbox, so this searches the list. */
 static int deno_info(struct sandbox_client *client, const char *id,
 		     const struct info_sink *sink, const struct stop *stop,
 		     struct error *err)
@@ -529,9 +529,9 @@ static int deno_info(struct sandbox_client *client, const char *id,
 	return 0;
 }
 
-/* Creates a sandbox. If the label was requested before, the sandbox of the
- * first request is used, or deleted if it appears after another one was
- * created. */
+/* Creates a sandbox. If a create for this label was sent before, its sandbox
+ * may exist: if the list shows it, that one is used. If it appears only after
+ * this function has created another one, it is deleted. */
 static int create_once(struct sandbox *sb, const struct sandbox_spec *spec,
 		       cJSON *config, const struct stop *stop,
 		       struct error *err)
@@ -600,7 +600,7 @@ static int deno_attach(struct sandbox *sb, const char *id,
 	sb->id = xstrdup(id);
 	if (deno_set_workdir(sb, stop, err) == 0)
 		return 0;
-	/* The first connection failed: maybe the id never existed. */
+	/* the first connection failed: perhaps the id never existed */
 	if (err->code == ERR_GONE) {
 		*err = (struct error){ 0 };
 		error_set(err, ERR_NOT_FOUND, "sandbox not found: %s", id);

@@ -13,8 +13,9 @@
 /*
  * There are two servers. At the sandboxes' server, https://REGION.DOMAIN, a
  * WebSocket creates a sandbox (or joins one), and then carries all requests to
- * it. The console only lists sandboxes. Wire: @deno/sandbox 0.13.2, seen and
- * read, and docs.deno.com/sandbox (2026-11).
+ * it. The console only lists sandboxes. Sources of the protocol: the code of
+ * @deno/sandbox 0.13.2 and what it was seen to send, and docs.deno.com/sandbox
+ * (2026-11).
  *
  * rpc.c has the calls over one WebSocket; exec.c has one running sandbox (its
  * connection, commands, files, extension), and deno.c the account: settings,
@@ -22,13 +23,13 @@
  */
 enum {
 	DENO_LIFETIME_S = 1800,
-	/* Longest extension that dcode requests: the server allows 30 minutes
-	 * by its own clock, which may differ. */
+	/* Longest extension in seconds that dcode requests. The server allows
+	 * 30 minutes by its own clock, which may differ. */
 	DENO_LONGEST_S = 1780,
 	DENO_REGION = 4,
 	DENO_MESSAGE_MAX = 32 << 20,
 	DENO_CODE = 48,
-	/* bytes of unread output at which reading pauses */
+	/* bytes of output; with more of it unread, the socket is not read */
 	DENO_FULL = 4 << 20,
 };
 
@@ -45,9 +46,10 @@ struct deno { /* sandbox_client.priv */
 
 struct deno_box { /* sandbox.priv */
 	struct deno_rpc *rpc;
-	/* clock_ms() when dcode attached; 0: dcode created it */
+	/* clock_ms() when dcode attached; 0: dcode created the sandbox */
 	int64_t attached;
-	pthread_mutex_t dial; /* held by the thread that connects */
+	/* held by the thread that connects, so that only one does */
+	pthread_mutex_t dial;
 	pthread_mutex_t lock; /* guards the fields below */
 	int64_t lifetime_s;
 	int64_t ends;  /* clock_ms() when it ends unless extended */
@@ -55,33 +57,34 @@ struct deno_box { /* sandbox.priv */
 };
 
 /* rpc.c */
-/* One WebSocket with many concurrent calls. A thread owns the socket: it sends
- * queued messages, delivers received ones, and sends "ping" every two seconds
- * like the SDK. Any thread may call. When the socket ends, all calls fail with
- * ERR_NETWORK, and so do later ones until deno_rpc_set_socket(). */
+/* One WebSocket with many calls at the same time. A thread owns the socket: it
+ * sends queued messages, delivers received ones, and sends "ping" every two
+ * seconds like the SDK. Calls may be made from any thread. When the socket
+ * ends, all calls fail with ERR_NETWORK; so do later ones until
+ * deno_rpc_set_socket(). */
 struct deno_rpc;
 
 struct deno_call { /* one request and its answer; owned by the caller */
 	const char *method;
 	/*
-	 * JSON. With source: an object without its closing "}", to which the
-	 * stream's number is added
+	 * JSON. With source: an object without its closing "}", because the
+	 * number of the stream is added
 	 */
 	struct str params;
-	/* For "spawn": the call ends when the process has closed its output,
-	 * which is appended to out (up to out->max). NULL: the call ends with
-	 * the reply. */
+	/* Only for "spawn". If set, the call ends when the process has closed
+	 * its output, which is appended to out (up to out->max). If NULL, the
+	 * call ends with the server's reply. */
 	struct buf *out;
 	/* If set, receives the output as it arrives, on the calling thread. out
-	 * is then the buffer and must hold DENO_FULL + DENO_MESSAGE_MAX. -1
-	 * (err filled) ends the call. */
+	 * is then the buffer in between and must hold DENO_FULL +
+	 * DENO_MESSAGE_MAX bytes. -1 (err filled) ends the call. */
 	int (*sink)(void *arg, struct str chunk, struct error *err);
-	/* If set, its data is sent as a stream after the request. Writes at
-	 * most len bytes into room and returns their number: 0 at the end, -1
-	 * (err filled) to fail the call. Runs on the calling thread. */
+	/* If set, supplies data that is sent as a stream after the request.
+	 * Writes at most len bytes into room and returns how many; 0 at the
+	 * end, -1 (err filled) to fail the call. Runs on the calling thread. */
 	int64_t (*source)(void *arg, char *room, size_t len, struct error *err);
 	void *arg;
-	/* ERR_NETWORK after this time without answer or output; 0: no limit */
+	/* ms without answer and output, then ERR_NETWORK; 0: no limit */
 	int64_t idle_ms;
 	/* out: error code such as "ENOENT" if the call was refused */
 	char code[DENO_CODE];
@@ -94,8 +97,8 @@ bool deno_rpc_alive(struct deno_rpc *r);
 /* Ends the socket. Only one thread may call this or deno_rpc_set_socket() at a
  * time. */
 void deno_rpc_end(struct deno_rpc *r);
-/* Takes ownership of ws, even on failure. Only one thread at a time, and only
- * while there is no socket. */
+/* Uses ws, and takes ownership of it even on failure. Only one thread may call
+ * this at a time, and only while there is no socket. */
 int deno_rpc_set_socket(struct deno_rpc *r, struct ws *ws, struct error *err);
 /* Returns 0 with out filled, or -1: ERR_NETWORK (the socket ended; the request
  * may have run), ERR_PROTOCOL, ERR_REMOTE (refused, see code), ERR_LIMIT (more
@@ -110,12 +113,12 @@ struct deno_box *deno_box(struct sandbox *sb);
 int deno_add_headers(const struct deno *d, struct rest *r, struct error *err);
 /* Adds a hint about a refused token to err. */
 void deno_add_hint(struct error *err);
-/* Sets r to the server of a region, or of the region in an id. The caller
- * releases r. */
+/* Sets r to the server of a region. region may also be a sandbox's id, which
+ * contains its region. The caller releases r. */
 int deno_server(const struct deno *d, const char *region, struct rest *r,
 		struct error *err);
-/* Sends a request about the sandbox to the server of its region. Sets
- * ask->path. The caller releases res. */
+/* Sends a request about the sandbox to the server of its region, and sets
+ * ask->path for that. The caller releases res. */
 int deno_call_server(struct sandbox_client *client, const char *id,
 		     struct rest_ask *ask, struct http_response *res,
 		     const struct stop *stop, struct error *err);
@@ -123,7 +126,7 @@ struct deno_opening { /* how to open a sandbox's WebSocket */
 	const struct rest *server;
 	const char *path;
 	const char *header; /* one more header line, or NULL */
-	/* set to the id in the server's answer, owned by the caller; or NULL */
+	/* NULL, or set to the id in the server's answer, owned by the caller */
 	char **id;
 };
 /* Opens a WebSocket and uses it for the sandbox. */

@@ -4,10 +4,10 @@
  * call_sandbox() sends a request over the sandbox's WebSocket, and connects
  * first if necessary. All other functions here send such requests.
  *
- * A process's output stream ends with the socket, and the server does not send
- * it again. So a command runs as a separate job, and the vendor's processes
- * only carry the requests about it. One "spawn" is one round trip: its output
- * arrives without another request, and its end is the answer.
+ * The output of a process is lost when the socket ends. So a command runs as a
+ * supervised job, which survives that, and each request of the supervisor is a
+ * short process. Such a request is a single "spawn": the output arrives without
+ * another request, and the end of the output is the end of the answer.
  *
  * "readFile" returns a whole file of any size in one message, so files are read
  * as the output of a process instead.
@@ -34,7 +34,7 @@ enum {
 	PARAMS_MAX = 4 << 20,
 	COMMAND_MAX = 120000, /* bytes of an argument; Linux allows 128 KiB */
 	ANSWER_MAX = 4 << 20, /* bytes of a job's answer */
-	/* after attaching, while the sandbox's end is unknown */
+	/* ms after attaching, while the sandbox's end is unknown */
 	UNKNOWN_MS = 30000,
 	EXTEND_MS = 5000,
 	EXTEND_PAUSE_MS = 60000,
@@ -46,18 +46,21 @@ enum {
 	OPEN_MS = 60000,
 	PING_MS = 15000, /* WebSocket pings, besides the SDK's "ping" text */
 	PONG_MS = 30000,
-	/* pause between checks whether another thread has connected */
+	/* ms between two checks whether another thread has connected */
 	DIAL_MS = 20,
 	HEADERS = REST_HEADERS + 2,
 	/* Constants for files: */
-	SMALL = 128 << 10, /* sent in one message, which can be repeated */
+	/* bytes; sent in one message, which can be repeated */
+	SMALL = 128 << 10,
 	FILE_PARAMS_MAX = 1 << 20,
 	FILE_TRIES = 5,
 	FILE_PAUSE_MS = 200,
 	WRITE_MS = 60000, /* longest wait for the answer */
-	/* without a byte for this long, the rest is requested again */
+	/* ms without a byte, then the rest is requested again */
 	IDLE_MS = 60000,
-	HEAD_MAX = 32, /* bytes of "ok 123\n" */
+	/* bytes of the line "ok 123
+	 * " */
+	HEAD_MAX = 32,
 };
 
 struct deno_box *deno_box(struct sandbox *sb)
@@ -124,10 +127,11 @@ int deno_call_server(struct sandbox_client *client, const char *id,
 	return rc;
 }
 
-/* Returns the seconds from now to request. The end of an attached sandbox is
- * unknown, and may be as late as the server allows: in 30 minutes. So the first
- * requests ask for 30 minutes. After 30 s our usual maximum cannot shorten its
- * life any more. */
+/* Returns how many seconds from now to request. The end of a sandbox to which
+ * dcode attached is unknown, and can be up to 30 minutes away, the most that
+ * the server allows. A shorter request would shorten its life, so the first
+ * requests ask for 30 minutes. After 30 s DENO_LONGEST_S cannot be too short
+ * any more. */
 static int64_t extension_seconds(const struct deno_box *b, int64_t lifetime_s)
 {
 	if (b->attached && clock_ms() - b->attached < UNKNOWN_MS)
@@ -184,7 +188,8 @@ static void on_header(void *arg, struct str line)
 	*id = xstrndup(value.ptr, value.len);
 }
 
-/* Sets the error code of a refused connection, by which retries are decided. */
+/* Sets err->code after a refused connection, so that the caller can decide
+ * about a retry. */
 static void classify_failure(const struct http_response *answer,
 			     struct error *err)
 {
@@ -277,8 +282,8 @@ static int ensure_connected(struct sandbox *sb, const struct stop *stop,
 	return rc;
 }
 
-/* Like deno_rpc_call(), but opens a new socket if the old one has ended. what
- * is the beginning of messages. ERR_GONE: the sandbox does not exist. */
+/* Like deno_rpc_call(), but opens a new socket if the old one has ended. Error
+ * messages begin with what. ERR_GONE: the sandbox does not exist. */
 static int call_sandbox(struct sandbox *sb, struct deno_call *c,
 			const char *what, const struct stop *stop,
 			struct error *err)
@@ -328,8 +333,8 @@ static int run_shell(struct sandbox *sb, struct str command, struct buf *out,
 	return rc;
 }
 
-/* Extends the sandbox's life when half of it is over. Errors are ignored, so
- * the command still runs. */
+/* Extends the sandbox's life when half of it is over. Errors are ignored,
+ * because the command can still run. */
 static void extend_if_due(struct sandbox *sb, const struct stop *stop)
 {
 	struct deno_box *b = deno_box(sb);
@@ -420,8 +425,8 @@ int deno_set_workdir(struct sandbox *sb, const struct stop *stop,
 	return rc;
 }
 
-/* Maps names of system errors, and Deno's error classes for errors without such
- * a name. */
+/* Maps names of system errors. For errors without such a name, maps the names
+ * of Deno's error classes. */
 static enum file_error file_error_of(const char *code)
 {
 	static const struct {
@@ -450,9 +455,9 @@ static enum file_error file_error_of(const char *code)
 	return FILE_OTHER;
 }
 
-/* Appends the parameters of a write. A file held in memory is part of the
- * message. Any other content follows as a stream, and the object is left
- * without its "}". */
+/* Appends the parameters of a write request. A file held in memory is part of
+ * them. For any other file the content follows as a stream, so the closing "}"
+ * is left out: see deno_call.params. */
 static void add_params(const struct file_source *s, struct buf *params)
 {
 	buf_addc(params, '{');
@@ -507,9 +512,9 @@ static int make_parent(struct sandbox *sb, const char *path, char *code,
 	return rc;
 }
 
-/* Writes a file. One held in memory is sent first, and its directory is created
- * only if missing. A stream cannot be sent again, so its directory is created
- * before. */
+/* Writes a file. If it is held in memory, it can be sent twice: its directory
+ * is created only if the first try shows that it is missing. A stream cannot be
+ * sent again, so its directory is always created before. */
 static int write_with_parent(struct sandbox *sb, struct file_source *s,
 			     char *code, const struct stop *stop,
 			     struct error *err)
@@ -577,7 +582,8 @@ struct deno_download {
 	bool headed;
 	int64_t size; /* -1: unknown */
 	int64_t got;
-	bool failed; /* the file's sink failed, or the file changed; see why */
+	/* the file's sink failed, or the file changed; why has the error */
+	bool failed;
 	struct error why;
 };
 
@@ -632,8 +638,8 @@ static int on_output(void *arg, struct str chunk, struct error *err)
 	return fail_file(d, err);
 }
 
-/* Reads the rest of the file from offset d->got. 0 with d->size -1: this method
- * cannot read the file. */
+/* Reads the rest of the file from offset d->got on. Returns 0 with d->size -1
+ * if this way of reading does not work for the file. */
 static int read_once(struct sandbox *sb, struct deno_download *d,
 		     const struct stop *stop, struct error *err)
 {
@@ -668,8 +674,8 @@ static int read_once(struct sandbox *sb, struct deno_download *d,
 	return rc;
 }
 
-/* Returns 1 if the file was not read: the helper script must read it or report
- * the error. */
+/* Returns 1 if the file was not read. The caller then uses the helper script,
+ * which reads it or reports the error. */
 static int download_one(struct sandbox *sb, struct transfer *f,
 			const struct stop *stop, struct error *err)
 {
@@ -703,8 +709,8 @@ static int download_one(struct sandbox *sb, struct transfer *f,
 	}
 }
 
-/* JSON must be UTF-8, but file names need not be. The helper scripts transfer
- * files with such names. */
+/* Uses the helper scripts for files whose names are not UTF-8: JSON must be
+ * UTF-8. */
 static int upload_file(const void *arg, struct sandbox *sb, struct transfer *f,
 		       const struct stop *stop, struct error *err)
 {

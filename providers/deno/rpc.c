@@ -6,9 +6,9 @@
  * without socket or lock; serve_socket() is the thread that owns the socket.
  * Begin with deno_rpc_call().
  *
- * A process's output is a numbered stream. The reply that tells the number may
- * arrive after the first data, so data of unknown streams is stored while such
- * a reply is due.
+ * The output of a process is a numbered stream. The server's reply to "spawn"
+ * contains the number, but may arrive after the first data. So while such a
+ * reply is due, data of unknown streams is stored (the "early" streams).
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -29,29 +29,33 @@
 #include "providers/deno/deno.h"
 
 enum {
-	EARLY = 64,          /* most streams that no reply has named yet */
-	EARLY_MAX = 8 << 20, /* bytes of one such stream */
+	/* streams with data whose number no reply has contained yet */
+	EARLY = 64,
+	EARLY_MAX = 8 << 20, /* bytes of one early stream */
 	WORDS_MAX = 300,
-	PING_MS = 2000,   /* transport.js of @deno/sandbox 0.13.2 */
-	SEND_MS = 60000,  /* for one message; after that the socket is closed */
-	ROOM_MS = 5,      /* pause between checks of a full queue or output */
-	CLOSINGS_MAX = 6, /* in a row; about 3 s with the pauses between them */
+	PING_MS = 2000,  /* transport.js of @deno/sandbox 0.13.2 */
+	SEND_MS = 60000, /* for one message; then the socket is closed */
+	ROOM_MS = 5,     /* pause between checks of a full queue or output */
+	/* see count_close(); about 3 s with the pauses between them */
+	CLOSINGS_MAX = 6,
 	PARAMS_MAX = DENO_MESSAGE_MAX - 4096,
-	QUEUE_MAX = 1 << 20, /* bytes; above this no source is read */
-	PIECE = 48 << 10,    /* bytes of one message of a stream that we send */
-	QUICK_MS = 3000, /* most processes end within this: see wait_output() */
+	/* bytes; while more is queued, no source is read */
+	QUEUE_MAX = 1 << 20,
+	PIECE = 48 << 10, /* bytes of a source's data in one message */
+	QUICK_MS = 3000, /* ms in which most processes end: see wait_output() */
 };
 
 enum deno_kind {
-	DENO_OTHER,  /* unknown kind, ignored */
-	DENO_REPLY,  /* reply to the request id: ok, or code and message */
-	DENO_DATA,   /* data of the server's stream id */
-	DENO_END,    /* end of the server's stream id; failed: aborted */
-	DENO_CANCEL, /* the server no longer reads our stream id */
+	DENO_OTHER, /* unknown kind, ignored */
+	DENO_REPLY, /* reply to the request id: ok, or code and message */
+	DENO_DATA,  /* data of the server's stream with number id */
+	DENO_END,   /* end of that stream; failed: it was aborted */
+	/* the server no longer reads dcode's stream with number id */
+	DENO_CANCEL,
 };
 
-/* One message. Schema of @deno/sandbox 0.13.2 (proto.js, schema.js; read
- * 2026-11). */
+/* One message of the server, as in @deno/sandbox 0.13.2 (proto.js, schema.js;
+ * read 2026-11). */
 struct deno_frame {
 	cJSON *tree; /* owned; the pointers below point into it */
 	enum deno_kind kind;
@@ -148,9 +152,10 @@ static int parse_stream(struct deno_frame *f, const char *event, size_t max,
 	return 0;
 }
 
-/* Parses one message, which may be any bytes. The text "pong" becomes
- * DENO_OTHER. ERR_PROTOCOL if it is not a message of this protocol, ERR_LIMIT
- * if it holds more data than max. The caller releases f even on error. */
+/* Parses one message of the server, which may contain any bytes. The text
+ * "pong" becomes DENO_OTHER. ERR_PROTOCOL if it is not a message of this
+ * protocol, ERR_LIMIT if it contains more data than max bytes. The caller
+ * releases f even on error. */
 static int parse_frame(struct deno_frame *f, struct str text, size_t max,
 		       struct error *err)
 {
@@ -195,19 +200,22 @@ static void add_request(struct buf *out, int64_t id, const char *method,
 struct deno_waiting { /* a request that waits for its answer; on the heap */
 	struct deno_waiting *next;
 	int64_t id;
-	bool spawn; /* ends with the process's output, not with the reply */
+	/* done when the process's output ends, not when the reply comes */
+	bool spawn;
 	struct buf *out; /* borrowed: receives that output; NULL: dropped */
-	bool live;       /* output triggers ready, too */
-	int64_t sending; /* number of the stream that we send; -1: none */
-	/* filled by the thread that owns the socket */
-	bool cancelled; /* the server no longer reads our stream */
+	bool live;       /* triggers ready for each piece of output, too */
+	/* number of the stream that dcode sends for it; -1: none */
+	int64_t sending;
+	/* the fields below are set by the thread that owns the socket */
+	bool cancelled; /* the server no longer reads the stream sending */
 	bool done;
 	cJSON *ok; /* owned: the result */
 	char code[DENO_CODE];
 	struct error why;    /* why the request failed */
 	struct cancel ready; /* triggered when done */
-	int64_t stream; /* number of the process's output stream; -1: unknown */
-	int64_t pid;    /* id of that process */
+	/* number of the process's output stream; -1: not known yet */
+	int64_t stream;
+	int64_t pid; /* id of that process */
 	bool abandoned;
 };
 
@@ -222,7 +230,7 @@ struct deno_stream {
 /* All waiting requests. Initialise with { 0 }. The caller locks. */
 struct deno_calls {
 	struct deno_waiting *list;
-	struct deno_stream *early; /* streams that no reply has named yet */
+	struct deno_stream *early; /* early streams, see the top of the file */
 };
 
 static struct deno_waiting *add_call(struct deno_calls *c, int64_t id,
@@ -263,7 +271,8 @@ static void finish_call(struct deno_calls *c, struct deno_waiting *w)
 		cancel_trigger(&w->ready);
 }
 
-/* Ends the caller's interest in w. It is freed now, or when its reply comes. */
+/* Call when the caller no longer needs w. It is freed now, or when its reply
+ * comes. */
 static void release_call(struct deno_calls *c, struct deno_waiting *w)
 {
 	w->out = NULL;
@@ -279,8 +288,8 @@ static void free_stream(struct deno_stream *s)
 	free(s);
 }
 
-/* True while a reply is due that may name a stream. Unknown streams are stored
- * only then. */
+/* True while the reply to a "spawn" is due. Only then data of unknown streams
+ * is stored. */
 static bool is_naming(const struct deno_calls *c)
 {
 	for (const struct deno_waiting *w = c->list; w; w = w->next)
@@ -309,8 +318,8 @@ static void deliver_output(struct deno_waiting *w, const struct buf *data)
 		cancel_trigger(&w->ready);
 }
 
-/* True if a live call has at least DENO_FULL bytes of unread output. The socket
- * is then not read. */
+/* True if the caller of a live call has not read DENO_FULL bytes of output. The
+ * socket is then not read. */
 static bool is_full(const struct deno_calls *c)
 {
 	for (const struct deno_waiting *w = c->list; w; w = w->next)
@@ -328,7 +337,8 @@ static void end_output(struct deno_calls *c, struct deno_waiting *w,
 	finish_call(c, w);
 }
 
-/* Moves the data that arrived before the reply to the call. */
+/* Moves data that arrived before the reply from the early stream to the
+ * call. */
 static void claim_early(struct deno_calls *c, struct deno_waiting *w)
 {
 	struct deno_stream **at = &c->early;
@@ -359,8 +369,8 @@ static void set_failure(struct deno_waiting *w, const struct deno_frame *f)
 	buf_release(&words);
 }
 
-/* Applies a reply: it ends the call, or names the output stream of a
- * process. */
+/* Applies a reply: it ends a call, or tells the number of a process's output
+ * stream. */
 static void apply_reply(struct deno_calls *c, const struct deno_frame *f)
 {
 	struct deno_waiting *w = c->list;
@@ -389,7 +399,8 @@ static void apply_reply(struct deno_calls *c, const struct deno_frame *f)
 	free_early_streams(c);
 }
 
-/* Returns the stored stream with this number, and creates it if it is new. */
+/* Returns the early stream with this number; creates it if it does not
+ * exist. */
 static struct deno_stream *get_early_stream(struct deno_calls *c, int64_t id,
 					    struct error *err)
 {
@@ -412,8 +423,8 @@ static struct deno_stream *get_early_stream(struct deno_calls *c, int64_t id,
 	return s;
 }
 
-/* Applies data or the end of a server's stream. Dropped if no request can want
- * it. */
+/* Applies data, or the end, of a stream of the server. Ignored if no request
+ * can be waiting for it. */
 static int apply_stream(struct deno_calls *c, const struct deno_frame *f,
 			struct error *err)
 {
@@ -438,7 +449,8 @@ static int apply_stream(struct deno_calls *c, const struct deno_frame *f,
 	return 0;
 }
 
-/* Applies one message to its request. Fails with ERR_PROTOCOL. */
+/* Applies one message to the request that waits for it. -1 with
+ * ERR_PROTOCOL. */
 static int apply_frame(struct deno_calls *c, const struct deno_frame *f,
 		       struct error *err)
 {
@@ -473,8 +485,8 @@ static void fail_calls(struct deno_calls *c, const struct error *why)
 	free_early_streams(c);
 }
 
-/* Waits until w is done or live output has arrived. ERR_NETWORK after idle_ms
- * without either (0: no limit). Called without the lock. */
+/* Waits until w is done or live output has arrived. ERR_NETWORK if neither
+ * happens within idle_ms (0: no limit). Called without the lock. */
 static int wait_call(struct deno_waiting *w, int64_t idle_ms,
 		     const struct stop *stop, struct error *err)
 {
@@ -518,8 +530,10 @@ struct deno_rpc {
 	struct deno_message **last;
 	size_t queued; /* bytes */
 	struct deno_calls calls;
-	int close_code; /* close code of the last connection without messages */
-	int closings;   /* how many such connections in a row had that code */
+	/* code with which the server closed the last silent connection */
+	int close_code;
+	/* how many connections in a row ended silently with that code */
+	int closings;
 	int64_t next_id;
 	int64_t next_stream;
 };
@@ -608,8 +622,7 @@ static int send_next(struct deno_rpc *r, struct error *err)
 	return rc < 0 ? -1 : 1;
 }
 
-/* Waits shortly and returns 1 if output arrives faster than the caller reads
- * it. */
+/* If output arrives faster than the caller reads it, pauses and returns 1. */
 static int pause_if_full(struct deno_rpc *r)
 {
 	const struct stop stop = stop_on(&r->wake);
@@ -624,8 +637,8 @@ static int pause_if_full(struct deno_rpc *r)
 	return full;
 }
 
-/* Waits for a message until the next ping is due or there is something to
- * send. */
+/* Waits for a message. Returns earlier when the next ping is due or when there
+ * is something to send. */
 static int receive_message(struct deno_rpc *r, struct buf *text, int64_t ping,
 			   struct error *err)
 {
@@ -656,9 +669,9 @@ static int receive_message(struct deno_rpc *r, struct buf *text, int64_t ping,
 	return rc;
 }
 
-/* Counts connections in a row that the server closed with the same code and
- * without a message. After several of them the next will fail, too: ERR_REMOTE,
- * which is not retried. */
+/* Counts connections in a row that the server closed with the same code before
+ * it sent a message. After CLOSINGS_MAX of them the next one would fail, too:
+ * ERR_REMOTE, which is not retried. */
 static void count_close(struct deno_rpc *r, int code, struct error *why)
 {
 	if (!code || code == WS_CODE_ABNORMAL)
@@ -771,8 +784,8 @@ void deno_rpc_free(struct deno_rpc *r)
 	"\"message\":\"no more\",\"code\":null,\"stack\":\"\",\"cause\":null," \
 	"\"errors\":null,\"suppressed\":null,\"error\":null}"
 
-/* Queues a stream event. more is JSON that follows "streamId". Called with the
- * lock. */
+/* Queues an event about a stream of dcode. more is JSON that follows
+ * "streamId". Called with the lock. */
 static void queue_stream_event(struct deno_rpc *r, const char *event,
 			       int64_t stream, const char *more)
 {
@@ -784,7 +797,7 @@ static void queue_stream_event(struct deno_rpc *r, const char *event,
 	free(method);
 }
 
-/* Queues the request. NULL with err filled if that fails. */
+/* Queues the request of a call. Returns NULL with err filled if that fails. */
 static struct deno_waiting *
 queue_call(struct deno_rpc *r, const struct deno_call *c, struct error *err)
 {
@@ -816,8 +829,8 @@ queue_call(struct deno_rpc *r, const struct deno_call *c, struct error *err)
 	return w;
 }
 
-/* Waits until the queue has room. Returns 1 if the server no longer reads the
- * stream. */
+/* Waits until the queue has room for more data of w's stream. Returns 1 if the
+ * server no longer reads that stream. */
 static int wait_queue(struct deno_rpc *r, const struct deno_waiting *w,
 		      const struct stop *stop, struct error *err)
 {
@@ -874,8 +887,9 @@ static int send_stream(struct deno_rpc *r, const struct deno_call *c,
 	return rc < 0 ? -1 : 0;
 }
 
-/* Passes the output to the sink as it arrives, until the call is done. The two
- * buffers are swapped, so the sink runs without the lock. */
+/* Passes the output to the sink as it arrives, until the call is done. Output
+ * arrives in one buffer while the sink reads the other, so the sink runs
+ * without the lock. */
 static int pass_output(struct deno_rpc *r, const struct deno_call *c,
 		       struct deno_waiting *w, const struct stop *stop,
 		       struct error *err)
@@ -906,8 +920,8 @@ static int pass_output(struct deno_rpc *r, const struct deno_call *c,
 	return rc;
 }
 
-/* Sends "processWait" for a process that still runs, like the SDK. The answer
- * is ignored. */
+/* Sends "processWait" for a process that still runs, as the SDK does. The
+ * answer is ignored. */
 static void send_process_wait(struct deno_rpc *r, const struct deno_waiting *w)
 {
 	struct error ignored = { 0 };

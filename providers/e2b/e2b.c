@@ -3,9 +3,9 @@
 /*
  * There are two servers: the API at https://api.DOMAIN, which creates and
  * deletes sandboxes, and envd in each sandbox, which runs commands and
- * transfers files. Wire: the OpenAPI documents and protocol files of
- * e2b-dev/E2B at b8029973a, and what its JavaScript SDK 2.51.0 was seen to send
- * (2026-11).
+ * transfers files. Sources of the protocol: the OpenAPI documents and protocol
+ * files of e2b-dev/E2B at b8029973a, and what its JavaScript SDK 2.51.0 was
+ * seen to send (2026-11).
  *
  * The tables at the end contain the special cases of E2B; providers/kit does
  * the rest. The functions are in the order of a sandbox's life: account,
@@ -39,10 +39,10 @@ enum {
 	BODY_MAX = 4 << 20,
 	SLACK_MS = 8000, /* added to the time that a request is held */
 	USER_MAX = 256,
-	/* First versions of envd with a feature; 0.4.0 is 400. */
+	/* The first versions of envd that have a feature; 400 means 0.4.0. */
 	STDIN_SINCE = 300,   /* has the field "stdin" */
 	USER_OPTIONAL = 400, /* has a default user, so none need be named */
-	RAW_SINCE = 507,     /* accepts the file itself as the body */
+	RAW_SINCE = 507,     /* accepts a body that is the file itself */
 };
 
 struct e2b { /* sandbox_client.priv */
@@ -54,7 +54,7 @@ struct e2b { /* sandbox_client.priv */
 
 struct e2b_box { /* sandbox.priv */
 	struct vendor_box kit;
-	/* owned; NULL: the account's domain. kit.lock guards these fields */
+	/* owned; NULL: e2b.domain. kit.lock guards these fields */
 	char *domain;
 	char *token; /* owned, or NULL */
 	int version; /* envd's version: 0.6.4 is 604; 0 unknown */
@@ -99,7 +99,7 @@ static const struct setting settings[] = {
 	{ 0 },
 };
 
-/* Settings of the account: domain and addresses. */
+/* Account: domain and addresses. */
 
 static bool is_domain(const char *domain)
 {
@@ -171,7 +171,7 @@ static void free_box(struct sandbox *sb)
 	free(b->token);
 }
 
-/* Creating a sandbox, and making it run. */
+/* Create, and making a sandbox run. */
 
 static int describe(struct vendor_client *c, const struct sandbox_spec *spec,
 		    cJSON *body, const struct stop *stop, struct error *err)
@@ -193,8 +193,8 @@ static int describe(struct vendor_client *c, const struct sandbox_spec *spec,
 	return 0;
 }
 
-/* Creates the sandbox. The old path is used if the server does not know the new
- * one (404, 405). */
+/* Creates the sandbox. If the server does not know the new path (404, 405), the
+ * old path is used. */
 static int post_create(struct sandbox *sb, const struct sandbox_spec *spec,
 		       cJSON *body, cJSON **answer, const struct stop *stop,
 		       struct error *err)
@@ -269,8 +269,8 @@ static void replace_text(char **text, const char *value)
 	}
 }
 
-/* Reads envd's data from an answer; missing members leave their value
- * unchanged. Then sets envd's address and headers. */
+/* Reads envd's data from an answer. Values that the answer does not contain
+ * stay unchanged. Then sets envd's address and headers. */
 static int set_endpoint(struct sandbox *sb, const cJSON *answer,
 			const struct stop *stop, struct error *err)
 {
@@ -306,7 +306,8 @@ static int set_endpoint(struct sandbox *sb, const cJSON *answer,
 	return rc;
 }
 
-/* Sends a request about a sandbox's life, with its new lifetime in the body. */
+/* Sends a request that changes a sandbox's state or lifetime. Its body contains
+ * the new lifetime. */
 static int post_timeout(struct sandbox *sb, struct rest_ask *ask,
 			int64_t lifetime_s, cJSON **answer,
 			const struct stop *stop, struct error *err)
@@ -322,8 +323,8 @@ static int post_timeout(struct sandbox *sb, struct rest_ask *ask,
 	return rc;
 }
 
-/* Resumes a paused sandbox. Older self-hosted servers know only the second
- * path. */
+/* Resumes a paused sandbox. Tries a second path if the first is unknown: older
+ * self-hosted servers have only that one. */
 static int resume_sandbox(struct sandbox *sb, const char *id, cJSON **answer,
 			  const struct stop *stop, struct error *err)
 {
@@ -407,7 +408,7 @@ static int make_workdir(struct sandbox *sb, const struct stop *stop,
 	rc = rest_json(vendor_server(sb), &ask, &ignored, NULL, stop, &why);
 	cJSON_Delete(ignored);
 	buf_release(&body);
-	/* 409: the directory exists. */
+	/* the directory exists already */
 	if (rc < 0 && why.http_status == 409)
 		return 0;
 	if (rc < 0)
@@ -417,8 +418,8 @@ static int make_workdir(struct sandbox *sb, const struct stop *stop,
 
 /* Commands: each is one process of envd, whose output is a stream of events. */
 
-/* Parser of the stream of process.Process/Start. Initialise with { .out = ...
- * }. */
+/* Parser of the event stream that answers process.Process/Start. Initialise
+ * with { .out = ... }. */
 struct e2b_events {
 	struct envelope stream;
 	struct buf *out; /* borrowed: receives standard output */
@@ -494,7 +495,7 @@ static int on_message(void *arg, struct str json, bool is_last,
 	return rc;
 }
 
-/* Feeds bytes of the answer. ERR_PROTOCOL if they are not such a stream,
+/* Parses bytes of the answer. ERR_PROTOCOL if they are not an event stream,
  * ERR_LIMIT if out is full. */
 static int feed_events(struct e2b_events *e, struct str chunk,
 		       struct error *err)
@@ -568,8 +569,8 @@ static int on_data(void *arg, struct str chunk, struct error *err)
 	return feed_events(arg, chunk, err);
 }
 
-/* True for error names that may disappear in a retry, or when the sandbox runs
- * again. */
+/* True for names of errors that a retry may avoid, at once or when the sandbox
+ * runs again. */
 static bool is_passing(const char *code)
 {
 	static const char *const names[] = {
@@ -669,8 +670,8 @@ static void fill_put(struct sandbox *sb, const char *file,
 	req->file_name = "file";
 }
 
-/* Recognises the proxy's texts for a sandbox that does not exist or does not
- * answer. */
+/* Recognises the texts with which the proxy says that a sandbox does not exist
+ * or does not answer. */
 static enum file_retry classify_failure(const struct http_response *res)
 {
 	struct str body = buf_str(&res->body);
@@ -773,7 +774,7 @@ static const struct rates rates = {
 	.gib = RATES_HOUR(0.0162),
 };
 
-/* Size of the template "base" (same page); others have their own sizes. */
+/* size of the template "base" (same page); other templates have other sizes */
 static const struct rates_size base = { .milli_vcpu = 2000, .mib = 512 };
 
 static int e2b_price(const struct settings *set, const char *snapshot,
@@ -814,7 +815,7 @@ static void list_path(const struct vendor_client *c, struct buf *path,
 	buf_release(&pair);
 }
 
-/* Sets the end, unless the sandbox is paused: then it does not end at endAt. */
+/* Sets when the sandbox ends. A paused sandbox does not end at endAt. */
 static void add_end(const cJSON *item, struct sandbox_info *info)
 {
 	if (info->state != STATE_STOPPED)

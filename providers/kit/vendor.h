@@ -153,8 +153,9 @@ struct vendor {
 	/* Sets members of info that fields does not cover, such as info->ends;
 	 * or NULL. */
 	void (*info)(const cJSON *item, struct sandbox_info *info);
-	/* Appends the path and query that list the sandboxes whose label KEY
-	 * has this value. label NULL: all sandboxes. */
+	/* Appends the path and query that list the sandboxes whose label with
+	 * the key label ("dcode.owner" or "dcode.label") has this value. label
+	 * NULL: lists all sandboxes. */
 	void (*list_path)(const struct vendor_client *c, struct buf *path,
 			  const char *label, const char *value);
 	/* Replaces pages and list_path(): lists all sandboxes without a
@@ -261,8 +262,8 @@ int vendor_pages(struct vendor_client *c, const struct vendor_query *q,
 		 const struct stop *stop, struct error *err);
 const struct vendor_state *vendor_state(const struct vendor *v,
 					const cJSON *answer);
-/* Lists the sandboxes of list_path() whose label has this value; NULL: those
- * with any value. */
+/* Lists the sandboxes whose label with the key label ("dcode.owner" or
+ * "dcode.label") has this value. label and value NULL: lists all. */
 int vendor_search(struct vendor_client *c, const char *label, const char *value,
 		  const struct info_sink *sink, const struct stop *stop,
 		  struct error *err);

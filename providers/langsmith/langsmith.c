@@ -21,28 +21,30 @@
 /* Two servers: the API at LANGSMITH_ENDPOINT, which creates and deletes
  * sandboxes and stores snapshots, and the data plane, whose address is in each
  * sandbox's description. A sandbox's name is its id in every path. dcode uses
- * the label as the name, so a label cannot be used twice. Wire: what the SDKs
- * of Python at bc8dd672 and JavaScript 0.10.5 were seen to send, and the source
- * of npm langsmith 0.12.0 (2026-11-26), whose control plane is below
- * /api/v2/sandboxes. */
+ * the label as the name, so a label cannot be used twice. Sources of the
+ * protocol: what the Python SDK at bc8dd672 and the JavaScript SDK 0.10.5 were
+ * seen to send, and the source of npm langsmith 0.12.0 (2026-11-26), whose
+ * control plane is below /api/v2/sandboxes. */
 #define LANGSMITH_API "/api/v2/sandboxes"
 #define SNAPSHOTS LANGSMITH_API "/snapshots"
 #define ACCESS "proxy_config.access_control"
 
 enum {
-	/* bytes; encoded it must fit in one argument (128 KiB) */
+	/* bytes; base64 of it must fit in one argument (128 KiB) */
 	USER_COMMAND_MAX = 80 << 10,
 	LIFETIME_S = 1800,
 	WAIT_MS = 180000,
-	READY_MS = 180000, /* how long the server may wait for the start */
+	/* ms; the server may wait this long until a sandbox has started */
+	READY_MS = 180000,
 	CREATE_SLACK_MS = 30000,
 	MEMORY_MAX = 1 << 20, /* GiB */
 	DISK_MAX = 1 << 20,   /* GiB */
-	MOST_GIB_EACH = 6,    /* memory per vCPU, the server's limit */
+	MOST_GIB_EACH = 6,    /* GiB of memory per vCPU: the server's limit */
 	PAGE = 500,
 	/* Constants for snapshots: */
 	POLL_MS = 2000,
-	BUILD_MS = 900000, /* python:3 may take longer than the SDK's 60 s */
+	/* ms; python:3 may take longer than the 60 s of the SDK */
+	BUILD_MS = 900000,
 	PROGRESS_MS = 10000,
 	NAME_MAX_BYTES = 128,
 	TRIES = 4,
@@ -144,8 +146,9 @@ static const char *find_key(const struct settings *set, const char **project)
 	bool stored = settings_env_source(set, names[0]) == SOURCE_STORED;
 	const char *key = NULL;
 
-	/* A stored key replaces the first name. A variable that is set only for
-	 * dcode takes precedence over it, whatever its name. */
+	/* A key that `dcode auth` stored is used as if it were the first of
+	 * names. A variable that is meant only for dcode (own) takes precedence
+	 * over it. */
 	for (size_t i = 0; stored && i < sizeof(own) / sizeof(*own); i++) {
 		key = settings_env_plain(set, own[i]);
 		if (key && key[0])
@@ -215,9 +218,9 @@ static void add_list_path(struct buf *path, const char *list,
 	buf_addf(path, "%s?page_size=%d&%s", list, PAGE, filter);
 }
 
-/* Implements vendor_pages.next. Newer servers answer {"items":[...],
- * "next_cursor":C}. Older ones ignore page_size, choose their own page size,
- * and need an offset. */
+/* Implements vendor_pages.next. Newer servers answer
+ * {"items":[...],"next_cursor":C}. Older servers ignore page_size, choose a
+ * page size themselves, and expect an offset. */
 static void next_path(struct buf *path, const char *first, const cJSON *page,
 		      int64_t seen)
 {
@@ -243,13 +246,14 @@ static void next_path(struct buf *path, const char *first, const cJSON *page,
 
 struct snapshot_search {
 	const char *name;
-	char *id; /* owned: id of a snapshot that is ready, else of any */
+	/* owned: id of the best one so far, a ready one if possible */
+	char *id;
 	char status[32]; /* status of that snapshot */
 	char message[160];
 };
 
-/* Stores the item if it has the name. Returns false, which ends the list, once
- * one is ready. */
+/* Stores the item if it has the name searched for. Returns false, which ends
+ * the list, once a ready snapshot is found. */
 static bool on_snapshot(void *arg, const cJSON *item)
 {
 	struct snapshot_search *f = arg;
@@ -407,8 +411,8 @@ static int post_build(struct vendor_client *c, const char *name, char **id,
 	return *id ? 0 : -1;
 }
 
-/* Finds the snapshot or builds it. If the build is refused, it searches again,
- * since another client may build the same snapshot. */
+/* Finds the snapshot, or requests a build. If the build is refused, searches
+ * again, because another client may be building the same snapshot. */
 static int find_or_build(struct vendor_client *c, struct snapshot_search *f,
 			 const struct stop *stop, struct error *err)
 {
@@ -424,7 +428,7 @@ static int find_or_build(struct vendor_client *c, struct snapshot_search *f,
 		snprintf(f->status, sizeof(f->status), "building");
 		if (rc == 0)
 			return 0;
-		/* 409: a snapshot of this name is being built. */
+		/* 409: a snapshot of this name is being built already. */
 		if ((!retry_is_transient(&why) && why.http_status != 409) ||
 		    i == TRIES) {
 			*err = why;
@@ -497,7 +501,7 @@ static int langsmith_snapshot(struct sandbox *sb, const char *name,
 	char *id = NULL;
 	int rc = vendor_post_snapshot(sb, &ask, name, &tree, stop, err);
 
-	/* names are not unique at this vendor: the newest counts */
+	/* names are not unique at this vendor: the newest is used */
 	(void)replace;
 	if (rc == 0)
 		id = parse_id(tree, err);
@@ -507,8 +511,9 @@ static int langsmith_snapshot(struct sandbox *sb, const char *name,
 	return rc;
 }
 
-/* Adds the network rules. The server accepts only one of the two lists. If a
- * list allows something, everything else is blocked. */
+/* Adds the network rules: a list of allowed or of blocked hosts, since the
+ * server accepts only one of the two. With a list of allowed hosts, all others
+ * are blocked. */
 static int add_network(const struct vendor_client *c,
 		       const struct sandbox_spec *spec, cJSON *body,
 		       struct error *err)
@@ -558,8 +563,8 @@ static double whole_minutes(int64_t seconds)
 	return (double)(whole * 60);
 }
 
-/* Sets the lifetime. The sandbox stops after being idle for its lifetime, and
- * is deleted later. */
+/* Sets the lifetime. The server stops the sandbox when it has been idle for
+ * that time, and deletes it later. */
 static int add_life(const struct vendor_client *c,
 		    const struct sandbox_spec *spec, cJSON *body,
 		    struct error *err)
@@ -647,8 +652,8 @@ static int start_sandbox(struct sandbox *sb, const char *id, cJSON **answer,
 	return vendor_ask(sb->client->priv, id, &ask, NULL, stop, err);
 }
 
-/* Changes a time of the sandbox, rounded up to whole minutes as the server
- * requires. */
+/* Changes one of the sandbox's time limits, rounded up to whole minutes as the
+ * server requires. */
 static int set_seconds(struct vendor_client *c, const char *id,
 		       const char *member, int64_t seconds,
 		       const struct stop *stop, struct error *err)
@@ -673,8 +678,8 @@ static int set_delete_after_stop(struct vendor_client *c, const char *id,
 			   err);
 }
 
-/* Returns 1 if the sandbox runs, else 0. Checked first, because a request to
- * the data plane would wake a sandbox that somebody has stopped. */
+/* Returns 1 if the sandbox runs, else 0. Call before a request to the data
+ * plane, which would wake a sandbox that somebody has stopped. */
 static int is_ready(struct sandbox *sb, const struct stop *stop,
 		    struct error *err)
 {
@@ -691,7 +696,8 @@ static int is_ready(struct sandbox *sb, const struct stop *stop,
 	return rc;
 }
 
-/* Restarts the idle time: any request to the data plane does. */
+/* Restarts the idle time, with a request to the data plane: any such request
+ * does. */
 static int touch_activity(struct sandbox *sb, const struct stop *stop,
 			  struct error *err)
 {
@@ -735,8 +741,8 @@ static bool is_label(const char *name)
 	       strspn(name + 6, "abcdefghijklmnopqrstuvwxyz234567") == 8;
 }
 
-/* Sets the label for older servers, which report no labels. The name is the
- * label. */
+/* Sets the label from the sandbox's name, which is the same. Needed for older
+ * servers, which report no labels. */
 static void add_label(const cJSON *item, struct sandbox_info *info)
 {
 	(void)item;
@@ -745,8 +751,8 @@ static void add_label(const cJSON *item, struct sandbox_info *info)
 }
 
 /* Builds the path of the list. The filter is a label, "key" or "key=value" (npm
- * langsmith 0.12.0, BoxListParams). Older servers ignore it, so the kit
- * compares labels again. */
+ * langsmith 0.12.0, BoxListParams). Older servers ignore the filter, so
+ * vendor_search() compares labels again. */
 static void list_path(const struct vendor_client *c, struct buf *path,
 		      const char *label, const char *value)
 {
@@ -773,7 +779,8 @@ static const struct rates rates = {
 	.disk_gib = RATES_HOUR(0.000123),
 };
 
-/* Computes the price. Without a number of CPUs the server chooses the size. */
+/* Computes the price. Unknown if the setting for the number of CPUs is missing,
+ * since the server then chooses the size. */
 static int langsmith_price(const struct settings *set, const char *snapshot,
 			   struct sandbox_price *price, struct error *err)
 {

@@ -11,13 +11,13 @@
  * sandboxes and stores snapshots (langsmith.c), and the data plane, whose
  * address is in each sandbox's description (plane.c). A sandbox's name is its
  * id in every path. dcode uses the label as the name, so a label cannot be used
- * twice. Wire: what the SDKs of Python at bc8dd672 and JavaScript 0.10.5 were
- * seen to send, and the source of npm langsmith 0.12.0 (2026-11-26), whose
- * control plane is below /api/v2/sandboxes.
+ * twice. Sources of the protocol: what the Python SDK at bc8dd672 and the
+ * JavaScript SDK 0.10.5 were seen to send, and the source of npm langsmith
+ * 0.12.0 (2026-11-26), whose control plane is below /api/v2/sandboxes.
  */
 struct langsmith_box { /* sandbox.priv */
 	struct vendor_box kit;
-	/* the data plane refused a WebSocket; guarded by kit.lock */
+	/* the data plane has refused a WebSocket; guarded by kit.lock */
 	bool no_ws;
 };
 

@@ -6,10 +6,10 @@
  * cut silent requests. parse_frame() parses a message of the WebSocket, and
  * advance_stream() finds which of its output is new.
  *
- * dcode chooses the command's id. Until the server says that the command has
- * started, the same "execute" is sent again after an interruption (the server
- * recognises the id). After that, "reconnect" requests the output from the
- * current offset.
+ * dcode chooses the command's id. If the connection breaks before the server
+ * says that the command has started, the same "execute" is sent again; the
+ * server recognises the id. If it breaks later, "reconnect" requests the output
+ * from the current offset.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,15 +37,16 @@ enum {
 	OPEN_MS = 30000,
 	PING_MS = 15000,
 	PONG_MS = 30000,
-	PATIENCE_MS = 60000, /* without any message for this long, give up */
+	PATIENCE_MS = 60000, /* ms without any message, then dcode gives up */
 	PAUSE_MS = 500,      /* pause after a failure; doubled each time */
 	PAUSE_MAX_MS = 8000,
-	/* failed first connections before plain requests are used */
+	/* first connections that fail before plain requests are used */
 	OPENS_MAX = 3,
 	KILL_MS = 2000,
 	CLOSE_MS = 500,
-	LATER_S = 10, /* how much later than ours the server's limit is */
-	/* without a connection for this long, the server kills it */
+	/* how much later than dcode's time limit the server's is */
+	LATER_S = 10,
+	/* s without a connection, then the server kills the command */
 	ABANDONED_S = 60,
 	KEPT_S = 600, /* how long the server stores the output */
 };
@@ -65,7 +66,7 @@ struct langsmith_frame {
 	enum langsmith_kind kind;
 	enum exec_stream stream;
 	struct str data; /* UTF-8 */
-	int64_t offset;  /* position of data in its stream; -1: not given */
+	int64_t offset;  /* position of data in the stream; -1: not given */
 	int exit_code;
 	const char *message;
 };
@@ -146,15 +147,15 @@ static void release_frame(struct langsmith_frame *f)
 
 /* Position in one output stream. Zero-initialise. */
 struct langsmith_stream {
-	int64_t at; /* bytes delivered, in the server's count */
-	/* invalid UTF-8 made our count differ from the server's */
+	int64_t at; /* bytes delivered so far, as the server counts them */
+	/* invalid UTF-8 made dcode's count of bytes differ from the server's */
 	bool replaced;
 };
 
 /*
  * Sets *part to the data of the frame that was not delivered before, and
- * advances s. -1, with s unchanged, if bytes before the frame are missing: the
- * caller requests them again.
+ * advances s. Returns -1 without changing s if bytes in front of the frame are
+ * missing: the caller then requests them again.
  */
 static int advance_stream(struct langsmith_stream *s,
 			  const struct langsmith_frame *f, struct str *part)
@@ -162,7 +163,7 @@ static int advance_stream(struct langsmith_stream *s,
 	int64_t len = (int64_t)f->data.len;
 	int64_t skip = f->offset < 0 ? 0 : s->at - f->offset;
 
-	/* After a byte became U+FFFD, the counts of bytes differ. */
+	/* U+FFFD replaced a byte, so that both counts of bytes differ. */
 	if (s->replaced)
 		skip = 0;
 	if (skip < 0)
@@ -193,10 +194,11 @@ struct ws_command {
 	bool timed_out;
 	bool killing;
 	bool killed;
-	unsigned failures; /* failed connections in a row */
-	unsigned gaps;     /* frames in a row with missing bytes before them */
-	int64_t last_ms;   /* clock_ms() of the last message */
-	int64_t limit;     /* clock_ms() when the command's time is over */
+	unsigned failures; /* connections in a row that failed */
+	/* frames in a row in front of which bytes are missing */
+	unsigned gaps;
+	int64_t last_ms; /* clock_ms() of the last message */
+	int64_t limit;   /* clock_ms() when the command's time limit passes */
 };
 
 /* Writes the first message, "execute". */
@@ -353,7 +355,7 @@ static int on_output(struct ws_command *r, const struct langsmith_frame *f,
 			return error_set(err, ERR_PROTOCOL,
 					 "unexpected server response: a part "
 					 "of the output is missing");
-		/* the next connection requests the missing bytes */
+		/* bytes are missing: the next connection requests them */
 		close_ws(r);
 		return 0;
 	}
@@ -367,8 +369,8 @@ static int on_output(struct ws_command *r, const struct langsmith_frame *f,
 }
 
 /*
- * Handles a frame. 0: continue or, with r->ended, the command has ended. 1: use
- * plain requests. -1: fail.
+ * Handles a frame. Returns 0 to continue (with r->ended the command has ended),
+ * 1 if plain requests must be used, -1 on failure.
  */
 static int on_frame(struct ws_command *r, const struct langsmith_frame *f,
 		    struct error *err)
@@ -391,8 +393,8 @@ static int on_frame(struct ws_command *r, const struct langsmith_frame *f,
 	case LANGSMITH_FAILED:
 		r->ended = true;
 		/*
-		 * The command could not be started: a plain request shows the
-		 * reason.
+		 * The command could not be started: a plain request will tell
+		 * why.
 		 */
 		if (!r->started && !r->failures && !r->killing)
 			return 1;
@@ -407,8 +409,8 @@ static int on_frame(struct ws_command *r, const struct langsmith_frame *f,
 }
 
 /*
- * Waits for a message and handles it. Returns like on_frame(). Closes a broken
- * connection.
+ * Waits for a message and handles it. Closes a connection that broke. Returns
+ * what on_frame() does.
  */
 static int receive_frame(struct ws_command *r, const struct stop *stop,
 			 struct error *err)
@@ -433,8 +435,8 @@ static int receive_frame(struct ws_command *r, const struct stop *stop,
 		return -1;
 	}
 	/*
-	 * Count a broken connection as a failure, but not code 1001: the server
-	 * restarts.
+	 * A broken connection counts as a failure, but not with code 1001,
+	 * which means that the server restarts.
 	 */
 	if (rc < 0 || ws_code(r->ws) != WS_CODE_AWAY)
 		r->failures++;
@@ -445,8 +447,8 @@ static int receive_frame(struct ws_command *r, const struct stop *stop,
 }
 
 /*
- * Follows the command until it ends. Returns 0, 1 or -1 like on_frame().
- * ERR_TIMEOUT may be the command's own limit.
+ * Follows the command until it ends. Returns what on_frame() does. ERR_TIMEOUT
+ * may mean that the command's own limit has passed.
  */
 static int follow_command(struct ws_command *r, const struct stop *stop,
 			  struct error *err)
@@ -468,7 +470,8 @@ static int follow_command(struct ws_command *r, const struct stop *stop,
 	return rc;
 }
 
-/* Kills the command, even if it is unknown whether it has started. */
+/* Kills the command. Also called if it is unknown whether the command has
+ * started. */
 static void kill_command(struct ws_command *r, const struct stop *stop)
 {
 	struct error ignored = { 0 };
@@ -476,7 +479,7 @@ static void kill_command(struct ws_command *r, const struct stop *stop)
 
 	r->last_ms = clock_ms();
 	r->failures = 0;
-	/* a command that has not started must not start now */
+	/* a command that has not started yet must not start now */
 	r->killing = true;
 	while (rc == 0 && !r->ended) {
 		if (!r->ws)
@@ -509,12 +512,13 @@ static void end_command(struct ws_command *r, const struct stop *stop)
 
 struct ws_job { /* struct supervisor.arg */
 	struct sandbox *sb;
-	bool try_ws; /* try a WebSocket once */
+	bool try_ws; /* a WebSocket may still be tried */
 	int64_t began;
-	struct ws_command *left; /* cancelled, to be killed; or NULL */
+	/* a cancelled command that must still be killed, or NULL */
+	struct ws_command *left;
 };
 
-/* Implements supervisor.ends. */
+/* Implements supervisor.ends: kills the command in left. */
 static void end_left(void *arg)
 {
 	struct ws_job *job = arg;
@@ -529,9 +533,9 @@ static void end_left(void *arg)
 
 /*
  * Runs the command over a WebSocket and appends its standard output, as UTF-8,
- * to out. 1: a WebSocket is not possible, and nothing was started. ERR_TIMEOUT
- * if the command did not end in time. A command that is cancelled is left to
- * end_left().
+ * to out. Returns 1 if no WebSocket is possible; then nothing was started.
+ * ERR_TIMEOUT if the command did not end in time. A cancelled command is stored
+ * in job->left, for end_left().
  */
 static int call_by_ws(struct ws_job *job, struct str command,
 		      int64_t timeout_ms, struct buf *out,
@@ -591,8 +595,8 @@ static int parse_output(struct str body, struct buf *out, struct error *err)
 
 /*
  * Runs the command with a plain request, which returns the output at the end.
- * The supervisor's answers are ASCII, which both kinds of requests transmit
- * unchanged. Arbitrary bytes of a command would be changed.
+ * Both kinds of requests change bytes that are not UTF-8. The supervisor's
+ * answers are ASCII, so they arrive unchanged.
  */
 static int call_by_request(struct sandbox *sb, struct str command,
 			   int64_t wait_ms, struct buf *out,
@@ -638,9 +642,10 @@ static bool has_ws(struct sandbox *sb)
 }
 
 /*
- * Implements supervisor.call. A WebSocket serves one command and needs a new
- * connection, so a short command uses the existing connection. If the WebSocket
- * breaks, plain requests continue.
+ * Implements supervisor.call. A WebSocket serves a single command and needs a
+ * connection of its own. So a short command uses a plain request on the
+ * existing connection. If a WebSocket breaks, plain requests are used from then
+ * on.
  */
 static int run_script(void *arg, struct str command, int64_t wait_ms,
 		      struct buf *out, const struct stop *stop,
@@ -707,7 +712,7 @@ static bool has_words(const struct http_response *res, const char *word)
 	return str_search(body, str_of(word)) < body.len;
 }
 
-/* A 404 may also mean the file, if the sandbox exists. */
+/* 404 may also mean that the file does not exist, if the sandbox does. */
 static enum file_retry classify_failure(const struct http_response *res)
 {
 	if (res->status == 502 || res->status == 503 ||

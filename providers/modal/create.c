@@ -3,7 +3,7 @@
 /* modal_create() finds the app and the image, builds the image if necessary,
  * sends one request and waits until a command runs. The label is the sandbox's
  * name, which is unique in an app, so a repeated create finds the first
- * sandbox. Tags tell which sandboxes are dcode's, and their owner.
+ * sandbox. Tags mark the sandboxes that dcode created and store their owner.
  * modal_remove() waits until the server confirms the end. */
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +23,9 @@ enum {
 	READY_MS = 180000,
 	SNAPSHOT_MS = 300000,
 	PAUSE_MS = 2000, /* pause between tries to run the first command */
-	END_WAIT_S = 10, /* longest time that the server may delay an answer */
+	/* longest time that the server may delay its answer, if nothing
+	 * changes */
+	END_WAIT_S = 10,
 	END_PAUSE_MS = 100,
 	JOIN_S = 55, /* how long the server keeps a stream open */
 	JOIN_FAILURES = 3,
@@ -34,7 +36,8 @@ enum {
 	OPEN = 1, /* NetworkAccessType */
 	BLOCKED = 2,
 	ALLOWLIST = 3,
-	FOREVER = -1,          /* ttl_seconds of a snapshot */
+	/* ttl_seconds of a snapshot that does not expire */
+	FOREVER = -1,
 	CREATE_IF_MISSING = 1, /* ObjectCreationType */
 	GLOBAL = 3,            /* DeploymentNamespace of Modal's own images */
 	STATIC_CREDS = 4,      /* RegistryAuthType */
@@ -66,7 +69,7 @@ static int modal_read_settings(struct sandbox *sb, struct error *err)
 	return 0;
 }
 
-/* Sets m->app. The app is created if create is set and it does not exist. */
+/* Sets m->app. If the app does not exist and create is set, it is created. */
 static int modal_find_app(struct modal *m, bool create, const struct stop *stop,
 			  struct error *err)
 {
@@ -89,8 +92,8 @@ static int modal_find_app(struct modal *m, bool create, const struct stop *stop,
 	return 0;
 }
 
-/* Sets m->builder, the version of Modal's image builder. The image's recipe
- * depends on it. */
+/* Sets m->builder, the version of Modal's image builder, on which an image's
+ * recipe depends. */
 static int find_builder(struct modal *m, const struct stop *stop,
 			struct error *err)
 {
@@ -115,7 +118,7 @@ static int find_builder(struct modal *m, const struct stop *stop,
 }
 
 struct image_build {
-	const struct sandbox_spec *spec; /* receives the progress */
+	const struct sandbox_spec *spec; /* receives progress */
 	char *entry; /* owned: id of the last log entry seen */
 	int status;  /* GenericStatus; 0: still building */
 	char *why;   /* owned: why the build failed */
@@ -191,7 +194,8 @@ static int wait_build(struct modal *m, char *id, struct image_build *b,
 			 b->why && b->why[0] ? b->why : "no reason");
 }
 
-/* Finds the image or has it built. Frees image. */
+/* Sets *id to the image with this recipe, which the server builds if it does
+ * not exist. Frees image. */
 static int get_image(struct modal *m, const struct sandbox_spec *spec,
 		     cJSON *image, char **id, const struct stop *stop,
 		     struct error *err)
@@ -219,10 +223,10 @@ static int get_image(struct modal *m, const struct sandbox_spec *spec,
 	return rc;
 }
 
-/* Recipe of Modal's own image. It is found only if the recipe is identical to
- * that of the Python SDK's debian_slim() with the same builder. Older builders
- * have a longer recipe with a file, so dcode uses an image of the registry
- * instead. */
+/* Recipe of Modal's own image, which is not built again only if the recipe is
+ * identical to that of the Python SDK's debian_slim() with the same builder.
+ * With older builders that recipe is longer and contains a file, so dcode then
+ * uses an image of the registry instead. */
 static const char debian_slim[] =
 	"{\"dockerfile_commands\":["
 	"\"FROM python:3.13.3-slim-bookworm\","
@@ -263,8 +267,8 @@ static int get_from_registry(struct modal *m, const char *name,
 	return -1;
 }
 
-/* Builds a request that names an image: "name:latest" for "name". A name with a
- * '/' contains its environment. */
+/* Builds a request that names a published image: "name:latest" for "name". In a
+ * name with a '/', the part before it is the environment. */
 static cJSON *modal_tag(const struct modal *m, const char *name)
 {
 	char *tag = xasprintf("%s%s", name, strchr(name, ':') ? "" : ":latest");
@@ -287,8 +291,9 @@ static int modal_find_published(struct modal *m, const char *name, char **id,
 	return modal_ask_id(m, &ask, "image_id", id, stop, err);
 }
 
-/* Sets *id (owned by the caller) to the image to start from. *bare: the image
- * may not have a command that keeps the sandbox running. */
+/* Sets *id (owned by the caller) to the image from which the sandbox starts.
+ * *bare is set if that image may have no command that keeps the sandbox
+ * running. */
 static int modal_find_image(struct modal *m, const struct sandbox_spec *spec,
 			    char **id, bool *bare, const struct stop *stop,
 			    struct error *err)
@@ -393,8 +398,8 @@ static int add_resources(const struct modal *m, cJSON *resources,
 	return gpu ? add_gpu(gpu, resources, err) : 0;
 }
 
-/* Returns a network, or an address as a network, owned by the caller; NULL for
- * a domain. */
+/* Returns text as a network (an address becomes a network of one), owned by the
+ * caller. NULL if it is a domain. */
 static char *parse_network(const char *text)
 {
 	if (strchr(text, '/'))
@@ -484,7 +489,7 @@ static int fill_request(struct sandbox *sb, const struct sandbox_spec *spec,
 	return rc;
 }
 
-/* Sets sb->id to the sandbox whose name is our label. */
+/* Sets sb->id to the sandbox whose name is this label. */
 static int find_named(struct sandbox *sb, const char *label,
 		      const struct stop *stop, struct error *err)
 {
@@ -518,8 +523,8 @@ static int send_request(struct sandbox *sb, cJSON *request,
 	return find_named(sb, spec->label, stop, err);
 }
 
-/* Waits until a command runs, and creates the working directory. spec receives
- * progress and may be NULL. */
+/* Waits until commands can run, and creates the working directory. spec
+ * receives progress, or is NULL. */
 static int modal_wait_ready(struct sandbox *sb, const struct sandbox_spec *spec,
 			    const struct stop *stop, struct error *err)
 {
@@ -621,8 +626,8 @@ int modal_remove(struct sandbox_client *client, const char *id,
 	return -1;
 }
 
-/* Publishes the file system as an image. If the name is already used, it is
- * moved to this image. */
+/* Publishes the file system as an image. If an image has this name already, the
+ * name is moved to the new one. */
 int modal_snapshot(struct sandbox *sb, const char *name, bool replace,
 		   const struct stop *stop, struct error *err)
 {
@@ -717,7 +722,7 @@ static void emit_info(struct sandbox_choice *s, const Modal__SandboxInfo *item,
 {
 	const char *label = get_tag(tags, n_tags, "dcode.label");
 	const char *owner = get_tag(tags, n_tags, "dcode.owner");
-	/* Unix seconds; any value is possible */
+	/* Unix time in seconds; the server can send any value */
 	double created = item->created_at;
 	struct sandbox_info info = {
 		.id = item->id,
@@ -738,8 +743,8 @@ static void emit_info(struct sandbox_choice *s, const Modal__SandboxInfo *item,
 	info_emit(s->sink, &info);
 }
 
-/* Reports one sandbox of the list. If the list contains no tags, the name is
- * our label, and the owner is known if the list was requested for one owner.
+/* Reports one sandbox of the list. If its entry has no tags, the name is the
+ * label, and the owner is known if the list was requested for one owner.
  * Otherwise the tags are requested, which not every server supports. */
 static void emit_item(struct sandbox_choice *s, const Modal__SandboxInfo *item)
 {
@@ -760,8 +765,8 @@ static void emit_item(struct sandbox_choice *s, const Modal__SandboxInfo *item)
 	protobuf_free(answer);
 }
 
-/* Builds the request for a page: sandboxes created before that time. 0: the
- * newest. */
+/* Builds the request for a page: sandboxes that were created before that time.
+ * before 0: the newest ones. */
 static cJSON *list_request(const struct sandbox_choice *s, double before)
 {
 	cJSON *request = protobuf_texts("app_id", s->m->app, "environment_name",
@@ -780,7 +785,8 @@ static int list_pages(struct sandbox_choice *s, struct error *err)
 {
 	double before = 0;
 
-	/* Without the app there are no sandboxes. A list must not create it. */
+	/* Without the app there are no sandboxes, so a list does not create
+	 * it. */
 	if (modal_find_app(s->m, false, s->stop, err) < 0) {
 		if (err->code != ERR_NOT_FOUND)
 			return -1;
@@ -828,8 +834,8 @@ int modal_list(struct sandbox_client *client, const char *owner,
 	return list_pages(&s, err);
 }
 
-/* Finds a sandbox by its tags. If the server cannot return tags, the list is
- * searched: the sandbox's name is our label. */
+/* Finds a sandbox by its id and reads its tags. If the server cannot return
+ * tags, the list is searched: the sandbox's name there is the label. */
 int modal_info(struct sandbox_client *client, const char *id,
 	       const struct info_sink *sink, const struct stop *stop,
 	       struct error *err)

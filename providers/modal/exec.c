@@ -1,11 +1,11 @@
 /* exec.c - commands in a Modal sandbox, and files moved by a tool inside. */
 /* SPDX-License-Identifier: MIT */
 /*
- * A command is the supervisor's script, run by a process of the router:
- * run_script() starts it and reads its output until it ends. Files are
- * transferred by Modal's own program in the sandbox, whose input or output is
- * the file's bytes: start_tool() and wait_tool(). Begin with modal_execute()
- * and upload_one().
+ * A command is a script of the supervisor, which runs as a process that Modal's
+ * router starts: run_script() starts it and reads its output until it ends.
+ * Files are transferred by Modal's own program in the sandbox, whose input or
+ * output is the file's bytes: start_tool() and wait_tool(). Begin with
+ * modal_execute() and upload_one().
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,13 +30,13 @@ static const char tool[] = "/__modal/.bin/modal-sandbox-fs-tools";
 
 enum {
 	/*
-	 * Limit for all arguments together: 64 KiB (the SDKs' limit). A longer
-	 * command is sent as the input.
+	 * bytes of all arguments together; the SDKs' limit is 64 KiB. A longer
+	 * command is sent as the process's input.
 	 */
 	ARGUMENT_MAX = 60000,
 	COMMAND_MAX = 1 << 20,
 	ANSWER_MAX = 4 << 20, /* bytes of a job's answer */
-	REQUEST_MAX = 60000,  /* bytes of the tool's request */
+	REQUEST_MAX = 60000,  /* bytes of a request to the tool */
 	ERRORS_MAX = 64 << 10,
 	/* bytes; smaller files are held in memory and can be sent again */
 	SMALL = 1 << 20,
@@ -56,9 +56,9 @@ static int on_output(void *arg, struct str chunk, struct error *err)
 }
 
 /*
- * Implements supervisor.call with two calls: start, and read until the end. A
- * long command needs a third. The supervisor's script is printable and contains
- * no NUL.
+ * Implements supervisor.call with two calls of the router: one starts the
+ * process, one reads its output until the end. A long command needs a third for
+ * its input. The supervisor's script is printable and contains no NUL.
  */
 static int run_script(void *arg, struct str command, int64_t wait_ms,
 		      struct buf *out, const struct stop *stop,
@@ -81,7 +81,7 @@ static int run_script(void *arg, struct str command, int64_t wait_ms,
 	if (rc == 0)
 		rc = modal_read(&x, 0, on_output, out, stop, err);
 	free(text);
-	/* The supervisor retries requests that failed with ERR_NETWORK. */
+	/* ERR_NETWORK makes the supervisor retry the request. */
 	if (rc < 0 && err->code == ERR_REMOTE &&
 	    (!err->grpc_status || retry_is_transient(err)))
 		err->code = ERR_NETWORK;
@@ -107,7 +107,7 @@ int modal_execute(struct sandbox *sb, const struct exec_request *req,
 	return rc;
 }
 
-/* Starts the tool; verb is ReadFile or WriteFile. */
+/* Starts the tool. verb is the name of its operation: ReadFile or WriteFile. */
 static int start_tool(struct modal_exec *x, struct sandbox *sb,
 		      const char *verb, struct transfer *f,
 		      const struct stop *stop, struct error *err)
@@ -130,7 +130,7 @@ static int start_tool(struct modal_exec *x, struct sandbox *sb,
 static int on_errors(void *arg, struct str chunk, struct error *err)
 {
 	(void)err;
-	/* output past max may be dropped: the report comes first */
+	/* the tool's report comes first, so output beyond max may be dropped */
 	buf_addstr(arg, chunk);
 	return 0;
 }
@@ -139,7 +139,8 @@ static int on_errors(void *arg, struct str chunk, struct error *err)
 static void parse_refusal(struct transfer *f, const struct buf *errors,
 			  int status)
 {
-	/* A parent is a file: there is nothing to read, nowhere to write. */
+	/* A parent is a file: then the file does not exist for a read, and the
+	 * path is invalid for a write. */
 	const enum file_error no_parent =
 		f->read ? FILE_INVALID_PATH : FILE_NOT_FOUND;
 	const struct {
@@ -169,7 +170,8 @@ static void parse_refusal(struct transfer *f, const struct buf *errors,
 	cJSON_Delete(tree);
 }
 
-/* Waits for the tool's end. Returns 0 on success, or if f has the error. */
+/* Waits for the tool's end. Returns 0 on success, and also if the tool failed
+ * and f now has the error. */
 static int wait_tool(struct modal_exec *x, struct transfer *f,
 		     const struct stop *stop, struct error *err)
 {
@@ -187,7 +189,8 @@ static int wait_tool(struct modal_exec *x, struct transfer *f,
 }
 
 /*
- * Sends the file once. If the tool closes its input early, its report says why.
+ * Sends the file once. If the tool closes its input before the end, its report
+ * says why.
  */
 static int send_once(struct sandbox *sb, struct file_source *s,
 		     const struct stop *stop, struct error *err)
@@ -207,7 +210,7 @@ static int send_once(struct sandbox *sb, struct file_source *s,
 	return -1;
 }
 
-/* Pauses before the next try. -1 if a retry is useless. */
+/* Pauses before the next try. Returns -1 if another try cannot succeed. */
 static int pause_before_retry(int attempt, const struct error *why,
 			      const struct stop *stop, struct error *err)
 {

@@ -1,8 +1,8 @@
 /* modal.c - Modal: credentials and servers, and the provider's table. */
 /* SPDX-License-Identifier: MIT */
-/* Reads token, servers and environment like Modal's own clients: variables
- * first, then the profile of ~/.modal.toml. The settings and the provider's
- * functions are tables; begin with read_account(). */
+/* Reads token, servers and environment like Modal's own clients: from variables
+ * first, then from the profile in ~/.modal.toml. The settings and the
+ * provider's functions are tables. Begin with read_account(). */
 #include "providers/modal/modal.h"
 
 #include <errno.h>
@@ -110,8 +110,8 @@ static bool is_active(const struct toml_value *profile)
 	return active && active->kind == TOML_BOOL && active->integer;
 }
 
-/* Uses the named profile, else the active one, else "default", else the only
- * one. */
+/* Uses the profile with this name. If name is NULL, uses the active profile,
+ * else "default", else the only one. */
 int modal_profile(const struct toml_value *root, const char *name,
 		  const struct toml_value **profile, struct error *err)
 {
@@ -149,14 +149,15 @@ int modal_profile(const struct toml_value *root, const char *name,
 	return 0;
 }
 
-struct config { /* the file of the profiles, if it exists */
+struct config { /* the file with the profiles, if it exists */
 	struct toml_value root;
 	const struct toml_value *profile;
 };
 
 /* Reads the file of MODAL_CONFIG_PATH, else ~/.modal.toml, if it exists.
- * complete: variables contain both parts of the token. Then, without
- * MODAL_PROFILE, it is not an error if the profile is unclear. */
+ * complete: variables contain both parts of the token, so no profile is needed.
+ * Then it is not an error if the right profile is unclear, unless MODAL_PROFILE
+ * names one. */
 static int load_config(const struct modal *m, bool complete, struct config *c,
 		       struct error *err)
 {
@@ -262,8 +263,8 @@ static int set_servers(struct modal *m, const char *list, struct error *err)
 	return 0;
 }
 
-/* Sets the total time, in seconds, that a server may delay one call. 0: none.
- * NULL: no limit. */
+/* Sets m->throttle_ms from seconds: the total time that a server may delay one
+ * call. "0": no delay. NULL: no limit. */
 static int set_throttle(struct modal *m, const char *text, struct error *err)
 {
 	char *end = NULL;
@@ -415,13 +416,13 @@ const struct sandbox_provider modal_provider = {
 	.settings = settings,
 	.url_env = (const char *const[]){ "MODAL_SERVER_URL", NULL },
 	.ops = &ops,
-	/* No price: a sandbox is billed for what it was given or what it used,
-	 * whichever is more, without an upper limit ($0.00003942 for a core and
-	 * $0.00000667 for a GiB a second, more in some regions;
-	 * modal.com/pricing, as of 2026-10-08, and
+	/* The price cannot be computed: a sandbox is billed for the resources
+	 * that it reserved or used, whichever is more, without an upper limit
+	 * ($0.00003942 for a core and $0.00000667 for a GiB a second, more in
+	 * some regions; modal.com/pricing, as of 2026-10-08, and
 	 * modal.com/docs/guide/sandbox-resources, read 2026-11-23). */
-	/* Modal has an experimental option for virtual machines, which dcode
-	 * does not send. */
+	/* The isolation of an ordinary sandbox. Modal also has an experimental
+	 * option for virtual machines, which dcode does not send. */
 	.isolation = ISOLATION_GVISOR,
 	.isolation_source = "modal.com/docs/guide/vm-sandboxes, 2026-11-23",
 };

@@ -18,9 +18,9 @@
  * creates and deletes sandboxes, and the task command router, which runs
  * commands and transfers files. The control plane supplies the router's address
  * and token for each running sandbox. There are two generations of sandboxes,
- * which differ in their ids; dcode creates V1. Wire: modal-labs/modal-client at
- * 69519aef, and what its Python SDK 1.5.4 and JavaScript SDK 0.11.1 were seen
- * to send (2026-11).
+ * V1 and V2, which differ in their ids. dcode creates V1. Sources of the
+ * protocol: modal-labs/modal-client at 69519aef, and what its Python SDK 1.5.4
+ * and JavaScript SDK 0.11.1 were seen to send (2026-11).
  *
  * protobuf.c packs messages; rpc.c has the calls and the processes of a
  * sandbox; exec.c has commands and files, create.c the life of a sandbox, and
@@ -42,40 +42,40 @@ struct modal {                           /* sandbox_client.priv */
 	char *builder;     /* owned: version of the image builder, or NULL */
 	char *servers[MODAL_SERVERS]; /* owned; without a slash at the end */
 	size_t n_servers;
-	bool local; /* loopback servers without TLS */
-	bool near;  /* loopback servers */
-	/* longest delay in all that servers may request for a call; -1: no
-	 * limit */
+	bool local; /* all servers are loopback addresses without TLS */
+	bool near;  /* all servers are loopback addresses */
+	/* how long servers may delay one call in total; -1: no limit */
 	int64_t throttle_ms;
 	const char *project_key; /* see struct sandbox_client */
 	_Atomic size_t server;   /* index of the server that answered last */
 	pthread_mutex_t lock;
-	char *app;          /* owned: the app's id; NULL until known */
+	char *app;          /* owned: id of the app; NULL until known */
 	char *auth;         /* owned: token for V2 calls; NULL until fetched */
 	int64_t auth_until; /* clock_ms() until which auth is used */
 };
 
 struct modal_box { /* sandbox.priv */
 	pthread_mutex_t lock;
-	/* Owned, like the next two. NULL until requested; never changes after
-	 * that. */
+	/* Owned, like router and bearer. NULL until requested; never changes
+	 * afterwards. */
 	char *task;
-	char *router;    /* the router's address */
-	char *bearer;    /* "authorization: Bearer ..." */
-	int64_t expires; /* end of the token, in Unix seconds; 0 unknown */
+	char *router; /* the router's address */
+	char *bearer; /* "authorization: Bearer ..." */
+	/* when the token expires, in Unix time (seconds); 0 unknown */
+	int64_t expires;
 	const char *const *env; /* borrowed: NAME=value for every command */
 	size_t n_env;
 };
 
 /* protobuf.c */
-/* Unpacks a message. NULL for bytes that are not such a message, or that would
- * need far more memory than their size. The caller frees it with
- * protobuf_free(). No side effects. */
+/* Unpacks a message. Returns NULL if the bytes are not a message of this type,
+ * or if it would need far more memory than their size. The caller frees it with
+ * protobuf_free(). Has no side effects. */
 ProtobufCMessage *protobuf_unpack(const ProtobufCMessageDescriptor *type,
 				  struct str bytes);
-/* Builds a message whose fields have the names and values of the object's
- * members. Lists contain strings or messages. The caller frees it with
- * protobuf_free(). No side effects. */
+/* Builds a message from an object: each member sets the field of the same name.
+ * Lists may contain strings or messages. The caller frees it with
+ * protobuf_free(). Has no side effects. */
 ProtobufCMessage *protobuf_build(const ProtobufCMessageDescriptor *type,
 				 const cJSON *object);
 void protobuf_pack(const ProtobufCMessage *message, struct buf *out);
@@ -89,18 +89,18 @@ cJSON *protobuf_texts(const char *name, ...) __attribute__((sentinel));
 
 struct protobuf_ask {       /* one call; all but request are borrowed */
 	const char *method; /* such as "SandboxCreate" */
-	const char *what;   /* what it does, for messages */
+	const char *what;   /* what the call does, for messages */
 	cJSON *request;     /* owned; NULL: an empty message */
 	/* For streams: called with each message of the answer. -1 ends the
 	 * call. */
 	int (*each)(void *arg, const ProtobufCMessage *message,
 		    struct error *err);
-	/* For streamed requests, instead of request: see grpc.h. */
+	/* For a streamed request, instead of request: see grpc.h. */
 	int64_t (*source)(void *arg, char *room, size_t len, struct error *err);
 	int64_t source_size;
 	void *arg;
 	int64_t timeout_ms; /* for one try; 0: 60 s */
-	unsigned flags;     /* flags of the vendor */
+	unsigned flags;     /* MODAL_V2, MODAL_TOKEN */
 };
 
 struct protobuf_result {          /* zero-initialise */
@@ -119,20 +119,21 @@ struct protobuf_service { /* all borrowed */
 	int64_t connect_ms;
 };
 
-/* Sends the call once. The caller keeps ownership of the request, and releases
- * the result's outcome and answer (protobuf_free()). */
+/* Sends the call once. The caller still owns the request, and releases the
+ * result's outcome and answer (protobuf_free()). */
 int protobuf_call(const struct protobuf_service *where,
 		  const struct protobuf_ask *ask,
 		  struct protobuf_result *result, const struct stop *stop,
 		  struct error *err);
-/* Appends a message of a source: its length prefix, then the packed message. */
+/* Appends a message in the form that a source must supply: its length prefix,
+ * then the packed message. */
 void protobuf_envelope(const ProtobufCMessage *message, struct buf *out);
 /* Stores the message in *answer, or frees it if answer is NULL. */
 void protobuf_give(ProtobufCMessage *message, ProtobufCMessage **answer);
 
 /* rpc.c */
 enum {                       /* flags of a call */
-       MODAL_V2 = 1 << 0,    /* use the method's V2 */
+       MODAL_V2 = 1 << 0,    /* call the V2 variant of the method */
        MODAL_TOKEN = 1 << 1, /* send the token that all V2 methods need */
 };
 /* Calls the control plane, with retries like Modal's own clients. Frees the
@@ -142,19 +143,19 @@ enum {                       /* flags of a call */
 int modal_ask(struct modal *m, const struct protobuf_ask *ask,
 	      ProtobufCMessage **answer, const struct stop *stop,
 	      struct error *err);
-/* Like modal_ask(), but stores only the id in this field of the answer. It
- * replaces *id, which the caller owns. */
+/* Like modal_ask(), but stores only the id in this field of the answer. *id,
+ * owned by the caller, is freed and replaced. */
 int modal_ask_id(struct modal *m, const struct protobuf_ask *ask,
 		 const char *field, char **id, const struct stop *stop,
 		 struct error *err);
-/* Stores the id in this field of an answer like modal_ask_id(). Frees the
+/* Like modal_ask_id(), for an answer that has already arrived. Frees the
  * answer. */
 int modal_answer_id(ProtobufCMessage *answer, const char *field, char **id,
 		    struct error *err);
 /* True if a retry of the call may succeed. */
 bool modal_is_passing(const struct error *why);
-/* Returns the delay in ms that grpc-status-details-bin requests before the next
- * try, or -1. No side effects. */
+/* Returns how many ms the server wants dcode to wait before the next try, from
+ * grpc-status-details-bin; -1 if it does not say. Has no side effects. */
 int64_t modal_retry_wish(struct str details);
 
 /* True if the id is safe in a path and not longer than MODAL_ID_MAX. */
@@ -162,22 +163,24 @@ bool modal_id_ok(const char *id);
 /* Returns the flags for calls about this sandbox, which depend on its
  * generation. */
 unsigned modal_flags(const char *id);
-/* Sets *field to value unless it is already set, and returns its content. Takes
- * ownership of value, which may be NULL to only read. */
+/* Sets *field to value unless it is already set, and returns what *field then
+ * contains. Takes ownership of value. With value NULL, *field is only read. */
 const char *modal_keep_first(pthread_mutex_t *lock, char **field, char *value);
-/* Returns 1 while the sandbox runs, 0 when it has ended, or -1, with
- * ERR_NOT_FOUND if it never existed. The server delays its answer by up to
- * wait_s seconds while the sandbox runs. */
+/* Returns 1 if the sandbox runs, 0 if it has ended, or -1, with ERR_NOT_FOUND
+ * if it never existed. While the sandbox runs, the server delays the answer by
+ * up to wait_s seconds. */
 int modal_is_running(struct modal *m, const char *id, float wait_s,
 		     const struct stop *stop, struct error *err);
 
 /* Returns the sandbox's state, which the first call creates. */
 struct modal_box *modal_box(struct sandbox *sb);
-/* Requests the task and the router's address unless they are known. renew: the
- * router refused the token. ERR_GONE: the sandbox has ended. */
+/* Requests the task's id and the router's address unless they are known. renew:
+ * requests a new token, because the router refused the old one. ERR_GONE: the
+ * sandbox has ended. */
 int modal_ensure_router(struct sandbox *sb, bool renew, const struct stop *stop,
 			struct error *err);
-/* Calls the router and frees the request. ERR_GONE: the sandbox has ended. */
+/* Calls the sandbox's router, and frees the request. ERR_GONE: the sandbox has
+ * ended. */
 int modal_route(struct sandbox *sb, const struct protobuf_ask *ask,
 		ProtobufCMessage **answer, const struct stop *stop,
 		struct error *err);
@@ -187,17 +190,19 @@ struct modal_exec { /* one process in the sandbox */
 	char *task; /* borrowed */
 	char id[MODAL_UUID];
 };
-/* Starts argv, which ends with NULL. errors: store its error output. */
+/* Starts the program argv (NULL-terminated). errors: its error output can be
+ * read later. */
 int modal_start(struct modal_exec *x, struct sandbox *sb,
 		const char *const *argv, bool errors, const struct stop *stop,
 		struct error *err);
-/* Reads a stream (0: output, 1: error output) until its end. Resumes after an
- * interruption. */
+/* Reads a stream (0: output, 1: error output) until its end. After an
+ * interruption it continues where it stopped. */
 int modal_read(struct modal_exec *x, int stream,
 	       int (*data)(void *arg, struct str chunk, struct error *err),
 	       void *arg, const struct stop *stop, struct error *err);
-/* Sends the file as the process's input, from its first byte. Resumes after an
- * interruption. ERR_REMOTE if the process closed its input early. */
+/* Sends the file, from its first byte, as the process's input. After an
+ * interruption it continues where it stopped. ERR_REMOTE if the process closed
+ * its input before the end. */
 int modal_write(struct modal_exec *x, struct file_source *in,
 		const struct stop *stop, struct error *err);
 /* Waits until the process ends. *status: exit status, 128 + n when killed by
@@ -233,9 +238,9 @@ int modal_remove(struct sandbox_client *client, const char *id,
 		 const struct stop *stop, struct error *err);
 
 /* modal.c */
-/* Finds the profile of a ~/.modal.toml to use. *profile is a table of root, or
- * NULL if the file is empty. ERR_CONFIG if no profile has this name, or if it
- * is unclear which one is meant. No side effects. */
+/* Chooses the profile of a ~/.modal.toml. *profile becomes a table of root, or
+ * NULL if the file is empty. ERR_CONFIG if no profile has this name, or if name
+ * is NULL and it is unclear which profile is meant. Has no side effects. */
 int modal_profile(const struct toml_value *root, const char *name,
 		  const struct toml_value **profile, struct error *err);
 

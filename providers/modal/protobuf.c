@@ -2,9 +2,9 @@
  */
 /* SPDX-License-Identifier: MIT */
 /* Requests are JSON objects whose members have the names of the message's
- * fields (protobuf_build). Answers are unpacked with a limit on memory: an
- * empty message in a list takes two bytes on the wire and a hundred in memory.
- * Begin with protobuf_call(). */
+ * fields (protobuf_build). The memory for an unpacked answer is limited,
+ * because an empty message in a list takes two bytes on the wire but a hundred
+ * in memory. Begin with protobuf_call(). */
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@ enum {
 	MEMORY_MIN = 8 << 20,
 	MEMORY_FACTOR = 8,
 	REQUEST_MAX = 8 << 20,
-	ANSWER_MAX = 4 << 20,  /* bytes of a single message */
+	ANSWER_MAX = 4 << 20,  /* bytes of an answer that is a single message */
 	STREAM_MAX = 32 << 20, /* bytes of one message of a stream */
 	CALL_MS = 60000,
 };

@@ -1,9 +1,9 @@
 /* rpc.c - calls to Modal's two services, and processes in a sandbox. */
 /* SPDX-License-Identifier: MIT */
-/* From bottom to top: a call to the control plane (modal_ask), with retries,
- * other servers and delays like in Modal's own clients; the router of one
- * sandbox (modal_route), whose address and token come from the control plane;
- * and a process that the router starts, with its output, input and end
+/* In this order: a call to the control plane (modal_ask), whose retries,
+ * changes of the server and delays are those of Modal's own clients; the router
+ * of one sandbox (modal_route), whose address and token come from the control
+ * plane; and a process that the router starts, with its output, input and end
  * (modal_start, modal_read, modal_write, modal_wait). Begin with
  * wait_to_repeat() and handle_failure(), which decide what is retried. */
 #include <pthread.h>
@@ -25,29 +25,35 @@
 enum {
 	/* Constants for the control plane: */
 	WISH_MAX_S = 3600,
-	CONNECT_MS = 3000, /* if there is another server to try */
+	CONNECT_MS = 3000, /* if another server can be tried */
 	TRIES = 4,
 	THROTTLED_MAX = 100,
-	PAUSE_MS = 100, /* first pause, doubled each time */
+	/* first pause; each is twice as long as the one before */
+	PAUSE_MS = 100,
 	PAUSE_MAX_MS = 1000,
 	AUTH_MS = 5000,
-	/* lifetime of a token that does not say when it ends */
+	/* seconds that a token is used if it does not say when it ends */
 	AUTH_FOR_S = 1200,
 	/* Constants for the router: */
 	ROUTE_TRIES = 10,
-	ROUTE_PAUSE_MS = 10, /* doubled each time */
-	TASK_MS = 500,       /* pause between requests for the task */
-	TASK_S = 10, /* longest time that the server may delay an answer */
-	/* s; a token valid for longer was not refused for its age */
+	/* first pause; each is twice as long as the one before */
+	ROUTE_PAUSE_MS = 10,
+	TASK_MS = 500, /* pause between requests for the task */
+	TASK_S = 10,   /* longest time that the server may delay an answer */
+	/* seconds; if a token is valid for longer, the router did not refuse it
+	 * because of its age */
 	FRESH_S = 30,
 	JWT_MAX = 16 << 10,
 	PIPE = 1, /* TaskExecStdoutConfig, TaskExecStderrConfig */
 	/* Constants for a process's input: */
 	CHUNK = 64 << 10, /* bytes of input in one message */
-	WINDOW = 4 << 20, /* bytes of input stored to be sent again */
+	/* bytes of sent input that are stored, because they may have to be sent
+	 * again */
+	WINDOW = 4 << 20,
 	FRAME_MAX = 256 << 10,
 	LONG_MS = 24 * 3600 * 1000,
-	RESUMES = 9, /* resumes of the input without any progress */
+	/* times that the input is resumed without progress in between */
+	RESUMES = 9,
 	RESUME_MS = 100,
 };
 
@@ -59,8 +65,8 @@ bool modal_id_ok(const char *id)
 	       strspn(id, LETTERS DIGITS "-_") == len;
 }
 
-/* Returns the flags for V1 if the id is "sb-" and exactly 22 letters and
- * digits, else those for V2. */
+/* Returns the flags for V1 if the id is "sb-" followed by exactly 22 letters
+ * and digits, else those for V2. */
 unsigned modal_flags(const char *id)
 {
 	if (strncmp(id, "sb-", 3) == 0 && strlen(id) == 25 &&
@@ -133,7 +139,8 @@ int modal_answer_id(ProtobufCMessage *answer, const char *field, char **id,
 	return rc;
 }
 
-/* True if the server was not reached, or the connection broke. */
+/* True if the server was not reached or the connection broke, so that no server
+ * has answered. */
 static bool is_cut(const struct error *why)
 {
 	return why->code == ERR_NETWORK || why->code == ERR_UNREACHABLE;
@@ -159,8 +166,8 @@ struct rpc_tries {
 	int attempt;
 	int throttled;
 	int64_t waited_ms; /* delays that servers requested */
-	int64_t began;     /* clock_ms() */
-	int64_t began_at;  /* the same in Unix ms */
+	int64_t began;     /* clock_ms() when the call began */
+	int64_t began_at;  /* the same as Unix time in ms */
 	int64_t pause_ms;
 	size_t server;
 	size_t moves; /* changes to another server */
@@ -235,7 +242,7 @@ static bool wait_to_repeat(struct modal *m, struct rpc_tries *t,
 			       ? modal_retry_wish(buf_str(&outcome->details))
 			       : -1;
 
-	/* No server has received the request: it may be sent to another one. */
+	/* No answer has begun: the request may be sent to another server. */
 	if (is_cut(why) && !outcome->began && ++t->moves < m->n_servers) {
 		t->server = (t->server + 1) % m->n_servers;
 		return true;
@@ -249,7 +256,7 @@ static bool wait_to_repeat(struct modal *m, struct rpc_tries *t,
 	}
 	if (!modal_is_passing(why))
 		return false;
-	/* sandbox_create() must not repeat the create, because a new call has
+	/* Tell sandbox_create() not to repeat the create: a new call would have
 	 * another idempotency key. */
 	why->exhausted = t->attempt + 1 >= TRIES;
 	if (why->exhausted)
@@ -298,8 +305,8 @@ static int call_control(struct modal *m, const struct protobuf_ask *ask,
 	return error_wrap(err, "%s", ask->what);
 }
 
-/* Gets the token for V2 calls, owned by the caller. A new one is fetched when
- * half of its life is over. */
+/* Gets the token for V2 calls, owned by the caller. Requests a new one when
+ * half of the old one's lifetime is over. */
 static int auth_token(struct modal *m, char **token, const struct stop *stop,
 		      struct error *err)
 {
@@ -398,10 +405,10 @@ static int fail_ended(const struct sandbox *sb, struct error *err)
 	return error_set(err, ERR_GONE, "the sandbox %s has ended", sb->id);
 }
 
-/* Returns the cleartext address of the router, owned by the caller; NULL: use
- * the given address. The JavaScript SDK 0.11.1 accepts only https:// as a
- * router's address, but connects in cleartext if the control plane is on this
- * machine. dcode does the same. */
+/* Returns the router's address with http:// instead of https://, owned by the
+ * caller. NULL: use the address as it is. The JavaScript SDK 0.11.1 accepts
+ * only https:// as a router's address, but connects in cleartext if the control
+ * plane is on this machine. dcode does the same. */
 static char *cleartext_url(const struct modal *m, struct str url)
 {
 	if (!m->local || !str_starts(url, "https://") || !loopback_url(url))
@@ -409,8 +416,8 @@ static char *cleartext_url(const struct modal *m, struct str url)
 	return xasprintf("http://%.*s", (int)(url.len - 8), url.ptr + 8);
 }
 
-/* Stores the router's address and token, if a token may be sent to that
- * address. */
+/* Stores the router's address and token. Fails if a token must not be sent to
+ * that address. */
 static int set_router(struct sandbox *sb, const char *url, const char *jwt,
 		      struct error *err)
 {
@@ -550,8 +557,8 @@ static int route_once(struct sandbox *sb, const struct protobuf_ask *ask,
 	return rc;
 }
 
-/* Call after the router refused the token. Like in the SDKs, a young token is
- * tried once more before a new one is requested. */
+/* Call after the router refused the token. As in the SDKs, a token that should
+ * still be valid is tried once more before a new one is requested. */
 static int renew_token(struct sandbox *sb, int attempt, const struct stop *stop,
 		       struct error *err)
 {
@@ -565,7 +572,7 @@ static int renew_token(struct sandbox *sb, int attempt, const struct stop *stop,
 }
 
 /* Call after the router did not know the task. ERR_GONE if the sandbox has
- * ended; else err does not change. */
+ * ended; otherwise returns 0 and err is unchanged. */
 static int check_ended(struct sandbox *sb, const struct stop *stop,
 		       struct error *err)
 {
@@ -577,8 +584,8 @@ static int check_ended(struct sandbox *sb, const struct stop *stop,
 	return 0;
 }
 
-/* Call after a failed try. 1: try again. 0: err is final. -1: this function has
- * set another error. */
+/* Call after a failed try. Returns 1 to try again, 0 if err is final, -1 if it
+ * has set another error. */
 static int handle_failure(struct sandbox *sb, const struct protobuf_ask *ask,
 			  int attempt, const struct stop *stop,
 			  struct error *err)
@@ -648,8 +655,8 @@ static cJSON *modal_process(const struct modal_exec *x)
 	return protobuf_texts("task_id", x->task, "exec_id", x->id, NULL);
 }
 
-/* Starts a process. dcode chooses its id, so a repeated request does not start
- * a second one. */
+/* Starts a process. dcode chooses the process's id, so that a repeated request
+ * does not start a second process. */
 int modal_start(struct modal_exec *x, struct sandbox *sb,
 		const char *const *argv, bool errors, const struct stop *stop,
 		struct error *err)
@@ -739,8 +746,10 @@ int modal_wait(struct modal_exec *x, int *status, const struct stop *stop,
 struct input_writer {
 	struct modal_exec *x;
 	struct file_source *in;
-	char *window; /* the last bytes read from in, at offset % WINDOW */
-	int64_t at;   /* offset of the next byte to send */
+	/* the last WINDOW bytes read from in; the byte at offset n is at n %
+	 * WINDOW */
+	char *window;
+	int64_t at; /* offset of the next byte to send */
 	struct buf out;
 	bool ended;
 };
@@ -761,7 +770,7 @@ static void add_payload(struct input_writer *w, const char *name,
 	cJSON_Delete(object);
 }
 
-/* Reads the input into the window up to offset end. */
+/* Reads more of the input into the window, up to offset end. */
 static int fill_window(struct input_writer *w, int64_t end, struct error *err)
 {
 	while (w->in->sent < end) {
@@ -776,7 +785,8 @@ static int fill_window(struct input_writer *w, int64_t end, struct error *err)
 	return 0;
 }
 
-/* Appends the next message: bytes at w->at, from the window or newly read. */
+/* Appends the next message. Its bytes begin at offset w->at, and come from the
+ * window or are read now. */
 static int add_data(struct input_writer *w, struct error *err)
 {
 	Modal__TaskExecStdinWriteStreamRequest message =
@@ -812,8 +822,7 @@ static int64_t on_source(void *arg, char *room, size_t len, struct error *err)
 	return buf_take(&w->out, room, len);
 }
 
-/* Opens one stream of input from the current offset and sends all that is
- * left. */
+/* Opens one request and sends all input from the current offset on. */
 static int write_once(struct input_writer *w, const struct stop *stop,
 		      struct error *err)
 {
@@ -833,8 +842,8 @@ static int write_once(struct input_writer *w, const struct stop *stop,
 	return modal_route(w->x->sb, &ask, NULL, stop, err);
 }
 
-/* Requests how much input has arrived. Returns 1 if all has, 0 to continue at
- * that offset. */
+/* Requests how much input has arrived. Returns 1 if that is all, 0 if the input
+ * must be sent from that offset on. */
 static int find_offset(struct input_writer *w, const struct stop *stop,
 		       struct error *err)
 {

@@ -1,10 +1,10 @@
 /* blueprint.c - blueprints and network policies of devboxes. */
 /* SPDX-License-Identifier: MIT */
 /*
- * Both are objects of the account, found by name or created. Building a
- * blueprint takes minutes: runloop_blueprint() waits for it. A policy's name is
- * a hash of its rules, so that equal rules use the same policy:
- * runloop_policy().
+ * A blueprint and a network policy are objects of the account. Both are found
+ * by name, or created. Building a blueprint takes minutes, for which
+ * runloop_blueprint() waits. A policy's name is a hash of its rules, so that
+ * equal rules use the same policy: runloop_policy().
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,8 +41,8 @@ static bool is_building(const char *status)
 }
 
 /*
- * Chooses the best of several blueprints with this name: complete, being built,
- * failed.
+ * Stores the best blueprint with this name: a complete one, else one that is
+ * being built, else a failed one.
  */
 static bool on_blueprint(void *arg, const cJSON *item)
 {
@@ -185,8 +185,8 @@ static int await_build(struct vendor_client *c, struct build *b,
 }
 
 /*
- * Starts a build unless there is one. A build request may have arrived although
- * its answer was lost, so the list is checked before a retry.
+ * Starts a build, unless one is found. If the answer to a build request was
+ * lost, the build may exist, so the list is searched before each retry.
  */
 static int find_or_start(struct vendor_client *c, struct build *b,
 			 const struct stop *stop, struct error *err)
@@ -233,8 +233,8 @@ int runloop_blueprint(struct vendor_client *c, const char *name,
 }
 
 /*
- * Computes the policy's name from its rules: names are unique, and equal rules
- * use the same policy.
+ * Computes the policy's name from its rules: policies have unique names, so
+ * equal rules use the same policy.
  */
 static void name_policy(const struct runloop_rules *rules, char name[NAME_ROOM])
 {
@@ -333,7 +333,7 @@ int runloop_policy(struct vendor_client *c, const struct runloop_rules *rules,
 		return -1;
 	if (*id || make_policy(c, name, rules, id, stop, &why) == 0)
 		return 0;
-	/* Another client may have created it meanwhile. */
+	/* another client may have created the policy meanwhile */
 	if (find_policy(c, name, id, stop, err) < 0)
 		return -1;
 	if (*id)

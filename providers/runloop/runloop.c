@@ -1,16 +1,15 @@
 /* runloop.c - devboxes of Runloop. */
 /* SPDX-License-Identifier: MIT */
 /*
- * One server creates devboxes, runs commands in them and transfers files. Wire:
- * the vendor's OpenAPI document (2026-05) and what its JavaScript SDK 1.32.0
- * and Python SDK 1.23.3 were seen to send (2026-11). dcode does not rely on
- * what the document leaves open (error bodies, the answer to a second
- * shutdown): it requests the devbox's status instead.
+ * One server creates devboxes, runs commands in them and transfers files.
+ * Sources of the protocol: the vendor's OpenAPI document (2026-05) and what its
+ * JavaScript SDK 1.32.0 and Python SDK 1.23.3 were seen to send (2026-11).
+ * dcode does not rely on what the document leaves open (error bodies, the
+ * answer to a second shutdown): it requests the devbox's status instead.
  *
  * The tables at the end contain the special cases of Runloop; providers/kit
- * does the rest. Retries are not here, except in poll_status(): net/retry.h
- * names the places that obey Retry-After. Begin with describe() and
- * run_script().
+ * does the rest, also the retries, except that of poll_status(). Begin with
+ * describe() and run_script().
  */
 #include "providers/runloop/runloop.h"
 
@@ -40,10 +39,11 @@ enum {
 	PAGE = 500, /* devboxes on a page; the API allows 5000 */
 	/* Constants for commands: */
 	BODY_MAX = 1 << 20,
-	/* most lines of an answer's output; the API's default is 100 */
+	/* lines of output in an answer; without this, the API limits it to
+	 * 100 */
 	LAST_LINES = 50000,
 	HOLD_MAX_S = 25, /* longest time that the API holds a request */
-	SPARE_S = 2,     /* for the shell to start */
+	SPARE_S = 2,     /* added to a script's wait, for the shell to start */
 	COMMAND_SLACK_MS = 8000,
 	STREAM_MS = 60000, /* to read all output, TRIES times */
 	TRIES = 4,
@@ -175,7 +175,7 @@ static int runloop_open(struct sandbox_client *client,
 	return vendor_bearer(&c->api, key, err);
 }
 
-/* Writes "x-request-id: UUID", which is the same for all tries of one
+/* Writes "x-request-id: UUID". The UUID is the same for all tries of one
  * request. */
 static void add_request_id(char header[VENDOR_HEADER])
 {
@@ -233,7 +233,7 @@ static int add_life(const struct settings *set, const struct sandbox_spec *spec,
 		return error_set(err, ERR_CONFIG,
 				 "idle must be a number of seconds, and "
 				 "on_idle must be shutdown or suspend");
-	/* Without an idle limit the lifetime could not be extended. */
+	/* Without an idle limit the devbox's life could not be extended. */
 	if (!idle)
 		idle = spec->lifetime_s;
 	after = body_object(launch, "lifecycle.after_idle");
@@ -263,8 +263,8 @@ static int add_network(struct vendor_client *c, const struct sandbox_spec *spec,
 	return 0;
 }
 
-/* Adds the source: the blueprint's id, which needs no request, else the name
- * from the command line, else the settings. */
+/* Adds what the devbox starts from: the blueprint whose id is known, else the
+ * name from the command line, else what the settings say. */
 static int add_source(struct vendor_client *c, const struct sandbox_spec *spec,
 		      cJSON *body, const struct stop *stop, struct error *err)
 {
@@ -308,8 +308,8 @@ static int describe(struct vendor_client *c, const struct sandbox_spec *spec,
 	return add_source(c, spec, body, stop, err);
 }
 
-/* Sends the create request. Its id is the same for every try with this
- * label. */
+/* Sends the create request. Its x-request-id is the same for every try with
+ * this label. */
 static int post_create(struct sandbox *sb, const struct sandbox_spec *spec,
 		       cJSON *body, cJSON **answer, const struct stop *stop,
 		       struct error *err)
@@ -331,7 +331,7 @@ static int post_create(struct sandbox *sb, const struct sandbox_spec *spec,
 }
 
 /* Waits once for one of the wanted statuses. *answer stays NULL if the devbox
- * has another one. */
+ * has none of them yet. */
 static int poll_once(struct sandbox *sb, const char *wanted, cJSON **answer,
 		     const struct stop *stop, struct error *err)
 {
@@ -355,8 +355,8 @@ static int poll_once(struct sandbox *sb, const char *wanted, cJSON **answer,
 	return rc;
 }
 
-/* Waits until the devbox leaves its temporary state. Transient errors are
- * retried. */
+/* Waits until the devbox leaves the temporary status state. Retries after
+ * transient errors. */
 static int poll_status(struct sandbox *sb, const char *state, cJSON **answer,
 		       const struct stop *stop, struct error *err)
 {
@@ -382,8 +382,8 @@ static int poll_status(struct sandbox *sb, const char *state, cJSON **answer,
 	return 0;
 }
 
-/* Resumes a devbox. 400: it is no longer suspended; the next poll shows its
- * state. */
+/* Resumes a devbox. Status 400 means that it is not suspended any more: the
+ * next poll shows its state. */
 static int resume_devbox(struct sandbox *sb, const char *id, cJSON **answer,
 			 const struct stop *stop, struct error *err)
 {
@@ -400,8 +400,8 @@ static int resume_devbox(struct sandbox *sb, const char *id, cJSON **answer,
 	return -1;
 }
 
-/* Restarts the idle time. A devbox that another program made with a fixed
- * lifetime cannot be extended. */
+/* Extends the life by restarting the idle time. A devbox that another program
+ * made with a fixed lifetime cannot be extended. */
 static int extend_life(struct sandbox *sb, int64_t lifetime_s,
 		       const struct stop *stop, struct error *err)
 {
@@ -414,7 +414,8 @@ static int extend_life(struct sandbox *sb, int64_t lifetime_s,
 	return vendor_ask(sb->client->priv, sb->id, &ask, NULL, stop, err);
 }
 
-/* Sets the end, which is known only if there is no idle limit. */
+/* Sets when the devbox ends. That is only known for devboxes without an idle
+ * limit. */
 static void add_end(const cJSON *item, struct sandbox_info *info)
 {
 	const cJSON *launch = json_get(item, "launch_parameters");
@@ -483,8 +484,9 @@ static int list_first(struct vendor_client *c, struct seen *s,
 	return rc;
 }
 
-/* Lists devboxes by status, in the order in which a devbox passes through them,
- * so that none is missed between two requests. */
+/* Lists devboxes by status. The statuses are in the order in which a devbox
+ * passes through them, so that no devbox is missed because it changed its
+ * status between two requests. */
 static int list_living(struct vendor_client *c, struct seen *s,
 		       const struct stop *stop, struct error *err)
 {
@@ -503,7 +505,8 @@ static int list_living(struct vendor_client *c, struct seen *s,
 		struct error why = { 0 };
 
 		rc = vendor_pages(c, &q, stop, &why);
-		/* The API document lacks this status, but the SDKs have it. */
+		/* The vendor's API document does not contain this status, but
+		 * the SDKs do. */
 		if (rc < 0 && i == 0 &&
 		    (why.http_status == 400 || why.http_status == 422))
 			rc = 0;
@@ -514,9 +517,10 @@ static int list_living(struct vendor_client *c, struct seen *s,
 	return rc;
 }
 
-/* Lists all devboxes. The API cannot filter by metadata, and its list without a
- * status includes all devboxes that ever existed. For most accounts that is one
- * page. For others, the existing ones are listed by status. */
+/* Lists all devboxes. The API cannot filter by metadata, and its unfiltered
+ * list contains all devboxes that ever existed. For most accounts that is one
+ * page. If there are more pages, the devboxes that still exist are listed by
+ * status instead. */
 static int list_items(struct vendor_client *c,
 		      bool (*each)(void *arg, const cJSON *item), void *arg,
 		      const struct stop *stop, struct error *err)
@@ -545,7 +549,7 @@ static void add_body(struct buf *body, const char *command_id,
 	buf_addf(body, ",\"optimistic_timeout\":%d}", hold_s);
 }
 
-/* Waits for an execution that was still running. */
+/* Waits for an execution whose first answer said that it was still running. */
 static int await_execution(struct sandbox *sb, const char *execution,
 			   cJSON **tree, const struct stop *stop,
 			   struct error *err)
@@ -589,8 +593,8 @@ static int until_completed(struct sandbox *sb, cJSON **tree,
 
 		if (stop_check(stop, err) < 0)
 			return -1;
-		/* An empty answer has no id; use that of the previous
-		 * answer. */
+		/* An answer may be empty: use the id of the answer before
+		 * it. */
 		if (*tree ? !id || !vendor_id_ok(id) : !execution[0])
 			return error_set(err, ERR_PROTOCOL,
 					 "unexpected server response: no "
@@ -612,7 +616,7 @@ static int until_completed(struct sandbox *sb, cJSON **tree,
 }
 
 /* Reads the complete standard output of an ended execution from its event
- * stream. Other answers contain only the last lines. */
+ * stream. All other answers contain only the last lines of it. */
 struct stream {
 	struct sse sse;
 	struct buf *out;
@@ -722,7 +726,8 @@ static int parse_output(struct sandbox *sb, const cJSON *tree, struct buf *out,
 	return buf_check(out, "the answer", err);
 }
 
-/* Implements supervisor.call: one execution, whose output comes at the end. */
+/* Implements supervisor.call by one execution, which returns its output at the
+ * end. */
 static int run_script(void *arg, struct str command, int64_t wait_ms,
 		      struct buf *out, const struct stop *stop,
 		      struct error *err)
@@ -836,7 +841,7 @@ static const struct {
 	{ "XX_LARGE", { 8000, 32 << 10, 16 } },
 };
 
-/* Sets *own if the devbox starts from a blueprint or snapshot, which may have
+/* Sets *own if the devbox starts from a blueprint or snapshot: that may define
  * its own size. */
 static int check_boot_image(const struct settings *set, bool *own,
 			    struct error *err)

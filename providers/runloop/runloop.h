@@ -7,12 +7,13 @@
 
 /* blueprint.c */
 struct runloop_rules {
-	const char *const *hosts; /* hosts that may be reached */
+	/* hosts that may be reached, if all is false */
+	const char *const *hosts;
 	size_t n;
 	bool all; /* all hosts may be reached */
 };
-/* Sets *id (owned by the caller) to the network policy that allows these host
- * names, or all. Created if it does not exist. */
+/* Sets *id (owned by the caller) to a network policy that allows these hosts,
+ * or all hosts. The policy is created if it does not exist. */
 int runloop_policy(struct vendor_client *c, const struct runloop_rules *rules,
 		   char **id, const struct stop *stop, struct error *err);
 /* Builds the blueprint unless it exists, and waits until it is built. spec

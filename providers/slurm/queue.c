@@ -2,7 +2,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * slurm_command() runs a line of sh where Slurm's programs are: on this
- * machine, or on the login node of "via". The functions above use it:
+ * machine, or on the login node of "via". The other functions use it:
  * slurm_queue() reads squeue, slurm_remove() uses scancel, slurm_stream()
  * starts an srun that keeps running. The scripts that run in a job are built at
  * the top of the file.
@@ -95,7 +95,7 @@ void slurm_program(struct buf *line, const char *name)
 }
 
 /*
- * Runs the line on this machine. Output and error output are merged, like on
+ * Runs the line on this machine. Its output and error output are merged, as on
  * the login node.
  */
 static int run_locally(struct slurm *s, struct str line, struct buf *out,
@@ -116,8 +116,8 @@ static int run_locally(struct slurm *s, struct str line, struct buf *out,
 }
 
 /*
- * Moves the line's output to out and returns its exit status, which is printed
- * at the end.
+ * Moves the line's output from said to out and returns its exit status, which
+ * the shell printed at the end.
  */
 static int remove_status(struct buf *said, struct buf *out, struct error *err)
 {
@@ -171,8 +171,8 @@ int slurm_command(struct slurm *s, struct str line, struct buf *out,
 }
 
 /*
- * Implements held_program.failed: srun ended before the job's loop printed
- * anything.
+ * Implements held_program.failed: srun ended before the shell loop in the job
+ * printed anything.
  */
 static void explain_step(void *arg, int status, struct str said,
 			 struct error *err)
@@ -274,7 +274,8 @@ struct job_listing {
 	const struct info_sink *sink;
 };
 
-/* Copies a field, shortened to size. */
+/* Copies a field into room. Text that does not fit into size bytes is cut
+ * off. */
 static void copy_field(char *room, size_t size, struct str s)
 {
 	snprintf(room, size, "%.*s", (int)s.len, s.ptr ? s.ptr : "");
@@ -289,8 +290,8 @@ static int64_t seconds_of(struct str s)
 }
 
 /*
- * True for a label. Strict, because a label becomes part of paths that a shell
- * reads.
+ * True for a label of dcode. No other character is allowed, because a label
+ * becomes part of paths that a shell reads.
  */
 static bool is_label(struct str s)
 {
@@ -370,7 +371,8 @@ int slurm_queue(struct slurm *s, const char *name,
 	status = slurm_command(s, buf_str(&line), &out, stop, err);
 	if (status > 0) {
 		status = slurm_refused("squeue", status, buf_str(&out), err);
-		/* the controller never refuses a query */
+		/* squeue failed: the controller could not be reached, as it
+		 * never refuses a query */
 		err->code = ERR_NETWORK;
 	}
 	rest = buf_str(&out);
@@ -452,8 +454,8 @@ enum sandbox_state slurm_state(const struct slurm_job *job)
 }
 
 /*
- * Says why the sandbox of a job is lost: the job ended, or Slurm started it
- * again.
+ * Returns why the sandbox of a job is lost: either the job has ended, or Slurm
+ * has started it again.
  */
 static const char *describe_loss(const struct slurm_job *job)
 {
@@ -550,8 +552,9 @@ int slurm_info(struct sandbox_client *client, const char *id,
 }
 
 /*
- * Cancels a job that dcode made. The id may be that of another cluster's job,
- * or have been reused, so the job is checked first.
+ * Cancels a job that dcode created. The id may belong to another cluster, or
+ * Slurm may have used it again for another job, so the job's comment is checked
+ * first.
  */
 int slurm_remove(struct sandbox_client *client, const char *id,
 		 const struct stop *stop, struct error *err)
@@ -562,7 +565,7 @@ int slurm_remove(struct sandbox_client *client, const char *id,
 	struct buf out = BUF_INIT(1 << 16);
 	int64_t pause = POLL_MS;
 	bool was_there = false;
-	/* exit status of scancel, which is not repeated after success */
+	/* exit status of scancel; after success it is not run again */
 	int status = -1;
 	int rc = slurm_find(s, id, &job, stop, err);
 

@@ -4,8 +4,8 @@
  * slurm.h describes what a job does, and its directories. Begin with
  * slurm_create(): it submits the job once (slurm_submit()), waits in the queue
  * (slurm_wait()), and opens the stream over which all commands are sent
- * (open_stream()). Parameters that become options of sbatch are rows of
- * slurm_settings with a field.
+ * (open_stream()). Settings that become options of sbatch have a field in
+ * slurm_settings.
  *
  * queue.c runs Slurm's programs and reads their output.
  */
@@ -30,20 +30,22 @@ enum {
 	LINE_BYTES = 512 << 10,
 	SBATCH_MAX = 1 << 20,
 	DELIMITER = 16,
-	FIND_MS = 3000, /* to find a job if sbatch's answer was lost */
+	FIND_MS = 3000, /* ms to find a job if the answer of sbatch was lost */
 	FIND_POLL_MS = 200,
 	/* first pause between two polls, doubled up to POLL_SOON_MS */
 	QUEUE_POLL_MS = 40,
 	POLL_SOON_MS = 2000,
-	SOON_MS = 60000, /* after this time it is doubled up to POLL_LATE_MS */
+	/* after this time the pause is doubled up to POLL_LATE_MS */
+	SOON_MS = 60000,
 	POLL_LATE_MS = 10000,
 	CANCEL_MS = 10000,
-	/* longest time without an answer of the controller */
+	/* longest time in which the controller does not answer */
 	PATIENCE_MS = 120000,
 	COMMAND_MAX = 1 << 20,
 	LIFETIME_S = 4 * 3600,
 	ANSWER_MAX = 64 << 10,
-	READY_MS = 60000,  /* from the job's start to its loop's first line */
+	/* from the job's start to the first line of its shell loop */
+	READY_MS = 60000,
 	ENDING_MS = 40000, /* for a job to end; Slurm's KillWait is 30 s */
 	POLL_MS = 50,
 	POLL_MAX_MS = 1000,
@@ -130,8 +132,8 @@ static const struct setting slurm_settings[] = {
 	{ 0 },
 };
 
-/* Checks that a value for sbatch is a single line. It is quoted wherever a
- * shell reads it. */
+/* Checks that a value for sbatch is a single line. Other characters are
+ * allowed: the value is quoted wherever a shell reads it. */
 static int check_text(const char *key, const char *value, struct error *err)
 {
 	for (; *value; value++)
@@ -210,7 +212,8 @@ static void add_word(struct buf *words, const char *option, struct str value)
 	buf_release(&word);
 }
 
-/* Appends the sbatch option of a row, if the setting is set. */
+/* Appends the sbatch option that the setting's row names in .field, if the
+ * setting is set. */
 static int add_row(const struct settings *set, const struct setting *row,
 		   struct buf *words, struct error *err)
 {
@@ -274,7 +277,8 @@ static int add_options(const struct settings *set, struct buf *words,
 	return 0;
 }
 
-/* Appends the options of sbatch from the params, quoted, each after a space. */
+/* Appends the options of sbatch that come from the provider's settings. Each is
+ * quoted and follows a space. */
 static int append_options(const struct slurm *s,
 			  const struct sandbox_spec *spec, struct buf *words,
 			  struct error *err)
@@ -287,7 +291,7 @@ static int append_options(const struct slurm *s,
 	    settings_bool(s->settings, "slurm", "requeue", &requeue, err) < 0)
 		return -1;
 	buf_adds(words, requeue ? " --requeue" : " --no-requeue");
-	if (!time) /* in minutes, rounded up */
+	if (!time) /* Slurm's time limit is in minutes: rounded up */
 		buf_addf(words, " --time=%lld",
 			 (long long)((spec->lifetime_s + 59) / 60));
 	for (row = slurm_settings; row->key; row++)
@@ -304,7 +308,7 @@ struct label_match {
 
 struct poll_pace { /* how often the queue is polled */
 	int64_t ms;
-	int64_t answered; /* clock_ms() of the last answer */
+	int64_t answered; /* clock_ms() of the controller's last answer */
 };
 
 /* Builds the shell line: sbatch with its options and the batch script. */
@@ -316,14 +320,14 @@ static int describe_job(const struct slurm *s, const struct sandbox_spec *spec,
 
 	ids_random(end, DELIMITER);
 	/* --export=NONE: the job gets the login environment of its user, not
-	 * dcode's. */
+	 * dcode's environment. */
 	slurm_program(line, "sbatch");
 	buf_adds(line, " --parsable --export=NONE --nodes=1 --ntasks=1 "
 		       "--chdir=/ --input=/dev/null --output=/dev/null "
 		       "--error=/dev/null");
 	if (append_options(s, spec, line, err) < 0)
 		return -1;
-	/* These options come last, so they override the user's. */
+	/* These options come last, so that they override those of the user. */
 	buf_addf(line, " --job-name=%s --comment='dcode label=%s owner=%s'",
 		 spec->label, spec->label, spec->owner ? spec->owner : "");
 	slurm_batch_script(s, spec->label, &script);
@@ -335,13 +339,15 @@ static int describe_job(const struct slurm *s, const struct sandbox_spec *spec,
 }
 
 /* Returns the job's id from a line "7" or "7;CLUSTER", owned by the caller.
- * Plugins of a site may print other lines. *cluster points into printed. */
+ * Other lines are skipped: a plugin of the site may print some. *cluster points
+ * into printed. */
 static char *parse_submitted(struct str printed, struct str *cluster)
 {
 	struct str line;
 	char *id = NULL;
 
-	/* Use only complete lines: a truncated number is another job's id. */
+	/* Use only complete lines: an id that was cut off is another job's
+	 * id. */
 	while (str_find(printed, '\n') < printed.len &&
 	       str_split(&printed, '\n', &line)) {
 		struct str number = { line.ptr, str_find(line, ';') };
@@ -367,8 +373,8 @@ static void store_labelled(void *arg, const struct slurm_job *job)
 	n->found = true;
 }
 
-/* Looks for a job with our label, in case sbatch worked and its answer was
- * lost. squeue may need some time to show it. */
+/* Searches for a job with this label, since sbatch may have worked although its
+ * answer was lost. squeue may show the job only after some time. */
 static bool find_submitted(struct slurm *s, const char *label,
 			   struct slurm_job *job, const struct stop *stop)
 {
@@ -388,8 +394,9 @@ static bool find_submitted(struct slurm *s, const char *label,
 	return false;
 }
 
-/* Checks a job that the site sent to another cluster. If squeue shows it, as in
- * a federation, it can be used. Otherwise it is cancelled. */
+/* Checks a job that the site sent to another cluster. If squeue shows it,
+ * because the clusters form a federation, it can be used. Otherwise it is
+ * cancelled. */
 static int check_cluster(struct sandbox *sb, struct str cluster,
 			 const struct stop *stop, struct error *err)
 {
@@ -427,8 +434,8 @@ static int check_cluster(struct sandbox *sb, struct str cluster,
 	return -1;
 }
 
-/* Runs sbatch once. It is not retried: after a refusal or a broken connection
- * the controller may still have made the job. */
+/* Runs sbatch once. It is not retried: even after an error or a broken
+ * connection the controller may have made the job. */
 static int submit_once(struct sandbox *sb, const struct sandbox_spec *spec,
 		       const struct stop *stop, struct error *err)
 {
@@ -458,8 +465,8 @@ static int submit_once(struct sandbox *sb, const struct sandbox_spec *spec,
 	return status;
 }
 
-/* Submits the job, once per label, or finds it, then waits until it runs.
- * sb->id is set as soon as it is known. */
+/* Submits the job, or finds the one that an earlier request for this label
+ * submitted, then waits until it runs. sb->id is set as soon as it is known. */
 static int slurm_submit(struct sandbox *sb, const struct sandbox_spec *spec,
 			struct slurm_job *job, const struct stop *stop,
 			struct error *err)
@@ -572,14 +579,16 @@ static int wait_once(struct slurm *s, struct slurm_job *job,
 	state = slurm_state(job);
 	if (state == STATE_RUNNING)
 		return 1;
-	if (is_hopeless(job)) /* Slurm itself ends some of these jobs */
+	/* do not wait for Slurm: it ends only some of these jobs itself */
+	if (is_hopeless(job))
 		return fail_cannot_start(job, err);
 	if (state == STATE_GONE || !strcmp(job->state, "COMPLETING"))
 		return slurm_ended(job, err);
 	return stop_sleep(stop, p->ms, err);
 }
 
-/* Waits until the job runs. spec: set for a new job, to report why it waits. */
+/* Waits until the job runs. spec is set for a new job: it receives messages
+ * about why the job waits. Else it is NULL. */
 static int slurm_wait(struct slurm *s, struct slurm_job *job,
 		      const struct sandbox_spec *spec, const struct stop *stop,
 		      struct error *err)
@@ -596,7 +605,7 @@ static int slurm_wait(struct slurm *s, struct slurm_job *job,
 							    : POLL_LATE_MS;
 
 		rc = wait_once(s, job, &p, &within, err);
-		/* Report nothing for a job that starts at once. */
+		/* Print nothing about a job that starts at once. */
 		if (rc == 0 && p.ms > QUEUE_POLL_MS * 8)
 			report_pending(job, spec, last);
 		p.ms = p.ms * 2 < most ? p.ms * 2 : most;
@@ -612,13 +621,15 @@ struct slurm_box {
 	struct sandbox *sb;
 	struct slurm *slurm;
 	struct held *stream;
-	int64_t restarts; /* the job's restarts when dcode opened it */
+	/* how often the job had been restarted when dcode opened the stream */
+	int64_t restarts;
 	char label[16];
 };
 
-/* Builds the environment of Slurm's programs: the cluster and the user's
- * account. Other variables are not passed: the cluster does not need keys, and
- * the SLURM_* of a job in which dcode runs would change srun's options. */
+/* Builds the environment of Slurm's programs: the variables about the cluster
+ * and the user's account. Others are not passed: the cluster does not need
+ * keys, and if dcode itself runs in a job, the SLURM_* variables of that job
+ * would change srun's options. */
 static char **make_environ(const struct settings *set)
 {
 	static const char *const names[] = {
@@ -680,8 +691,8 @@ static int slurm_open(struct sandbox_client *client, const struct settings *set,
 	return 0;
 }
 
-/* Reads the job's state. If the job is ending, waits until it has ended: only
- * then does the state say why. */
+/* Reads the job's state. If the job is about to end, waits until it has ended,
+ * because only then does the state say why. */
 static int read_job(struct slurm_box *b, struct slurm_job *job,
 		    const struct stop *stop, struct error *err)
 {
@@ -698,7 +709,8 @@ static int read_job(struct slurm_box *b, struct slurm_job *job,
 	return -1;
 }
 
-/* Call after a failure. ERR_GONE if the job has ended, or was started again. */
+/* Call after a failure. -1 with ERR_GONE if the job has ended, or if Slurm has
+ * started it again. */
 static int check_job(struct slurm_box *b, const struct stop *stop,
 		     struct error *err)
 {
@@ -719,8 +731,8 @@ static int check_job(struct slurm_box *b, const struct stop *stop,
 	return -1;
 }
 
-/* Checks a failed request over the stream (rc < 0): reports if it failed
- * because the job has ended. */
+/* Call after a request over the stream. If it failed (rc < 0), checks whether
+ * the reason is that the job has ended, and then reports that. */
 static int check_call(struct slurm_box *b, int rc, const struct stop *stop,
 		      struct error *err)
 {

@@ -17,9 +17,9 @@
  * /tmp/.LABEL  the control directory: door, N.in and N.out, work (the path
  *              of the working directory), failed, jobs of the supervisor
  *
- * dcode reaches the door by "srun --jobid=J --overlap", a step that only
- * transfers bytes (slurm_step.sh). So background processes of a command belong
- * to the batch step.
+ * dcode reaches the FIFO by "srun --jobid=J --overlap", a step of the job that
+ * only transfers bytes (slurm_step.sh). So background processes of a command
+ * belong to the batch script's step, and do not end with dcode's step.
  *
  * Seen with Slurm 22.05.8 (Debian 12), 2026-11; newer versions by their
  * documentation (slurm.schedmd.com, read 2026-11).
@@ -27,13 +27,15 @@
 struct slurm { /* sandbox_client.priv */
 	const struct settings *settings;
 	char **env; /* owned: environment of all programs that are started */
-	const char *via;             /* user@login, or NULL: this machine */
-	struct sandbox_client login; /* with via: client of the ssh provider */
+	const char *via; /* user@login, or NULL: this machine */
+	/* client of the ssh provider, if via is set */
+	struct sandbox_client login;
 	const char *root;
 	const char *container; /* an OCI bundle, or NULL */
 	const char *image;     /* an image for Apptainer, or NULL */
-	int64_t ready_ms; /* from the job's start to its loop's first line */
-	int64_t wait_s;   /* longest wait in the queue; 0: no limit */
+	/* from the job's start to the first line of its shell loop */
+	int64_t ready_ms;
+	int64_t wait_s; /* longest wait in the queue; 0: no limit */
 	struct create_log sent;
 };
 
@@ -48,17 +50,17 @@ struct slurm_job {
 	char reason[SLURM_WORD]; /* such as "Resources", or "None" */
 	char nodes[SLURM_WORD];
 	int64_t restarts;
-	/* Unix seconds; 0 unknown. The start of a pending job is an
-	 * estimate. */
+	/* Unix time in seconds; 0 unknown. start is an estimate while the job
+	 * is pending. */
 	int64_t submitted, start, end;
-	/* "" if the job is not dcode's. */
+	/* The label; "" if dcode did not create the job. */
 	char label[16];
 	char owner[40];
 };
 /* Parses one line of squeue, as slurm_queue() requests it. No side effects. */
 bool slurm_job_parse(struct str line, struct slurm_job *job);
-/* Calls each for all of the user's jobs that the controller knows, including
- * ended ones. name: only those with this name, or NULL. */
+/* Calls each for all of the user's jobs that the controller knows, also those
+ * that have ended. If name is not NULL, only for jobs with this name. */
 int slurm_queue(struct slurm *s, const char *name,
 		void (*each)(void *arg, const struct slurm_job *job), void *arg,
 		const struct stop *stop, struct error *err);
@@ -82,19 +84,20 @@ int slurm_remove(struct sandbox_client *client, const char *id,
 void slurm_batch_script(const struct slurm *s, const char *label,
 			struct buf *out);
 
-/* Appends "env -u ... NAME". Without these variables, the program uses the
- * default cluster and shows all jobs. */
+/* Appends "env -u ... NAME". The removed variables would make the program use
+ * another cluster or show only some jobs. */
 void slurm_program(struct buf *line, const char *name);
-/* Runs a line of sh where Slurm's programs are, on this machine or on the login
- * node, and appends its output and error output. Returns its exit status, or
- * -1. */
+/* Runs a line of sh where Slurm's programs are (on this machine, or on the
+ * login node), and appends its output and error output to out. Returns its exit
+ * status, or -1. */
 int slurm_command(struct slurm *s, struct str line, struct buf *out,
 		  const struct stop *stop, struct error *err);
-/* Returns the stream to a job's loop, owned by the caller. Starts nothing
- * yet. */
+/* Returns the stream to a job's shell loop, owned by the caller. Nothing is
+ * started before the first request. */
 struct held *slurm_stream(struct slurm *s, const struct slurm_job *job,
 			  struct error *err);
-/* Reports ERR_REMOTE with the last line that a program printed. */
+/* Reports ERR_REMOTE. The message contains the last line in printed, the output
+ * of the program that failed. */
 int slurm_refused(const char *what, int status, struct str printed,
 		  struct error *err);
 

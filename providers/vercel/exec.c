@@ -25,7 +25,7 @@ enum {
 	/* Constants for files: */
 	LONGEST_MS = 24 * 3600 * 1000,
 	IDLE_MS = 60000,
-	CHUNK = 64 << 10, /* bytes read from a file at once */
+	CHUNK = 64 << 10, /* bytes per read of a file */
 };
 
 char *vercel_path(const struct vercel *v, const char *path, const char *more)
@@ -105,9 +105,9 @@ static int feed_lines(struct vercel_lines *l, struct str chunk,
 }
 
 /*
- * Call at the end of the stream. ERR_NETWORK if it was interrupted: before the
- * command's end (which a log does not contain), within a line, or by an error
- * line.
+ * Call at the end of the answer. ERR_NETWORK if it was interrupted: it stopped
+ * within a line, contained an error line, or stopped before the command's end.
+ * logs: it is a log, which never contains that end.
  */
 static int end_lines(struct vercel_lines *l, bool logs, struct error *err)
 {
@@ -147,8 +147,8 @@ static int fail_command(struct command_call *c, struct error *err)
 }
 
 /*
- * Sends a request whose answer is lines. logs: the lines do not contain the
- * command's end.
+ * Sends a request whose answer consists of lines. logs: it is a log, in which
+ * the command's end is missing.
  */
 static int read_lines(struct command_call *c, struct rest_ask *ask,
 		      const char *tail, bool logs, struct error *err)
@@ -169,8 +169,8 @@ static int read_lines(struct command_call *c, struct rest_ask *ask,
 }
 
 /*
- * Runs the command with the v1 API and reads its log, since the answer contains
- * no output.
+ * Runs the command with the v1 API. The answer contains no output, so the
+ * command's log is read.
  */
 static int run_v1(struct command_call *c, struct rest_ask *ask,
 		  struct error *err)
@@ -238,7 +238,7 @@ int vercel_call(void *arg, struct str command, int64_t wait_ms, struct buf *out,
 struct archived_file { /* a tar archive of one file, built while it is sent */
 	struct archive_stream *tar;
 	const struct transfer *file;
-	int64_t left; /* bytes of the file not yet read */
+	int64_t left; /* bytes of the file that were not read yet */
 	bool ended;
 	bool failed; /* the file could not be read */
 };

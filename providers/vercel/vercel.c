@@ -22,11 +22,12 @@ enum {
 	LIFETIME_S = 1800,
 	WAIT_MS = 180000,
 	CREATE_MS = 120000,
-	EXTEND_LEAST_MS = 1000, /* the API's minimum */
-	TAGS_MAX = 5,           /* the API's maximum */
+	EXTEND_LEAST_MS = 1000, /* the shortest extension that the API allows */
+	TAGS_MAX = 5,           /* as many as the API allows */
 	SCOPE_MAX = 200,
 	DAY_S = 86400,
-	MIB_EACH = 2048, /* memory per vCPU (source: the page of the price) */
+	/* memory per vCPU, according to the page with the prices */
+	MIB_EACH = 2048,
 };
 
 static const struct setting settings[] = {
@@ -139,7 +140,7 @@ static int fail_missing(const struct access *a, struct error *err)
 			  "pull' and export VERCEL_OIDC_TOKEN.");
 }
 
-/* Chooses the credentials. Like in the SDK, the OIDC token takes precedence,
+/* Chooses the credentials. As in the SDK, the OIDC token takes precedence,
  * unless a DEEPAGENTS_CODE_ variable sets the token, project or team. */
 static int find_access(const struct settings *set, struct access *a,
 		       struct error *err)
@@ -149,8 +150,8 @@ static int find_access(const struct settings *set, struct access *a,
 					   "DEEPAGENTS_CODE_VERCEL_TEAM_ID" };
 	const char *oidc =
 		settings_credential(set, "VERCEL_OIDC_TOKEN", &a->project_key);
-	/* A stored token counts like such a variable, unless a DEEPAGENTS_CODE_
-	 * variable sets an OIDC token. */
+	/* A token that `dcode auth` stored takes precedence, too, unless a
+	 * DEEPAGENTS_CODE_ variable sets an OIDC token. */
 	bool asked =
 		settings_env_source(set, "VERCEL_TOKEN") == SOURCE_STORED &&
 		!settings_env_plain(set, "DEEPAGENTS_CODE_VERCEL_OIDC_TOKEN");
@@ -224,7 +225,8 @@ static int vercel_open(struct sandbox_client *client,
 	if (rc == 0)
 		client->endpoint = v->endpoint;
 	if (v->v1)
-		/* v1 has no labels, and does not keep stopped sandboxes. */
+		/* v1 has no labels, so dcode cannot list its sandboxes, and v1
+		 * does not keep stopped sandboxes. */
 		client->lacks = SANDBOX_LIST | SANDBOX_STOP;
 	return rc;
 }
@@ -250,10 +252,10 @@ static const cJSON *session_of(const struct vercel *v, const cJSON *sandbox)
 	return v->v1 ? sandbox : json_get(sandbox, "session");
 }
 
-/* Converts {"sandbox":{...},"session":{...}} to the sandbox, with the session
- * as its member "session" and with the session's status. The status of an ended
- * session that can be resumed becomes "resumable". ERR_PROTOCOL for any other
- * answer. */
+/* Converts {"sandbox":{...},"session":{...}} to the sandbox alone. The session
+ * becomes its member "session", and the session's status becomes its status.
+ * The status of an ended session that can be resumed becomes "resumable".
+ * ERR_PROTOCOL for any other answer. */
 static int unwrap_answer(const struct vercel *v, cJSON **answer,
 			 struct error *err)
 {
@@ -294,8 +296,8 @@ static bool is_network(const char *text)
 	       strspn(text, "0123456789./") == strlen(text);
 }
 
-/* Adds the entries that are networks (or, with networks false, are not) as the
- * member key. */
+/* Adds a member with this key: a list of those entries that are networks
+ * (networks is true), or of those that are not. */
 static void add_list(cJSON *object, const char *key, const char *const *list,
 		     size_t n, bool networks)
 {
@@ -370,7 +372,7 @@ static int add_network(struct vercel *v, const struct sandbox_spec *spec,
 	return 0;
 }
 
-/* Adds the source of the machine, a snapshot, an image or a runtime, and its
+/* Adds what the machine starts from (a snapshot, an image or a runtime) and its
  * size. */
 static int add_machine(struct vercel *v, const struct sandbox_spec *spec,
 		       cJSON *body, struct error *err)
@@ -404,8 +406,8 @@ static int add_machine(struct vercel *v, const struct sandbox_spec *spec,
 	return 0;
 }
 
-/* Adds members that only the v2 API has. persistent is false: otherwise each
- * stop would leave a snapshot that costs money. */
+/* Adds members that only the v2 API has. "persistent" is false, because each
+ * stop of a persistent sandbox leaves a snapshot that costs money. */
 static int add_names(struct vercel *v, const struct sandbox_spec *spec,
 		     cJSON *body, struct error *err)
 {
@@ -442,8 +444,8 @@ static int describe(struct vendor_client *c, const struct sandbox_spec *spec,
 }
 
 /* Sends the create request. Images and snapshots need the v3 path. v1 has no
- * unique names, so only a refused request may be repeated: otherwise there
- * could be two sandboxes. */
+ * unique names, so a request is repeated only if the server refused it:
+ * otherwise there could be two sandboxes. */
 static int post_create(struct sandbox *sb, const struct sandbox_spec *spec,
 		       cJSON *body, cJSON **answer, const struct stop *stop,
 		       struct error *err)
@@ -514,8 +516,7 @@ static int resume_sandbox(struct sandbox *sb, const char *id, cJSON **answer,
 	return rc;
 }
 
-/* Returns the remaining time of the session in ms, computed from its own
- * times. */
+/* Returns how many ms the session has left, computed from its own times. */
 static int64_t remaining_ms(const cJSON *session)
 {
 	int64_t timeout = json_int(session, "timeout", 0);
@@ -553,7 +554,8 @@ static int set_endpoint(struct sandbox *sb, const cJSON *answer,
 	return rc;
 }
 
-/* Extends an attached sandbox, which may have little time left. */
+/* Extends a sandbox to which dcode attached, because it may have little time
+ * left. */
 static int touch_attached(struct sandbox *sb, const struct stop *stop,
 			  struct error *err)
 {
@@ -562,8 +564,8 @@ static int touch_attached(struct sandbox *sb, const struct stop *stop,
 	return 0;
 }
 
-/* Moves the session's end to lifetime_s from now. The API adds a duration to
- * the current end. */
+/* Moves the session's end to lifetime_s from now. The API expects the time to
+ * add to the current end. */
 static int extend_life(struct sandbox *sb, int64_t lifetime_s,
 		       const struct stop *stop, struct error *err)
 {
@@ -627,7 +629,7 @@ static int stop_session(struct vendor_client *c, const cJSON *sandbox,
 	rc = vendor_api(c, &ask, NULL, stop, &why);
 	free(path);
 	free(bare);
-	/* The session is ending, or has ended. */
+	/* The session is ending or has already ended. */
 	if (rc >= 0 || why.http_status == 409 || why.http_status == 410 ||
 	    why.http_status == 422)
 		return 0;
@@ -643,9 +645,9 @@ static int halt_sandbox(struct vendor_client *c, const char *id,
 	return stop_session(c, sandbox, stop, err);
 }
 
-/* Makes a sandbox persistent before a stop: only then the stop leaves a
- * snapshot to resume from. A new snapshot replaces the previous one. Snapshots
- * are kept for at least a day. */
+/* Makes a sandbox persistent. Call before a stop: only the stop of a persistent
+ * sandbox leaves a snapshot from which it can be resumed. A new snapshot
+ * replaces the previous one. Snapshots are kept for at least a day. */
 static int make_persistent(struct vendor_client *c, const char *id,
 			   int64_t *keep_s, const struct stop *stop,
 			   struct error *err)
@@ -670,8 +672,8 @@ static int make_persistent(struct vendor_client *c, const char *id,
 	return rc;
 }
 
-/* Deletes a sandbox. 409, 422: its state is changing. orphans: also delete the
- * snapshots that its stops have left. */
+/* Deletes a sandbox. Status 409 or 422: its state is changing. orphans: also
+ * deletes the snapshots that stops of the sandbox have left. */
 static int delete_name(struct vendor_client *c, const char *id, bool orphans,
 		       const struct stop *stop, struct error *err)
 {
@@ -694,9 +696,9 @@ static int delete_name(struct vendor_client *c, const char *id, bool orphans,
 	return -1;
 }
 
-/* Ends a sandbox. v1 cannot delete: an ended sandbox no longer exists. A
- * session that would leave a snapshot is not stopped: it ends with its
- * sandbox. */
+/* Ends a sandbox. v1 has no delete request: it is enough that the session is
+ * stopped. In v2, a session that would leave a snapshot is not stopped: it ends
+ * when its sandbox is deleted. */
 static int end_sandbox(struct vendor_client *c, const char *id, cJSON **answer,
 		       const struct stop *stop, struct error *err)
 {
@@ -707,7 +709,7 @@ static int end_sandbox(struct vendor_client *c, const char *id, cJSON **answer,
 	if (rc < 0 && why.http_status == 410)
 		return 1;
 	if (rc < 0 && why.code == ERR_PROTOCOL && c->vendor == &vercel_v2)
-		/* it has no session */
+		/* the sandbox has no session */
 		return delete_name(c, id, false, stop, err);
 	if (rc < 0)
 		*err = why;
@@ -781,7 +783,7 @@ static bool on_sandbox(void *arg, const cJSON *item)
 	return !s->name;
 }
 
-/* Attaches a sandbox. The id may also be that of a session; its sandbox is then
+/* Attaches to a sandbox. id may also be that of a session; its sandbox is then
  * searched in the list. */
 static int vercel_attach(struct sandbox *sb, const char *id,
 			 const struct stop *stop, struct error *err)
@@ -839,8 +841,8 @@ static const struct rates rates = {
 	.gib = RATES_HOUR(0.0212),
 };
 
-/* Computes the price. If the number of CPUs is not set, the account's plan
- * decides it. */
+/* Computes the price. Unknown if the number of CPUs is not set, because the
+ * account's plan then decides it. */
 static int vercel_price(const struct settings *set, const char *snapshot,
 			struct sandbox_price *price, struct error *err)
 {
@@ -882,7 +884,8 @@ static const struct vendor_state states_v2[] = {
 	{ 0 },
 };
 
-/* Members with the same value in both versions of the API. */
+/* The members of struct vendor that are the same for both versions of the
+ * API. */
 #define BOTH_VERSIONS                                                          \
 	.noun = "sandbox",                                                     \
 	.auth_hint = "Check that the token is valid for this team and "        \
@@ -954,7 +957,7 @@ const struct sandbox_provider vercel_provider = {
 	.url_env = (const char *const[]){ "VERCEL_API_URL", NULL },
 	.ops = &ops,
 	.price = vercel_price,
-	/* Firecracker: a separate kernel for each */
+	/* Firecracker: each sandbox has its own kernel */
 	.isolation = ISOLATION_MICROVM,
 	.isolation_source =
 		"vercel.com/docs/sandbox/concepts/security, 2026-11-23",

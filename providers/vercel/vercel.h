@@ -9,8 +9,9 @@
 /*
  * There is one server. A sandbox of the v2 API has a name (dcode's label and
  * id) and a session, in which commands run. A sandbox of the v1 API has only an
- * id. Wire: what the SDKs @vercel/sandbox 3.5.0 and 1.10.2 and the Python
- * package vercel 0.5.9 were seen to send, and what they accept (2026-11).
+ * id. Sources of the protocol: what the SDKs @vercel/sandbox 3.5.0 and 1.10.2
+ * and the Python package vercel 0.5.9 were seen to send, and what they accept
+ * (2026-11).
  *
  * exec.c has commands and files of a session; vercel.c has the account and its
  * sandboxes.
@@ -27,7 +28,7 @@ struct vercel { /* sandbox_client.priv */
 /* exec.c */
 extern const struct http_files vercel_files;
 /*
- * Returns path with the team and more of the query ("&a=b" or ""); owned by the
+ * Returns path with a query: the team, then more ("&a=b" or ""). Owned by the
  * caller.
  */
 char *vercel_path(const struct vercel *v, const char *path, const char *more);
