@@ -1,10 +1,10 @@
 /* media.c - images and PDF files: type, size and token counts. */
 /* SPDX-License-Identifier: MIT */
-/* media_type() decides by the first bytes whether a file can be shown to a
- * model. The second half computes how many tokens a vendor counts for a file:
+/* media_type() decides by a file's first bytes whether the file can be shown to
+ * a model. The second half computes how many tokens a vendor counts for a file:
  * an upper bound for the spending cap (media_max_tokens()) and an estimate for
- * the window (media_usual_tokens()). Only file headers are read; pixels are
- * never decoded. */
+ * the context window (media_usual_tokens()). Only file headers are read; pixels
+ * are never decoded. */
 #include "model/media.h"
 
 #include <string.h>
@@ -68,8 +68,8 @@ static uint32_t read_little24(struct str b, size_t at)
 	return byte_at(b, at + 2) << 16 | read_little16(b, at);
 }
 
-/* True for SOF0 to SOF15, without DHT, JPG and DAC, which are in the same
- * range. */
+/* True for the markers SOF0 to SOF15. DHT, JPG and DAC are in the same range
+ * but are not frames. */
 static bool is_frame(uint32_t marker)
 {
 	return marker >= 0xC0 && marker <= 0xCF && marker != 0xC4 &&
@@ -162,8 +162,8 @@ void media_describe(const char *name, struct str bytes, const char *note,
 	buf_addf(out, " %s%s%s]", size, note ? ", " : "", note ? note : "");
 }
 
-/* Upper bounds. Those without a source are dcode's own, chosen high; sources
- * were read on 2026-11-23. */
+/* Upper bounds. Those without a source are dcode's own and are high on purpose.
+ * Sources were read on 2026-11-23. */
 
 enum {
 	MOST_PAGES = 1000, /* largest number of pages in rates[] */
@@ -171,29 +171,31 @@ enum {
 		32, /* bytes per token of a PDF whose page count is hidden */
 };
 
-/* How many tokens a vendor counts for a file. A row is for wires whose name
- * starts with wire and models whose name contains model. */
+/* How many tokens a vendor counts for a file. A row applies if the wire's name
+ * starts with `wire` and the model's name contains `model`. */
 struct media_rates {
 	const char *wire, *model;
-	int64_t side;        /* pixels: side of a patch or tile */
-	int64_t hundred;     /* tokens per hundred of them */
-	int64_t least, most; /* bounds of an image's maximum; most 0: no
-			      * bound */
-	int64_t usual;       /* typical tokens of a large image */
-	int64_t page, pages; /* maximum per PDF page, text included, and
-			      * pages per request */
+	int64_t side;    /* side of a patch or tile, in pixels */
+	int64_t hundred; /* tokens per hundred patches or tiles */
+	/* the maximum of an image is at least and at most this; most 0: no
+	 * bound */
+	int64_t least, most;
+	int64_t usual; /* typical tokens of a large image */
+	/* maximum tokens per PDF page, its text included; pages per request */
+	int64_t page, pages;
 	int64_t page_usual;
 };
 
-/* Claude: a patch of 28x28 pixels is a token, and larger images are scaled down
- * (platform.claude.com/docs, "Images and vision"), usually to some 1,600
- * tokens; the bound of 4784, for 2576 pixels, is dcode's. OpenAI: patches of
- * 32x32 pixels, times up to 2.46, or tiles, 85 and 170 tokens each
- * (community.openai.com, topic 1344040, quotes the vendor's page); the minimum,
- * and the values for gpt-4o-mini and Llama servers, are bounds. Gemini:
- * generation 3 counts 1120 for an image unless asked for more, and accepts 1000
- * pages per file (docs.cloud.google.com, "Image understanding", "Document
- * understanding"); its tiles are a bound. A page has up to 3000 tokens of text
+/* Sources of the rows. Claude: a patch of 28x28 pixels is a token, and larger
+ * images are scaled down (platform.claude.com/docs, "Images and vision"),
+ * usually to some 1,600 tokens; the bound of 4784, for 2576 pixels, is dcode's.
+ * OpenAI: patches of 32x32 pixels, times up to 2.46, or tiles, 85 and 170
+ * tokens each (community.openai.com, topic 1344040, quotes the vendor's page);
+ * the minimum, and the values for gpt-4o-mini and Llama servers, are dcode's
+ * bounds. Gemini: generation 3 counts 1120 tokens for an image unless the
+ * request asks for more, and accepts 1000 pages per file
+ * (docs.cloud.google.com, "Image understanding", "Document understanding"); for
+ * its tiles dcode assumes a bound. A PDF page counts up to 3000 tokens of text
  * besides its image. That and the typical values of pages are dcode's. */
 static const struct media_rates rates[] = {
 	{ "openai-", "4o-mini", 32, 246, 2833 + 8 * 5667, 2833 + 8 * 5667,
@@ -203,7 +205,8 @@ static const struct media_rates rates[] = {
 	{ "", "", 28, 100, 0, 4784, 1600, 3000 + 4784, 600, 3100 },
 };
 
-struct kids { /* objects that the page lists of a PDF refer to */
+/* numbers of the objects that the page lists (/Kids) of a PDF refer to */
+struct kids {
 	int64_t list[MOST_PAGES];
 	int64_t n;
 };
@@ -217,8 +220,8 @@ static const struct media_rates *find_rates(const char *wire, const char *model)
 	return r;
 }
 
-/* Returns the tokens of an image by its size in pixels, or unknown if it has no
- * readable size. */
+/* Returns the tokens of an image by its size in pixels. Returns `unknown` if
+ * the size cannot be read. */
 static int64_t count_tiles(const struct media_rates *r, struct str bytes,
 			   int64_t unknown)
 {
@@ -228,7 +231,8 @@ static int64_t count_tiles(const struct media_rates *r, struct str bytes,
 
 	if (!media_dimensions(bytes, &width, &height))
 		return unknown;
-	/* below 2^55 in each row: no overflow when multiplied by a hundred */
+	/* In each row this is below 2^55: the multiplication by a hundred
+	 * cannot overflow. */
 	return (((width + side - 1) / side) * ((height + side - 1) / side) *
 			r->hundred +
 		99) /
@@ -261,8 +265,9 @@ static bool parse_number(struct str *s, int64_t *n)
 	return true;
 }
 
-/* Adds the objects in "/Kids [1 0 R 2 0 R]". False if it has another form, more
- * objects than fit, or one twice: that page may be shown twice. */
+/* Adds the objects in "/Kids [1 0 R 2 0 R]". False if the list has another
+ * form, has more objects than fit, or has an object that is already there: such
+ * a page is shown twice. */
 static bool add_kids(struct kids *k, struct str s)
 {
 	int64_t object;
@@ -285,10 +290,10 @@ static bool add_kids(struct kids *k, struct str s)
 	return s.len > 0;
 }
 
-/* Returns at least the number of pages: the visible page objects, or the
- * objects that page lists refer to if those are more. Older versions of a page
- * count too. Returns most if pages may be hidden (in an object stream, or shown
- * several times) or if no page is found. */
+/* Returns at least the number of pages: the number of page objects, or of
+ * objects in page lists if that is higher. Older versions of a page count too.
+ * Returns `most` if pages may be hidden (in an object stream, or shown several
+ * times) or if no page is found. */
 static int64_t count_pages(struct str bytes, int64_t most)
 {
 	struct kids kids = { .n = 0 };
@@ -343,7 +348,8 @@ static int64_t usual_of_pdf(const struct media_rates *r, struct str bytes)
 	int64_t pages = count_pages(bytes, r->pages);
 	int64_t n = (int64_t)bytes.len / HIDDEN_SHARE;
 
-	/* the upper bound: pages may be hidden */
+	/* count_pages() returned its upper bound: pages may be hidden, so
+	 * estimate by size */
 	if (pages == r->pages)
 		return n > r->page_usual ? n : r->page_usual;
 	return pages * r->page_usual;

@@ -20,27 +20,28 @@ enum {
 	 * files was quoted in 2025-03 (egoist/chatwise-releases issue 383). All
 	 * read 2026-11-23. */
 	MEDIA_MAX_BYTES = 3750000,
-	MEDIA_MESSAGE_BYTES = 20000000, /* all files of one message */
+	MEDIA_MESSAGE_BYTES = 20000000, /* bytes of all files of one message */
 	MEDIA_NAME_MAX = 200,           /* bytes */
 };
 
 /* Returns "image/png", "image/jpeg", "image/gif", "image/webp" or
- * "application/pdf", judged by the first bytes only; NULL for other files. */
+ * "application/pdf". Looks only at the first bytes. NULL for other files. */
 const char *media_type(struct str bytes);
 bool media_is_pdf(const char *type);
-/* Reads the size in pixels from an image's header; false if there is none. The
- * values are untrusted: never allocate by them. */
+/* Reads the size in pixels from an image's header. False if it has none. The
+ * values are untrusted: never allocate memory by them. */
 bool media_dimensions(struct str bytes, uint32_t *width, uint32_t *height);
 /* Appends "[image a.png 640x480 120.3 kB]" or "[PDF a.pdf 1.2 MB]". note (may
  * be NULL) is added before the closing bracket. name: one sanitized line. */
 void media_describe(const char *name, struct str bytes, const char *note,
 		    struct buf *out);
-/* The most input tokens that the vendor of this wire counts for a file, by its
- * documentation. May exceed the model's window. A PDF whose page count is
- * hidden counts as the most pages that a request may have. */
+/* Returns the most input tokens that the vendor counts for a file, according to
+ * its documentation. May be more than the model's window. A PDF whose page
+ * count is hidden counts as the largest number of pages that a request may
+ * have. */
 int64_t media_max_tokens(const char *wire, const char *model, struct str bytes);
-/* The estimated tokens of a file, for how full the window is. Never more than
- * media_max_tokens(). */
+/* Estimates the tokens of a file, to tell how full the context window is. Never
+ * more than media_max_tokens(). */
 int64_t media_usual_tokens(const char *wire, const char *model,
 			   struct str bytes);
 

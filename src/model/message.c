@@ -1,9 +1,9 @@
 /* message.c - a message of the conversation, in vendor-neutral form. */
 /* SPDX-License-Identifier: MIT */
-/* A message is a list of parts. Wires write messages into requests, and a draft
- * makes one of an answer. message_to_json() and message_from_json() convert the
- * form in which threads are stored. message_mask() makes the copy that leaves
- * dcode. */
+/* A message is a list of parts. Wires (wire.h) write messages into requests,
+ * and a draft becomes a message when an answer is complete. message_to_json()
+ * and message_from_json() convert to and from the form in which threads are
+ * stored. message_mask() makes a copy without secrets, for output. */
 #include "model/message.h"
 
 #include <stdlib.h>
@@ -55,7 +55,8 @@ struct part *message_add(struct message *m, enum part_kind kind)
 {
 	struct part *p;
 
-	/* grows at powers of two: the capacity follows from n */
+	/* The capacity is n rounded up to a power of two, so it need not be
+	 * stored. */
 	if (!(m->n & (m->n - 1)))
 		m->parts = xrealloc(m->parts, m->n ? m->n * 2 : 1, sizeof(*p));
 	p = &m->parts[m->n++];
@@ -319,8 +320,8 @@ char *message_masked_args(const struct mask *mask, const struct part *call)
 	return buf_detach(&out);
 }
 
-/* Copies a file with its name masked. Its bytes are not: changing them would
- * break the file. */
+/* Copies a file and masks its name. Its bytes are not masked: that would break
+ * the file. */
 static void mask_media(const struct mask *mask, const struct part *from,
 		       struct message *out)
 {

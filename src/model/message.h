@@ -16,24 +16,28 @@ enum part_kind {
 	PART_THINKING,
 	PART_TOOL_CALL,
 	PART_TOOL_RESULT,
-	/* An image or PDF file of the user, or of the tool result before it. */
+	/* An image or PDF file. Belongs to the user's message, or to the tool
+	 * result before it. */
 	PART_MEDIA,
 };
 
 struct part { /* every pointer is owned by the part; unused ones are NULL */
 	enum part_kind kind;
-	char *text;    /* text, thinking, or the tool's result; for media:
-			* the line of media_describe() that represents it */
-	char *id;      /* on calls and results: the call's id */
-	char *name;    /* on calls and results: the tool's name; on media:
-			* the file's */
-	char *args;    /* on calls: the arguments as the model wrote them; valid
-			  JSON of an object unless bad_args */
-	char *replay;  /* JSON that the vendor wants back unchanged (a whole
-			  thinking block), or NULL */
+	/* text, thinking, or the tool's result; for a file the line of
+	 * media_describe() that can replace it */
+	char *text;
+	char *id; /* on calls and results: the call's id */
+	/* on calls and results: the tool's name; on files: the file's */
+	char *name;
+	/* on calls: the arguments as the model wrote them; a JSON object unless
+	 * bad_args */
+	char *args;
+	/* JSON that must be sent back to the vendor unchanged (a whole thinking
+	 * block), or NULL */
+	char *replay;
 	bool bad_args; /* on calls: args is not a JSON object */
 	bool failed;   /* on results: the tool failed */
-	/* For media only: */
+	/* For files only: */
 	const char *type; /* from media_type(), static */
 	char *bytes;
 	size_t n_bytes;
@@ -43,15 +47,15 @@ struct message {
 	enum role role;
 	struct part *parts; /* owned */
 	size_t n;
-	/* On answers: the wire and vendor that made it (model_origin()). Its
-	 * replay members are sent only there. Owned, or NULL: unknown. */
+	/* On answers: the wire and vendor that made it, see model_origin(). The
+	 * replay of its parts is sent only to these. Owned; NULL: unknown. */
 	char *origin;
-	bool refused; /* on answers: the model refused the prompt */
-	bool cut;     /* on answers: incomplete; it has no calls */
-	bool summary; /* written by dcode, replaces older messages */
+	bool refused; /* on answers: the model refused to answer the prompt */
+	bool cut; /* on answers: it is incomplete, and its calls were removed */
+	bool summary; /* written by dcode: it replaces older messages */
 };
 
-/* Appends a zeroed part of this kind. The pointer is valid until the next one
+/* Appends a zeroed part of this kind. The pointer is valid until another part
  * is added. */
 struct part *message_add(struct message *m, enum part_kind kind);
 /* Appends a file and takes ownership of its bytes. NULL, with nothing appended,
@@ -66,33 +70,33 @@ size_t message_count_media(const struct message *m, size_t i);
 size_t message_media_bytes(const struct message *m);
 void message_release(struct message *m);
 struct message message_copy(const struct message *m);
-/* All text parts, joined; owned. */
+/* Returns all text parts, joined; owned. */
 char *message_text(const struct message *m);
-/* What dcode adds to a prompt: a note on a line before the user's text, and the
- * referenced files after it. */
+/* dcode adds to a prompt: a line with a note before the user's text, and the
+ * files that it refers to after it. This is one such note. */
 #define MESSAGE_NOTE_MOVED                                                     \
 	"The tools act on another machine or sandbox than before, as the "     \
 	"system prompt says: files that were written there are not here.\n"
 #define MESSAGE_FILES "\n\n## Referenced Files\n"
-/* The user's text in a prompt as it was typed; owned. */
+/* Returns the user's text as it was typed, without what dcode added; owned. */
 char *message_typed(const struct message *m);
-/* Convert to and from the stored form:
+/* Convert a message to its stored form and back:
  * {"role":"assistant","parts":[{"kind":"text",...}]}. */
 void message_to_json(const struct message *m, struct buf *out);
 int message_from_json(struct message *m, struct str json, struct error *err);
 
-/* The arguments of a call with secrets masked; valid JSON unless bad_args.
- * Owned; NULL if it has none. */
+/* Returns the arguments of a call with secrets masked. The result is valid JSON
+ * unless bad_args. Owned; NULL if the call has none. */
 char *message_masked_args(const struct mask *mask, const struct part *call);
 /*
- * The way in: masks a prompt or the results of an answer's calls before they
- * are stored and sent. Bytes of files stay as they are. True if there was a
- * secret.
+ * Masks secrets in a prompt, or in the results of an answer's calls, before
+ * they are stored and sent to the model. Bytes of files stay as they are. True
+ * if there was a secret.
  */
 bool message_admit(const struct mask *mask, struct message *m);
 /* Sets *out to a copy of m with secrets masked; arguments of calls stay valid
- * JSON. replay and origin are omitted: only the vendor can read a replay, so it
- * cannot be masked. The caller releases *out. */
+ * JSON. replay and origin are omitted: a replay cannot be masked, because only
+ * the vendor can read it. The caller releases *out. */
 void message_mask(const struct mask *mask, const struct message *m,
 		  struct message *out);
 

@@ -19,7 +19,7 @@ enum {
 struct model {
 	struct http *http; /* borrowed */
 	const struct wire *wire;
-	struct model_choice choice; /* copies */
+	struct model_choice choice; /* its strings are copies */
 	char *origin;               /* see model_origin() */
 	char *url;
 	char *system;                   /* from the brief */
@@ -31,14 +31,16 @@ struct model {
 				 * by a NUL */
 	struct buf head;
 	struct history history;
-	struct history_point prompt; /* the history before the last prompt */
-	/* Bytes of files in the history and their weight in token estimates;
-	 * now, and before the last prompt. */
+	/* end of the history before the last prompt: see
+	 * model_forget_prompt() */
+	struct history_point prompt;
+	/* Bytes of the files in the history, and their weight in token
+	 * estimates. prompt_media: the same before the last prompt. */
 	struct model_media {
 		size_t bytes, weight;
 	} media, prompt_media;
 	struct call_ids call_ids;
-	size_t marked; /* block_end of the last answered request */
+	size_t marked; /* history.block_end at the last answered request */
 	struct params_options options;
 	struct account account;
 	struct exchange *running;    /* borrowed, during a request */

@@ -1,15 +1,15 @@
 /* money.c - what a run has cost and may still cost. */
 /* SPDX-License-Identifier: MIT */
 /* Four things that belong together: amounts of money, token counts, parameters
- * whose cost is not in the price list, and the meter.  There is one meter per
- * run. It has an account for each model and a line for each sandbox. Before a
- * request, meter_reserve() reserves the most that it may cost, or refuses it
- * because of the cap. After it, meter_settle() replaces the reservation by what
- * was billed. A cut answer stays counted as "unclear" at its worst case: the
- * vendor bills what it generated, and dcode cannot know how much. Sums
- * saturate, so that numbers from a server cannot make the cap wrap around.
- * Begin reading at meter_reserve(). meter.lock guards struct meter and its
- * accounts: subagents send requests on several threads. */
+ * whose cost is not in the price list, and the meter. Begin reading at
+ * meter_reserve(). There is one meter per run. It has an account for each model
+ * and a line for each sandbox. Before a request, meter_reserve() reserves the
+ * most that it may cost, or refuses it because of the cap. After it,
+ * meter_settle() replaces the reservation by what was billed. If an answer was
+ * cut, its highest possible cost stays counted as "unclear": the vendor bills
+ * what it generated, and dcode cannot know how much that was. Sums saturate, so
+ * that numbers from a server cannot make the cap wrap around. meter.lock guards
+ * struct meter and its accounts: subagents send requests on several threads. */
 #include "model/money.h"
 
 #include <inttypes.h>
@@ -32,22 +32,24 @@ struct meter_model {
 	struct meter *meter;
 	struct meter_model *next;
 	struct model_facts facts;
-	struct meter_line line;   /* its name is owned, except in a part */
-	struct meter_line told;   /* what meter_each_new() last reported */
-	struct meter_noted noted; /* noted for running requests */
-	struct meter_model *of;   /* for a part: the account it belongs to;
-				   * else NULL */
-	int64_t cap, held;        /* a part's cap; reserved by running
-				   * requests */
+	/* its name is owned; a part (see meter_part()) borrows it */
+	struct meter_line line;
+	struct meter_line told; /* what meter_each_new() has reported so far */
+	/* sum of the notes (meter_note()) of running requests */
+	struct meter_noted noted;
+	/* if this is a part: the account that it is a part of; else NULL */
+	struct meter_model *of;
+	/* cap: a part's own cap. held: amount reserved by running requests */
+	int64_t cap, held;
 };
 
 struct sandbox_line {
 	struct sandbox_line *next;
 	struct meter_line line; /* its name is owned */
-	struct meter_line told; /* what meter_each_new() last reported */
+	struct meter_line told; /* what meter_each_new() has reported so far */
 	int64_t usd_s;
-	int64_t begin, end; /* clock in ms; end 0: still running */
-	bool dropped;       /* never created: not reported */
+	int64_t begin, end; /* meter's clock in ms; end 0: still running */
+	bool dropped;       /* it was never created: do not report it */
 };
 
 struct meter {
@@ -58,14 +60,14 @@ struct meter {
 	int64_t cap, held;
 	int sharers;    /* subagents that may send requests at the same time */
 	int64_t most;   /* highest cap allowed; 0: any */
-	int64_t ask_ms; /* reserved for a question to the user */
+	int64_t ask_ms; /* ms reserved for a question to the user */
 	int64_t thresholds[METER_THRESHOLDS];
 	size_t n_thresholds;
 	int64_t warned; /* highest threshold reported so far */
 };
 
 enum {
-	MOST_DEPTH = 4,   /* nesting of parameters in param_groups */
+	MOST_DEPTH = 4,   /* limit of nesting in param_groups */
 	SHOWN_VALUE = 40, /* bytes of a parameter's value in a message */
 };
 
@@ -81,10 +83,11 @@ static const char *const plain_tiers[] = { "auto",     "default",
 					   "batch",    NULL };
 
 static const struct {
-	const char *name; /* compared without case and without "_" */
+	const char *name; /* compared without regard to case and "_" */
 	enum costly_kind kind;
-	/* Values that cost nothing extra; of an object, its member "type" or
-	 * "latency" is compared. NULL: every value costs extra. */
+	/* Values that cost nothing extra. Of a value that is an object, the
+	 * member "type" or "latency" is compared. NULL: every value costs
+	 * extra. */
 	const char *const *plain;
 } costly_rows[] = {
 	{ "n", COSTLY_ANSWERS, NULL },
@@ -111,7 +114,7 @@ static const struct {
 	{ "responsemodalities", COSTLY_UNSEEN, NULL },
 };
 
-/* Objects whose members dcode, or the vendor, treats as parameters. */
+/* Objects whose members dcode or the vendor treats as parameters. */
 static const char *const param_groups[] = { "extrabody", "modelkwargs",
 					    "generationconfig",
 					    "inferenceconfig",
@@ -169,7 +172,7 @@ static bool costs_more(size_t row, const cJSON *value)
 	return true;
 }
 
-/* Writes "name = value" for a message, sanitized: it may come from a
+/* Writes "name = value" for a message. Sanitized, because it may come from a
  * repository's configuration. */
 static void show_param(const cJSON *item, char *out, size_t size)
 {
@@ -262,7 +265,8 @@ void usage_sum(struct usage *total, const struct usage *u)
 
 enum { MOST_DOLLARS = 1000000 }; /* largest amount that money_read() accepts */
 
-/* Rounds halves up, but never shows an amount as zero. */
+/* Rounds to the nearest cent, halves up. An amount below a cent is shown as
+ * "<$0.01", never as zero. */
 const char *money_short(int64_t amount, char room[MONEY_SIZE])
 {
 	int64_t cents = amount / (METER_DOLLAR / 100) +
@@ -337,7 +341,8 @@ bool money_read(struct str text, int64_t *amount)
 	return true;
 }
 
-/* A part is not in the meter's list: its spending is also entered in `of`. */
+/* A part is not in the meter's list, so it is not reported. What it spends is
+ * also entered in `of`. */
 struct meter_model *meter_part(struct meter_model *of, int64_t cap)
 {
 	struct meter_model *part = xcalloc(1, sizeof(*part));
@@ -366,13 +371,13 @@ void meter_share(struct meter *m, int change)
 
 enum {
 	MOST_TOKENS = 1000000000, /* per answer; servers may report anything */
-	STOPPING_MS = 45000,      /* part of METER_END_S, for saving and
-				   * deleting */
-	CALL_S = 600, /* seconds that sandboxes may run during an answer */
+	/* ms of METER_END_S that saving and deleting a sandbox need */
+	STOPPING_MS = 45000,
+	CALL_S = 600, /* seconds that sandboxes may run during one answer */
 };
 
-/* Counts suspended time: sandboxes keep running and costing while a laptop
- * sleeps. */
+/* Returns a clock that includes suspended time: sandboxes keep running and
+ * costing while a laptop sleeps. */
 static int64_t clock_boot_ms(void)
 {
 	struct timespec t;
@@ -523,9 +528,9 @@ static int64_t max_amount(int64_t a, int64_t b)
 	return a > b ? a : b;
 }
 
-/* Returns the highest prices of a request with up to this much input. It is
- * unknown which part of the input the vendor finds in its cache, so p.input is
- * the highest of the three input prices. */
+/* Returns the highest prices that a request with up to this many input tokens
+ * can have. dcode cannot know which part of the input the vendor finds in its
+ * cache, so p.input becomes the highest of the three input prices. */
 static struct model_price find_highest_prices(const struct model_facts *f,
 					      int64_t input)
 {
@@ -543,7 +548,7 @@ static struct model_price find_highest_prices(const struct model_facts *f,
 	return p;
 }
 
-/* Call with the lock held. */
+/* Returns how long the sandbox has run. Call with the lock held. */
 static int64_t sandbox_ms(const struct meter *m, const struct sandbox_line *s)
 {
 	int64_t ms = (s->end ? s->end : m->clock()) - s->begin;
@@ -569,7 +574,7 @@ static int64_t sandbox_rate(const struct meter *m)
 	return rate;
 }
 
-/* Sums all lines. Call with the lock held. */
+/* Sums all accounts and sandboxes. Call with the lock held. */
 static void sum_locked(struct meter *m, struct meter_total *t)
 {
 	bool answered;
@@ -592,13 +597,14 @@ static void sum_locked(struct meter *m, struct meter_total *t)
 		t->sandbox_at_most |= s->line.at_most;
 		t->used = true;
 	}
-	/* prevents an overflow of their sum */
+	/* so that adding the sandboxes' sum cannot overflow */
 	t->model = min_amount(t->model, INT64_MAX / 2);
 	t->sandbox = min_amount(t->sandbox, INT64_MAX / 2);
 }
 
-/* Returns the money spent or reserved: unclear answers, running requests and
- * the end of each sandbox. The rest of the cap is free. */
+/* Returns the part of the cap that is spent or reserved: known costs, unclear
+ * answers, running requests, and METER_END_S to end each sandbox. Call with the
+ * lock held. */
 static int64_t committed_amount(struct meter *m)
 {
 	struct meter_total t;
@@ -635,9 +641,9 @@ static int refuse_request(struct meter *m, int64_t need, struct error *err)
 	return -1;
 }
 
-/* Returns the output limit that `left` can pay for after CALL_S of running
- * sandboxes. Never below call->least, even if the sandboxes' time then does not
- * fit. */
+/* Returns the output limit that `left` can pay for if the sandboxes also run
+ * for CALL_S. It is at least call->least, even if the money then does not
+ * suffice for the sandboxes. */
 static int64_t affordable_output(const struct meter *m, int64_t left,
 				 const struct model_price *p,
 				 const struct meter_call *call)
@@ -730,8 +736,9 @@ static bool has_input(const struct usage *u)
 	return u->input || u->cache_read || u->cache_write;
 }
 
-/* Returns what a cut answer may have cost beyond the tokens in u: all input if
- * u does not have it, and the output that the vendor may have generated. */
+/* Returns what a cut answer may have cost in addition to the tokens in u: all
+ * input, if u has none, and the output that the vendor may have generated
+ * without reporting it. */
 static int64_t unreported_cost(const struct meter_model *mm,
 			       const struct meter_call *call,
 			       const struct usage *u)
@@ -767,8 +774,8 @@ static void add_noted(struct meter_noted *sum, const struct meter_noted *n,
 	sum->unclear += sign * n->unclear;
 }
 
-/* Returns the account in which notes are stored: a part's notes go to the whole
- * account, because a stored thread has one account per model. */
+/* Returns the account in which notes are stored. For a part this is the account
+ * that it belongs to, because a stored thread has one account per model. */
 static struct meter_model *whole_account(struct meter_model *mm)
 {
 	return mm->of ? mm->of : mm;
@@ -780,7 +787,7 @@ void meter_note(struct meter_model *mm, struct meter_call *call,
 	struct usage u = clean_usage(usage);
 
 	pthread_mutex_lock(&mm->meter->lock);
-	/* replaces the previous note of this request */
+	/* remove the previous note of this request */
 	add_noted(&whole_account(mm)->noted, &call->noted, -1);
 	call->noted = (struct meter_noted){
 		.calls = 1,
@@ -792,8 +799,8 @@ void meter_note(struct meter_model *mm, struct meter_call *call,
 	pthread_mutex_unlock(&mm->meter->lock);
 }
 
-/* Enters the end of a request. An answer without an input count is treated as
- * cut: what was billed is unknown. */
+/* Records the end of a request. If the server reported no input tokens, the
+ * answer is treated as cut: what was billed is unknown. */
 static void add_call(struct meter_model *mm, const struct meter_call *call,
 		     enum meter_end end, const struct usage *u)
 {
@@ -824,8 +831,8 @@ void meter_settle(struct meter_model *mm, const struct meter_call *call,
 	add_noted(&whole_account(mm)->noted, &call->noted, -1);
 	add_call(mm, call, end, &u);
 	if (mm->of) {
-		/* only the part had reserved it: add_call() subtracts it
-		 * again */
+		/* add_call() subtracts the reservation, but only the part had
+		 * reserved it */
 		mm->of->held += call->held;
 		add_call(mm->of, call, end, &u);
 	}
@@ -899,8 +906,9 @@ void meter_sandbox_drop(struct meter *m, int number)
 	end_sandbox(m, number, true);
 }
 
-/* committed_amount() includes METER_END_S of each sandbox. That is added back
- * here, because STOPPING_MS already accounts for their end. */
+/* Subtracts from committed_amount() the METER_END_S of each sandbox:
+ * STOPPING_MS already accounts for the time to end it. works: also subtract the
+ * time for a question to the user. */
 static int64_t time_left(struct meter *m, bool works)
 {
 	int64_t ms = INT64_MAX;
@@ -934,8 +942,8 @@ int64_t meter_model_time_left(const struct meter_model *mm)
 	return meter_time_left(mm->meter);
 }
 
-/* A request that the cap has ended may return this long before
- * meter_time_left() is 0: two clocks are involved, and returning takes time. */
+/* A request that was ended because of the cap may return this long before
+ * meter_time_left() is 0: two clocks are involved. */
 enum { NEAR_MS = 1000 };
 
 int meter_name_cap(struct meter *m, const struct stop *stop, int rc,
@@ -987,7 +995,7 @@ static struct meter_line subtract_lines(const struct meter_line *now,
 	return d;
 }
 
-/* Returns the line as if the running requests were cut now. */
+/* Returns the line as if the answers of the running requests ended now. */
 static struct meter_line add_noted_usage(const struct meter_model *mm)
 {
 	struct meter_line l = mm->line;

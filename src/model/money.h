@@ -29,153 +29,160 @@ bool money_read(struct str text, int64_t *amount);
 
 /* Appends usage as JSON for events: {"input_tokens":1,...}. */
 void usage_to_json(const struct usage *u, struct buf *out);
-/* Adds u to total. A count that would overflow is not changed. */
+/* Adds u to total. A count whose sum would overflow stays as it is. */
 void usage_sum(struct usage *total, const struct usage *u);
 
-/* A parameter that makes a request cost more than its tokens show. */
+/* A parameter that makes a request cost more than its tokens tell. */
 struct costly_param {
 	enum costly_kind {
-		COSTLY_ANSWERS, /* several answers to one request */
-		COSTLY_TIER,    /* prices other than the list prices */
-		COSTLY_UNSEEN,  /* input, tools or models of the server */
+		COSTLY_ANSWERS, /* requests several answers */
+		COSTLY_TIER,    /* is billed by other prices than the list's */
+		/* makes the server add input, tools or models that dcode does
+		 * not see */
+		COSTLY_UNSEEN,
 	} kind;
 	char shown[100]; /* "service_tier = \"priority\"", one sanitized line */
 };
 /* Finds the first costly parameter in params (model_choice.params, a JSON
- * object, or NULL). With it, the worst case of a request or its price is
- * unknown. Values that cost at most the list price, by the vendor's
- * documentation, are ignored. */
+ * object, or NULL). With such a parameter the highest cost of a request, or its
+ * price, is unknown. Values that according to the vendor's documentation cost
+ * no more than the list price are ignored. */
 bool costly_param_find(const char *params, struct costly_param *found);
 
 enum {
-	METER_END_S = 60,   /* seconds of a sandbox's cost, reserved for
-			     * ending it */
-	METER_LEAST = 1024, /* tokens: the lowest useful output limit */
-	/* Most hidden thinking tokens per second. Faster servers (Cerebras,
-	 * Groq) send all tokens, so their bytes are counted. */
+	/* seconds of each sandbox's cost that are reserved for ending it */
+	METER_END_S = 60,
+	METER_LEAST = 1024, /* the lowest useful output limit, in tokens */
+	/* Most tokens per second that a vendor generates without sending them
+	 * (hidden thinking). Faster servers (Cerebras, Groq) send all tokens,
+	 * so there the received bytes are counted. */
 	METER_SPEED = 500,
-	METER_LATE_MS = 1000, /* until a vendor notices a closed connection */
+	/* how long until a vendor notices that the connection was closed */
+	METER_LATE_MS = 1000,
 };
 
-/* One per run of dcode, for models, sandboxes and the cap. Every request to a
- * model goes through it (model_brief.meter), including those of compaction and
- * subagents. Any thread, several at once. */
+/* Counts the cost of models and sandboxes and enforces the cap. One per run of
+ * dcode. Every request to a model goes through it (model_brief.meter),
+ * including those of compaction and subagents. Any thread, several at once. */
 struct meter;
 /* clock: milliseconds that include suspended time; NULL: the system's clock. */
 struct meter *meter_new(int64_t (*clock)(void));
 void meter_free(struct meter *m);
-/* 0: no cap, the initial state. */
+/* Sets the cap. 0: no cap, the initial state. */
 void meter_set_cap(struct meter *m, int64_t cap);
-/* Limits the cap to most from now on: a higher cap, or none, becomes most. 0
- * removes that limit. */
+/* Limits the cap to at most `most` from now on: a higher cap, or none, becomes
+ * most. most 0 removes that limit. */
 void meter_limit_cap(struct meter *m, int64_t most);
-/* Reserves ms for a question to the user: work ends that long before the
- * sandboxes have used up the cap. */
+/* Reserves ms milliseconds for a question to the user: meter_time_left() ends
+ * that much earlier. */
 void meter_keep_time(struct meter *m, int64_t ms);
-/* Adds a threshold for warnings, in any order. At most 16. */
+/* Adds an amount at which the user is warned. At most 16, in any order. */
 void meter_warn_at(struct meter *m, int64_t amount);
-/* Returns the highest threshold passed since the last call, or 0. */
+/* Returns the highest of these amounts that was passed since the last call, or
+ * 0. */
 int64_t meter_passed(struct meter *m);
 
-/* Returns the account of a model name such as "anthropic:claude-opus-5";
- * creates it if needed. Lives as long as the meter. facts are copied. */
+/* meter_model() returns the account of a model name such as
+ * "anthropic:claude-opus-5" and creates it if needed. It lives as long as the
+ * meter. facts are copied. */
 struct meter_model;
 struct meter_model *meter_model(struct meter *m, const char *name,
 				const struct model_facts *facts);
-/* Creates a part of an account with an additional cap of its own: its spending
- * counts in both. The caller frees it after its models. */
+/* Creates a part of an account, with a cap of its own. What it spends counts
+ * against both caps. The caller frees it after its models. */
 struct meter_model *meter_part(struct meter_model *of, int64_t cap);
 void meter_part_free(struct meter_model *part);
-/* The catalog's limit of tokens per answer; 0: unknown. */
+/* The most tokens of one answer according to the catalog; 0: unknown. */
 int64_t meter_most_output(const struct meter_model *mm);
-/* Tokens of the context window; 0: unknown. */
+/* The size of the context window in tokens; 0: unknown. */
 int64_t meter_window(const struct meter_model *mm);
 /* True if there is a cap: requests must then limit their output. */
 bool meter_limits(const struct meter_model *mm);
 
-struct meter_noted { /* cost of a running request as if it were cut now */
+struct meter_noted { /* cost of a running request if its answer ended now */
 	int64_t calls;
 	struct usage usage;
 	int64_t cost, unclear;
 };
-struct meter_call {               /* one request; each retry is a new one */
-	int64_t input;            /* most tokens that it may have */
-	int64_t output;           /* output limit; 0: none is sent */
-	int64_t least;            /* the lowest useful output limit */
-	int64_t held;             /* reserved; set by meter_reserve() */
-	int64_t begun;            /* meter's clock; set by meter_reserve() */
-	int64_t arrived;          /* bytes of the answer received so far */
+struct meter_call {      /* one request; each retry is a new one */
+	int64_t input;   /* the most input tokens that the request may have */
+	int64_t output;  /* output limit; 0: none is sent */
+	int64_t least;   /* the lowest useful output limit */
+	int64_t held;    /* amount reserved; set by meter_reserve() */
+	int64_t begun;   /* time on the meter's clock; set by meter_reserve() */
+	int64_t arrived; /* bytes of the answer received so far */
 	struct meter_noted noted; /* set by meter_note() */
 };
-/* Call before sending a request. Reserves the most that it can cost: input at
- * the highest input price, and output. With a cap, lowers call->output to what
- * the cap can pay for, but not below call->least. If even that does not fit:
- * ERR_BUDGET, and nothing is reserved. Counted against the cap: money spent,
- * reservations of other requests, cut answers, and the sandboxes' time so far
- * plus METER_END_S. */
+/* Call before sending a request. Reserves the most that it can cost: its input
+ * at the highest input price, and its output. With a cap, lowers call->output
+ * to what the cap can pay for, but not below call->least. If the cap cannot pay
+ * for that either: ERR_BUDGET, and nothing is reserved. These count against the
+ * cap: money spent, reservations of other requests, the unclear cost of cut
+ * answers, and the sandboxes' time so far plus METER_END_S. */
 int meter_reserve(struct meter_model *mm, struct meter_call *call,
 		  struct error *err);
-/* Changes the number of subagents that send requests at the same time. The
- * output of one request may reserve at most its share of what the cap
- * leaves. */
+/* Changes the number of subagents that send requests at the same time. What the
+ * cap leaves is shared equally: one request's output may reserve at most one
+ * share. */
 void meter_share(struct meter *m, int change);
 enum meter_end {
 	METER_DONE,    /* complete: usage is what was billed */
 	METER_CUT,     /* cut: may be billed; usage is what was reported */
 	METER_REFUSED, /* no answer: nothing is billed */
 };
-/* Call during a request: meter_each_new() then reports it as an answer cut at
- * this point, until meter_settle() corrects it. usage is what the vendor has
- * reported so far. */
+/* Call during a request. meter_each_new() then reports the request as if its
+ * answer had been cut here, until meter_settle() corrects that. usage: what the
+ * vendor has reported so far. */
 void meter_note(struct meter_model *mm, struct meter_call *call,
 		const struct usage *usage);
-/* Call after a request. If usage lacks what was billed, the possible cost is
- * counted as unclear: the input, and as many output tokens as bytes arrived or
- * as METER_SPEED allows for the duration, whichever is more, but at most the
- * output limit. */
+/* Call after a request. If usage does not say what was billed, the possible
+ * cost is counted as unclear: the input, and output tokens. Of these the higher
+ * of two numbers is assumed, but at most the output limit: one token per
+ * received byte, or METER_SPEED for the duration. */
 void meter_settle(struct meter_model *mm, const struct meter_call *call,
 		  enum meter_end end, const struct usage *usage);
 
-/* Starts counting a sandbox. usd_s: its cost per second, -1: unknown. at_most:
- * the vendor may bill less. Returns its number. */
+/* Starts counting a sandbox. usd_s: its cost per second, in trillionths of a
+ * dollar; -1: unknown. at_most: the vendor may bill less. Returns the sandbox's
+ * number. */
 int meter_sandbox_begin(struct meter *m, const char *name, int64_t usd_s,
 			bool at_most);
 /* Stops counting a sandbox that has ended or is left running. */
 void meter_sandbox_end(struct meter *m, int number);
-/* Call instead of meter_sandbox_end() if no sandbox was created and nothing is
+/* Call instead of meter_sandbox_end() if no sandbox was created: nothing is
  * billed. */
 void meter_sandbox_drop(struct meter *m, int number);
-/* ms until the sandboxes alone use up the cap, minus the time to end them.
- * INT64_MAX: no cap, or they cost nothing. */
+/* Returns the ms until the sandboxes alone use up the cap, minus the time
+ * needed to end them. INT64_MAX: there is no cap, or they cost nothing. */
 int64_t meter_time_to_end(struct meter *m);
 /* Like meter_time_to_end(), minus the time that meter_keep_time() reserves. */
 int64_t meter_time_left(struct meter *m);
 int64_t meter_model_time_left(const struct meter_model *mm);
 
-/* Call with rc and err of work limited by meter_time_left(). If that ended the
- * work, and stop did not, err becomes an ERR_BUDGET that names the cap. m may
- * be NULL. Returns rc. */
+/* Call with rc and err of work that was limited by meter_time_left(). If that
+ * limit ended the work, and stop did not, err becomes an ERR_BUDGET that names
+ * the cap. m may be NULL. Returns rc. */
 int meter_name_cap(struct meter *m, const struct stop *stop, int rc,
 		   struct error *err);
 
-struct meter_line { /* for a model or a sandbox; name borrowed */
+struct meter_line { /* the costs of one model or sandbox; name is borrowed */
 	const char *name;
 	bool sandbox;
 	bool priced;
-	bool at_most;       /* for a sandbox: may have cost less */
+	bool at_most;       /* for a sandbox: the vendor may bill less */
 	struct usage usage; /* for a model */
 	int64_t calls, cut; /* number of answers; how many were cut */
-	int64_t ms;         /* for a sandbox */
+	int64_t ms;         /* for a sandbox: how long it ran */
 	int64_t cost;       /* money certainly spent */
 	int64_t unclear;    /* possible additional cost of cut answers */
 };
-/* Calls each for all lines, in the order in which they were added. */
+/* Calls each for every line, in the order in which they were added. */
 void meter_each(struct meter *m,
 		void (*each)(void *arg, const struct meter_line *line),
 		void *arg);
-/* Calls each with every line's growth since it was last reported. each returns
- * 0 once it has stored the line. Any other value ends the loop and is returned;
- * the next call reports that line again. */
+/* Calls each with what every line has gained since it was last reported. each
+ * returns 0 once it has stored that. Any other value ends the loop and is
+ * returned; the next call reports that line again. */
 int meter_each_new(struct meter *m,
 		   int (*each)(void *arg, const struct meter_line *added),
 		   void *arg);
@@ -187,8 +194,9 @@ struct meter_total {
 	int64_t cap;            /* 0: none */
 	int64_t most;           /* highest cap allowed; 0: any */
 	int64_t sandbox_ms;
-	bool model_unpriced, sandbox_unpriced; /* something is not counted */
-	bool sandbox_at_most; /* some of it may be billed lower */
+	/* a model or sandbox has no known price, so its cost is missing */
+	bool model_unpriced, sandbox_unpriced;
+	bool sandbox_at_most; /* a sandbox's vendor may bill less */
 	bool used;            /* a model has answered, or a sandbox has run */
 };
 void meter_total(struct meter *m, struct meter_total *t);

@@ -137,7 +137,7 @@ static const char *const not_sent[] = {
 	"rate_limiter",
 };
 
-/* Moves the members of an inner object up into params. */
+/* Moves the members of an inner object into params and removes the object. */
 static void merge_inner(cJSON *params, const char *key)
 {
 	cJSON *inner = cJSON_DetachItemFromObjectCaseSensitive(params, key);
@@ -154,14 +154,15 @@ static void merge_inner(cJSON *params, const char *key)
 	cJSON_Delete(inner);
 }
 
-/* Names of the output limit used by users, Python's clients and vendors. */
+/* Names under which users, Python's clients and vendors write the output
+ * limit. */
 static const char *const limit_names[] = {
 	"max_tokens", "max_completion_tokens", "max_output_tokens",
 	"maxTokens",  "maxOutputTokens",       NULL
 };
 
-/* Removes output limits from object, except the one named keep. Returns the
- * lowest, or 0. */
+/* Removes all output limits from object, except the one named keep (may be
+ * NULL). Returns the lowest of them, or 0. */
 static int64_t remove_limits(cJSON *object, const char *keep)
 {
 	int64_t limit = 0;
@@ -202,8 +203,8 @@ bool params_have_limit(const cJSON *params)
 	return false;
 }
 
-/* Keeps one output limit, under the name that the user used, with the mark as
- * its value. */
+/* Leaves one output limit, under the name that the user used, and sets it to
+ * the mark. options->limit becomes the user's limit. */
 static void mark_limit(cJSON *params, struct params_options *options)
 {
 	static const char *const groups[] = { "generationConfig",
@@ -233,7 +234,7 @@ void params_clean(const struct wire *wire, const struct model_choice *choice,
 
 	merge_inner(params, "model_kwargs");
 	merge_inner(params, "extra_body");
-	/* dcode already uses all cache marks that a request may have */
+	/* A request may have four cache marks, and dcode uses all of them. */
 	if (wire->mark)
 		cJSON_DeleteItemFromObjectCaseSensitive(params,
 							"cache_control");

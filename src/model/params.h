@@ -8,34 +8,40 @@
 #include "base/error.h"
 #include "config/toml.h"
 
-/* Later layers override earlier ones, member by member: the flat keys of the
- * TOML table, its sub-table named after the model, the JSON of --model-params.
- * A sub-table whose name has only lower-case letters and "_" is a parameter
- * ("thinking"); any other belongs to another model. table or json NULL: no such
- * layer. The caller deletes *out. ERR_CONFIG if one of them is invalid. */
+/* Merges all layers of parameters. Later layers override earlier ones, member
+ * by member: the flat keys of the TOML table, its sub-table named after the
+ * model, the JSON of --model-params. A sub-table whose name has only lower-case
+ * letters and "_" is itself a parameter ("thinking"); any other belongs to
+ * another model. table or json NULL: there is no such layer. The caller deletes
+ * *out. ERR_CONFIG if a layer is invalid. */
 int params_merge(cJSON **out, const struct toml_value *table, const char *model,
 		 const char *json, struct error *err);
 
-struct params_options {   /* bits of wire->options */
-	unsigned decided; /* set by the user or the server: do not change */
-	unsigned turned;  /* those that differ from wire_option.at_first */
-	/* mark: a number to put in place of the output limit, 0: leave the
-	 * limit alone. limit: the user's limit, or 0. */
+/* decided and turned have a bit for each row of wire->options */
+struct params_options {
+	/* options that the user or the server has set: do not change them */
+	unsigned decided;
+	unsigned turned; /* options that differ from wire_option.at_first */
+	/* mark: a number to write in place of the output limit, so that it can
+	 * be found in the request; 0: do not change the limit. limit: the
+	 * user's limit, or 0. */
 	int64_t mark, limit;
 };
 struct wire;
 struct model_choice;
-/* Removes parameters of dcode and the Python clients, converts the rest to the
- * form of this wire and records which options the user has set. A null removes
- * the parameter. */
+/* Removes parameters meant for dcode or the Python clients, converts the others
+ * to the form of this wire, and records which options the user has set. A
+ * parameter with the value null is removed. */
 void params_clean(const struct wire *wire, const struct model_choice *choice,
 		  cJSON *params, struct params_options *options);
 /* True if params has an output limit under any of its names. */
 bool params_have_limit(const cJSON *params);
-/* Renames a member, or removes it if the new name exists. */
+/* Renames a member. If there is a member with the new name already, only
+ * removes the old one. */
 void params_rename(cJSON *params, const char *from, const char *to);
 /* Moves a member into an object, which is created if needed: "reasoning_effort"
- * becomes "effort" of "reasoning". Removes it if the object has that member. */
+ * becomes "effort" in "reasoning". If the object has that member already, only
+ * removes the old one. */
 void params_nest(cJSON *params, const char *from, const char *group,
 		 const char *to);
 

@@ -1,14 +1,15 @@
 /* presets.c - vendors that need only a key and no configuration. */
 /* SPDX-License-Identifier: MIT */
-/* Begin reading at the table. preset_find() looks a row up, and model_config()
- * finds the user's table of the same provider.  Variables of addresses: the
- * tables of langchain-ai/deepagents, libs/code, model_config.py
+/* Begin reading at the table. preset_find() looks up a row, and model_config()
+ * finds the user's table of the same provider. Sources of the variables with
+ * addresses: langchain-ai/deepagents, libs/code, model_config.py
  * (PROVIDER_API_KEY_ENV, PROVIDER_BASE_URL_ENV), read 2026-11-20; those of
- * cerebras, lmstudio and moonshot, and the second names, are dcode's.
- * Addresses, read the same day unless another source is named: the vendors' own
- * pages on OpenAI compatibility (openai-python 2026-08-21, anthropic-sdk-python
- * 0.121, docs.baseten.co, inference-docs.cerebras.ai, docs.cohere.com,
- * docs.together.ai, docs.ollama.com, ai.google.dev, openrouter.ai). */
+ * cerebras, lmstudio and moonshot, and the second variable of each row, are
+ * dcode's. Sources of the addresses, read the same day unless another source is
+ * named: the vendors' own pages on OpenAI compatibility (openai-python
+ * 2026-08-21, anthropic-sdk-python 0.121, docs.baseten.co,
+ * inference-docs.cerebras.ai, docs.cohere.com, docs.together.ai,
+ * docs.ollama.com, ai.google.dev, openrouter.ai). */
 #include "model/presets.h"
 
 #include <stddef.h>
@@ -28,7 +29,8 @@ const struct preset presets[] = {
 	  .base_url = "https://api.anthropic.com",
 	  .url_env = { "ANTHROPIC_BASE_URL", "ANTHROPIC_API_URL" } },
 	{ .name = "openai",
-	  .wire = CHAT, /* for compatible servers at another address */
+	  /* for a compatible server, whose address the user sets */
+	  .wire = CHAT,
 	  .own_wire = RESPONSES,
 	  .base_url = "https://api.openai.com/v1",
 	  .url_env = { "OPENAI_BASE_URL", "OPENAI_API_BASE" } },
@@ -91,8 +93,8 @@ const struct preset presets[] = {
 	  .keyless = true },
 	{ .name = "meta",
 	  .wire = CHAT,
-	  /* the Model API (Muse), not the older Llama API: docs.litellm.ai and
-	   * docs.openclaw.ai, read 2026-11-20 */
+	  /* the address of the Model API (Muse), not of the older Llama API:
+	   * docs.litellm.ai and docs.openclaw.ai, read 2026-11-20 */
 	  .base_url = "https://api.meta.ai/v1",
 	  .url_env = { "MODEL_API_BASE" } },
 	{ .name = "mistralai",
@@ -100,9 +102,9 @@ const struct preset presets[] = {
 	  .wire = CHAT,
 	  .base_url = "https://api.mistral.ai/v1",
 	  .url_env = { "MISTRAL_BASE_URL" },
-	  /* Mistral: "must have either content or tool_calls, but not both"
-	   * (langchain_mistralai chat_models.py, copilot-cli issue 4884; read
-	   * 2026-11-20) */
+	  /* Mistral refuses a message with both: "must have either content or
+	   * tool_calls, but not both" (langchain_mistralai chat_models.py,
+	   * copilot-cli issue 4884; read 2026-11-20). */
 	  .calls_alone = true },
 	{ .name = "moonshot",
 	  .wire = CHAT,
@@ -119,8 +121,8 @@ const struct preset presets[] = {
 	  .url_env = { "OLLAMA_HOST" },
 	  .keyless = true,
 	  .listen_port = ":11434" },
-	/* llama-server of llama.cpp (tools/server/README.md; read 2026-11-26)
-	 */
+	/* llama-server of llama.cpp (tools/server/README.md; read
+	 * 2026-11-26) */
 	{ .name = "llamacpp",
 	  .wire = CHAT,
 	  .base_url = "http://localhost:8080/v1",
@@ -130,9 +132,9 @@ const struct preset presets[] = {
 	  .wire = CHAT,
 	  .base_url = "https://openrouter.ai/api/v1",
 	  .url_env = { "OPENROUTER_API_BASE", "OPENROUTER_BASE_URL" } },
-	/* Chat Completions ended on 2026-09-27; its replacement uses Responses
-	 * (vercel/ai release @ai-sdk/perplexity 3.1.0, Fabric release 1.4.528;
-	 * read 2026-11-20) */
+	/* Not supported: Perplexity's Chat Completions ended on 2026-09-27, and
+	 * its replacement uses Responses (vercel/ai release @ai-sdk/perplexity
+	 * 3.1.0, Fabric release 1.4.528; read 2026-11-20). */
 	{ .name = "perplexity", .url_env = { "PERPLEXITY_BASE_URL" } },
 	{ .name = "together",
 	  .wire = CHAT,
@@ -148,7 +150,8 @@ const struct preset presets[] = {
 		       "AWS_ENDPOINT_URL" } },
 	{ .name = "google_vertexai",
 	  .alias = "vertex",
-	  .wire = GEMINI, /* for Claude: see endpoint_fill() */
+	  /* used for Gemini models; for Claude: vertex_wire() in choose.c */
+	  .wire = GEMINI,
 	  .base_path = "/v1",
 	  .url_env = { "GOOGLE_VERTEX_BASE_URL" },
 	  .google_cloud = true },
