@@ -57,7 +57,7 @@ void tty_use_modify_other_keys(struct tty *t);
 /* Returns true once after the process was stopped and has the terminal again.
  * The screen's contents are unknown then. */
 bool tty_was_stopped(void);
-/* Makes wake unreadable again, after poll() has reported it. */
+/* Empties wake after poll() has reported it as readable. */
 void tty_woken(const struct tty *t);
 /* Sets how many rows the cursor is below the first row that tty_restore()
  * erases. Negative: unknown, so nothing is erased. */
