@@ -4,13 +4,13 @@
 /*
  * Which sandbox is used: the one that a resumed thread owns (find_own()), the
  * one that an imported thread names (run_offer_sandbox()), that of
- * --sandbox-id, or a new one. When it is created: run_open_sandbox() does it at
- * once, run_promise_begin() on a thread while the model already works. At the
- * end, run_end_sandbox() uses src/lifecycle, which guarantees that a sandbox is
- * deleted.
+ * --sandbox-id, or a new one. When it is created: run_open_sandbox() creates it
+ * at once; run_promise_begin() does so on a thread while the model already
+ * works. At the end, run_end_sandbox() uses src/lifecycle, which guarantees
+ * that a sandbox is deleted.
  *
- * Background commands outlive a run: run_jobs_open() finds those of the thread
- * again.
+ * Background commands outlive a run: run_jobs_open() finds those that earlier
+ * runs of the thread have started.
  */
 #include "cmd/session/sandbox.h"
 
@@ -47,12 +47,15 @@
 struct own_search {
 	struct run *run;
 	struct store *store;
-	bool takes;  /* the run will continue in the sandbox that is found */
+	bool takes;  /* this run may continue in the sandbox that is found */
 	bool other;  /* the thread had a sandbox of another provider */
-	bool exists; /* the sandbox of label may still exist, by the ledger */
-	char *label; /* owned: newest sandbox of this provider that may
-			exist; if none does, the newest one */
-	char *left;  /* owned: newest sandbox of any provider that may exist */
+	bool exists; /* according to the ledger, the sandbox of label may still
+			exist */
+	char *label; /* owned: label of the newest sandbox of this run's
+			provider that may exist, otherwise of the newest one
+			that does not; or NULL */
+	char *left;  /* owned: label of the newest sandbox of any provider that
+			may exist; or NULL */
 };
 
 struct own_place {
@@ -67,8 +70,8 @@ static bool store_existence(void *arg, const struct ledger_row *row)
 	return false;
 }
 
-/* thread_label_each() callback, newest first. Returns false to end the
- * search. */
+/* thread_label_each() callback; the newest sandbox comes first. Returns false
+ * to end the search. */
 static bool find_own_label(void *arg, const struct thread_label *l)
 {
 	struct error ignored = { 0 };
@@ -101,8 +104,8 @@ static const char *describe_replacement(const struct run *r)
 	return "dcode creates a new sandbox without those files";
 }
 
-/* ledger_find() callback: reports that the thread has a sandbox which this run
- * does not use, with the command to continue in it. */
+/* ledger_find() callback: tells the user that the thread has a sandbox which
+ * this run does not use, and the command that continues in it. */
 static bool report_unused(void *arg, const struct ledger_row *row)
 {
 	struct run *r = arg;
@@ -140,8 +143,9 @@ static bool report_unused(void *arg, const struct ledger_row *row)
 	return false;
 }
 
-/* Returns the label of the thread's own sandbox; owned, or NULL. If the run
- * must not use it, prints its name and the command that continues in it. */
+/* Returns the label of the thread's own sandbox; owned, or NULL if this run
+ * creates or attaches another one. In that case tells the user about a sandbox
+ * of the thread that may still exist. */
 static char *find_own(struct run *r, struct store *store)
 {
 	const struct run_options *o = &r->options;
@@ -179,7 +183,8 @@ static bool copy_endpoint(void *arg, const struct ledger_row *row)
 	return false;
 }
 
-/* Ends the search at the first sandbox of the provider that may exist. */
+/* thread_label_each() callback: copies the endpoint of the provider's newest
+ * sandbox that may exist. Returns false to end the search. */
 static bool find_endpoint(void *arg, const struct thread_label *l)
 {
 	struct own_place *own = arg;
@@ -189,8 +194,9 @@ static bool find_endpoint(void *arg, const struct thread_label *l)
 	return !own->endpoint;
 }
 
-/* Returns the endpoint of the resumed thread's newest sandbox; owned, or NULL.
- * The settings may name another ssh host or Docker endpoint by now. */
+/* Returns the endpoint at which the resumed thread's newest sandbox was
+ * created; owned, or NULL. The settings may have changed since, to another ssh
+ * host or Docker endpoint. */
 static char *find_own_endpoint(struct run *r)
 {
 	struct own_place own = { .provider = r->options.sandbox };
@@ -212,8 +218,8 @@ static void add_flag(const struct run *r, const char *flag, const char *name,
 	print_add_line(r->app, out, name);
 }
 
-/* Without a user to ask: prints the flags that use the offered sandbox. given
- * is --sandbox, or NULL. */
+/* If there is no user to ask: prints the flags that would use the sandbox named
+ * in the imported thread. given is the value of --sandbox, or NULL. */
 static void print_offer_flags(const struct run *r, const char *given)
 {
 	struct buf line = BUF_INIT(1 << 12);
@@ -248,7 +254,8 @@ static int confirm_offer(struct run *r, struct error *err)
 	return rc;
 }
 
-/* Only an imported thread that has not run here needs a question. */
+/* Asks only about the sandbox of an imported thread that has not run here
+ * yet. */
 int run_offer_sandbox(struct run *r, const struct args *args, const char **name,
 		      struct error *err)
 {
@@ -261,16 +268,16 @@ int run_offer_sandbox(struct run *r, const struct args *args, const char **name,
 	if (!r->thread.id)
 		return 0;
 	/* An imported thread that has not run here has no model yet. Its
-	 * sandbox comes from a file written by someone else, so using it needs
-	 * consent. */
+	 * sandbox is named by a file that someone else may have written, so the
+	 * user must agree to use it. */
 	if (!t->imported || t->model[0] || !t->sandbox[0]) {
 		if (!given && r->thread.model[0] && r->thread.provider[0])
 			*name = r->thread.provider;
 		return 0;
 	}
 	if (o->sandbox_id || o->snapshot)
-		return 0; /* run_sandbox_resolve() reports an error without
-			     --sandbox */
+		return 0; /* without --sandbox these flags are an error of
+			     run_sandbox_resolve() */
 	if (!r->app->unattended && secret_terminal(r->app) &&
 	    (!given || !strcmp(given, r->thread.provider)))
 		rc = confirm_offer(r, err);
@@ -288,11 +295,12 @@ enum { ASK_MS = 10000 };
 struct finding {
 	struct run *run;
 	struct store *store;
-	size_t asked; /* number of jobs to ask the sandbox about */
+	size_t asked; /* number of jobs whose state the sandbox must be asked
+			 for */
 };
 
-/* jobs_log.add callback: stores a job. Sets its row and number from the
- * database. */
+/* jobs_log.add callback: stores a new job and sets its row and number, which
+ * the database assigns. */
 static int store_job(void *arg, struct job_record *record, struct error *err)
 {
 	const struct run *r = arg;
@@ -313,8 +321,8 @@ static int store_job(void *arg, struct job_record *record, struct error *err)
 	return 0;
 }
 
-/* jobs_log.update callback. If it fails, the model may be told something
- * twice. */
+/* jobs_log.update callback. After a failure the model may get the same output
+ * or result twice. */
 static void update_job(void *arg, const struct job_record *record)
 {
 	const struct run *r = arg;
@@ -335,15 +343,15 @@ static bool store_gone(void *arg, const struct ledger_row *row)
 	return false;
 }
 
-/* job_log_each() callback: adopts a job of this thread or sandbox from an
- * earlier run. */
+/* job_log_each() callback: adds a job of this thread or sandbox, started in an
+ * earlier run, to the sandbox's list. */
 static void adopt_job(void *arg, const struct job_row *row)
 {
 	struct finding *f = arg;
 	struct run *r = f->run;
 	bool own = !strcmp(row->thread, session_id(r->session));
-	/* Do not store changes for a job of another thread: the read position
-	 * of its output belongs to that thread. */
+	/* row 0: changes are not stored. A job of another thread in the same
+	 * sandbox keeps that thread's read position. */
 	struct job_record record = { .row = own ? row->no : 0,
 				     .number = row->number,
 				     .job = row->job,
@@ -361,7 +369,8 @@ static void adopt_job(void *arg, const struct job_row *row)
 		record.lost = "stopped when dcode exited";
 	} else if (strcmp(row->provider, r->client.provider->name) != 0 ||
 		   strcmp(row->sandbox, r->box.sandbox.id) != 0) {
-		/* It may still run in a sandbox that this run does not use. */
+		/* The job's sandbox is not used by this run. Unless that
+		 * sandbox is gone, the job may still run: do not list it. */
 		(void)ledger_find(f->store, row->sandbox, store_gone, &gone,
 				  &ignored);
 		if (!gone)
@@ -391,7 +400,7 @@ static void mark_unreported(void *arg, const struct job_row *row)
 	*(bool *)arg = *(bool *)arg || !row->told;
 }
 
-/* True if the resumed thread has a job whose end the model does not know
+/* True if the resumed thread has a job whose end was not reported to the model
  * yet. */
 static bool run_jobs_pending(struct run *r)
 {
@@ -405,7 +414,8 @@ static bool run_jobs_pending(struct run *r)
 	return any;
 }
 
-/* Adopts jobs of earlier runs and asks the sandbox about them. */
+/* Adds jobs of earlier runs to the sandbox's list and asks the sandbox about
+ * their state. */
 int run_jobs_open(struct run *r, struct error *err)
 {
 	const struct jobs_log log = { store_job, update_job, r };
@@ -431,7 +441,8 @@ int run_jobs_open(struct run *r, struct error *err)
 
 enum { STARTUP_MS = 60000 };
 
-/* A failure is only a warning, except cancellation and a lost sandbox. */
+/* Failures are only warnings, except a cancellation and the loss of the
+ * sandbox. */
 int startup_run(struct run *r, const struct stop *stop, struct error *err)
 {
 	struct stop soon = stop_within(stop, STARTUP_MS);
@@ -488,7 +499,8 @@ static int on_confirm(void *arg, const char *sentence, struct error *err)
 	return secret_confirm(r->app, "Continue? [y/N] ", err);
 }
 
-/* Reports a state change of the sandbox that dcode did not cause. */
+/* lifecycle_ui.changed callback: reports a state change of the sandbox that
+ * dcode did not cause. */
 static void on_changed(void *arg, enum sandbox_state state)
 {
 	(void)arg;
@@ -500,8 +512,8 @@ static void on_changed(void *arg, enum sandbox_state state)
 			 "deleted from outside");
 }
 
-/* Refuses to run if the start directory was deleted: tools would act in another
- * one. */
+/* Fails if dcode's start directory was deleted: tools would act in another
+ * directory. */
 static int check_directory(struct error *err)
 {
 	char *cwd = getcwd(NULL, 0);
@@ -514,8 +526,8 @@ static int check_directory(struct error *err)
 	return 0;
 }
 
-/* Reports that the sandbox is gone and names its last saved patch, which may be
- * all that is left of it. */
+/* Tells the user that the sandbox is gone, and the path of the thread's last
+ * saved patch, if there is one. */
 static void report_gone(struct run *r, const struct error *why)
 {
 	char *patch = saved_patch_find(r->app, r->thread.id);
@@ -531,8 +543,8 @@ static void report_gone(struct run *r, const struct error *why)
 	free(patch);
 }
 
-/* A sandbox that was kept or stopped before is kept or stopped again, unless a
- * flag or setting decides. */
+/* If the resumed sandbox was kept or stopped before, does the same at the end
+ * of this run, unless a flag or setting says otherwise. */
 static void restore_exit_action(struct run *r)
 {
 	bool stopped = r->box.before == LEDGER_STOPPED ||
@@ -595,26 +607,29 @@ int run_open_client(struct run *r, struct error *err)
 					       : app_store(r->app, &store, err);
 }
 
-/* Background creation of the sandbox (the promise). If the prompt does not
- * depend on the sandbox, run_open() starts a thread that creates it, and
- * returns once there is no question left for the user. The agent asks the model
- * as usual. Before the first tool runs, it calls agent.await, which is
- * await_sandbox() below. Begin reading at run_promise_begin(). */
+/* Background creation of the sandbox. struct promise stands for the sandbox
+ * until it exists. If the prompt does not depend on the sandbox, run_open()
+ * starts a thread that creates it, and returns once there is no question left
+ * for the user. The agent asks the model as usual. Before the first tool runs,
+ * the agent calls agent.await, which is await_sandbox() below. Begin reading at
+ * run_promise_begin(). */
 
 struct promise {
-	struct cancel_chain makes; /* cancels the creation */
-	struct cancel_chain asks;  /* cancels the model request if the
-				      creation fails */
-	struct stop stop;          /* stops the creation */
+	struct cancel_chain makes; /* cancels the creation; also triggered by
+				      the caller's stop */
+	struct cancel_chain asks; /* cancels the model request; triggered if the
+				     creation fails */
+	struct stop stop;         /* stop of the creation */
 	int (*open_rest)(struct run *r, struct error *err);
-	char *expected; /* the working directory told to the model; owned */
+	char *expected; /* owned: the working directory that the model was
+			 told */
 	pthread_t thread;
-	bool joined; /* the thread was joined; only used by the agent's
-			thread */
-	/* Guarded by lock: */
+	bool joined; /* the thread has ended and was joined; used only on the
+			agent's thread */
+	/* lock guards the following fields */
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
-	bool asked; /* no question is left for the user */
+	bool asked; /* the user has answered all questions, or there are none */
 	bool ended;
 	int rc;
 	struct error err;
@@ -643,7 +658,7 @@ static bool may_ask_about_tree(const struct run *r)
 	return is_repository && !asked;
 }
 
-/* Marks that no question about the tree is left, so that run_promise_begin()
+/* Records that no question about the tree is left, so that run_promise_begin()
  * may return. Any thread. */
 static void set_answered(struct run *r)
 {
@@ -657,7 +672,7 @@ static void set_answered(struct run *r)
 	pthread_mutex_unlock(&p->lock);
 }
 
-/* lifecycle_request.begins callback: the creation starts now. */
+/* lifecycle_request.begins callback: called when the creation starts. */
 static void on_begins(void *arg)
 {
 	struct run *r = arg;
@@ -666,8 +681,8 @@ static void on_begins(void *arg)
 		set_answered(r);
 }
 
-/* lifecycle_request.fill callback: sends the tree and uploads before the setup
- * script runs. */
+/* lifecycle_request.fill callback: sends the tree and runs the uploads. The
+ * setup script runs afterwards. */
 static int fill_sandbox(void *arg, struct sandbox *sb, const struct stop *stop,
 			struct error *err)
 {
@@ -710,7 +725,8 @@ int run_open_sandbox(struct run *r, const struct stop *stop, struct error *err)
 		return -1;
 	if (run_money_sandbox(r, err) < 0)
 		return -1;
-	limit = run_money_stop(r, stop); /* uploads and setup cost money, too */
+	limit = run_money_stop(r, stop); /* uploads and the setup script take
+					    time, which costs money */
 	label = find_own(r, request.store);
 	if (label)
 		rc = resume_own(r, &request, label, &limit, err);
@@ -723,7 +739,8 @@ int run_open_sandbox(struct run *r, const struct stop *stop, struct error *err)
 	return rc;
 }
 
-/* True if the prompt, or a step before it, needs the sandbox. */
+/* True if the prompt or a step before it needs the sandbox, which then cannot
+ * be created in the background. */
 static bool needs_sandbox(const struct run *r)
 {
 	const struct run_options *o = &r->options;
@@ -734,7 +751,7 @@ static bool needs_sandbox(const struct run *r)
 	       ((o->apply || o->branch) && !has_tree);
 }
 
-/* True if the user must be asked something once the sandbox is ready. */
+/* True if the user may have to be asked something when the sandbox is ready. */
 static bool may_ask_later(const struct run *r)
 {
 	const struct run_options *o = &r->options;
@@ -743,7 +760,8 @@ static bool may_ask_later(const struct run *r)
 				  (o->yolo && !yolo_acknowledged(r->app)));
 }
 
-/* True if an MCP server has not listed its tools yet; the prompt needs them. */
+/* True if an MCP server has not listed its tools yet. The wait for the list,
+ * which the prompt needs, leaves nothing to gain from background creation. */
 static bool waits_for_tools(const struct run *r)
 {
 	struct mcp_status st;
@@ -756,7 +774,7 @@ static bool waits_for_tools(const struct run *r)
 	return false;
 }
 
-/* Also reserves a second database connection for the session. */
+/* Also opens a second database connection, which the session then uses. */
 bool run_promise_can(struct run *r)
 {
 	bool attaches = r->options.sandbox_id || r->thread.id;
@@ -771,13 +789,13 @@ bool run_promise_can(struct run *r)
 	    !overlaps || needs_sandbox(r) || may_ask_later(r) ||
 	    waits_for_tools(r) || run_jobs_pending(r))
 		return false;
-	/* If the thread's sandbox is gone, a new one is created, so the
-	 * directory must be known for both cases. */
+	/* If the thread's sandbox is gone, a new one is created. The working
+	 * directory must be known in both cases, because the model is told. */
 	dir = place_expect(&r->client, attaches);
 	if (!dir || (r->thread.id && !place_expect(&r->client, false)) ||
 	    app_store_beside(r->app, &store, &err) < 0)
 		return false;
-	/* The creating thread uses the other connection alone. */
+	/* the creating thread uses the first connection */
 	r->store = store;
 	if (r->session)
 		session_set_store(r->session, store);
@@ -786,9 +804,9 @@ bool run_promise_can(struct run *r)
 	return true;
 }
 
-/* Stores the sandbox with the thread right away, so that -r finds it if dcode
+/* Stores the sandbox with the thread at once, so that -r finds it even if dcode
  * is killed during the first answer. Uses the creating thread's database
- * connection, because the session's own may be in use. */
+ * connection, because the session may be using the other one. */
 static void store_thread_sandbox(struct run *r)
 {
 	const struct session_info info = {
@@ -804,7 +822,7 @@ static void store_thread_sandbox(struct run *r)
 					   &ignored);
 }
 
-/* Thread function: creates the sandbox. Holds the lock only to publish the
+/* Thread function: creates the sandbox. Takes the lock only to publish the
  * result. */
 static void *make_sandbox(void *arg)
 {
@@ -871,7 +889,8 @@ bool run_promise_ended(const struct run *r)
 	return ended;
 }
 
-/* After this, the result may be read without the lock. */
+/* Waits for the end of the creating thread. Afterwards the result may be read
+ * without the lock. */
 static void join_creation(struct run *r)
 {
 	pthread_join(r->promise->thread, NULL);
@@ -879,8 +898,9 @@ static void join_creation(struct run *r)
 	r->agent.await = NULL;
 }
 
-/* The sandbox has another directory than the model was told. Drops the model's
- * answer and sends the request again. Returns 1, or -1. */
+/* Called if the sandbox has another working directory than the model was told.
+ * Drops the model's answer and opens the model again. Returns 1: the agent must
+ * ask again. -1 with err. */
 static int reopen_model(struct run *r, struct error *err)
 {
 	if (r->agent.has_answer && r->session &&
@@ -895,7 +915,8 @@ static int reopen_model(struct run *r, struct error *err)
 	return conversation_load(r, err) < 0 ? -1 : 1;
 }
 
-/* agent.await callback, before the first tool runs. 1: ask the model again. */
+/* agent.await callback: waits for the sandbox before the first tool runs.
+ * Returns 1 if the agent must ask the model again. */
 static int await_sandbox(void *arg, struct error *err)
 {
 	struct run *r = arg;
@@ -909,7 +930,7 @@ static int await_sandbox(void *arg, struct error *err)
 	}
 	if (run_name_session(r, err) < 0)
 		return -1;
-	/* on failure the next store does it */
+	/* if this fails, the next message that is stored includes it */
 	(void)session_store_info(r->session, &ignored);
 	if (p->open_rest(r, err) < 0 ||
 	    (r->opened && r->opened(r->ui.arg, err) < 0))
@@ -920,7 +941,8 @@ static int await_sandbox(void *arg, struct error *err)
 	return 0;
 }
 
-/* Waits until the user has no question left, or the creation has failed. */
+/* Returns when the user has no question left, or with -1 when the creation has
+ * failed. */
 int run_promise_begin(struct run *r,
 		      int (*open_rest)(struct run *r, struct error *err),
 		      const struct stop *stop, struct error *err)
@@ -971,8 +993,9 @@ void run_promise_end(struct run *r)
 	free_promise(r);
 }
 
-/* The agent ended with rc and err before a tool ran. On failure an unattended
- * run cancels the creation; a chat waits and continues in the sandbox. */
+/* The agent has ended with rc and err before a tool ran. If it failed, an
+ * unattended run cancels the creation. A chat waits for the sandbox and uses it
+ * for the next prompt. */
 static int settle_promise(struct run *r, int rc, const struct stop *stop,
 			  struct error *err)
 {
@@ -983,8 +1006,8 @@ static int settle_promise(struct run *r, int rc, const struct stop *stop,
 	if (rc < 0 && !r->interactive) {
 		cancel_trigger(&p->makes.cancel);
 		join_creation(r);
-		/* If the failed creation cut the request, report that
-		 * instead. */
+		/* if the request was cancelled because the creation had failed,
+		 * reports why that failed */
 		if (p->rc < 0 && err->code == ERR_CANCELLED &&
 		    stop_check(stop, &ignored) == 0)
 			*err = p->err;

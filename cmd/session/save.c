@@ -2,11 +2,11 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * Changes must not be lost with their sandbox. src/lifecycle calls run_save()
- * before it deletes a sandbox: it fetches the changes and writes them as a
+ * Changes must not be lost with their sandbox. Before src/lifecycle deletes a
+ * sandbox, it calls run_save(), which fetches the changes and writes them as a
  * patch. run_apply_changes() implements --apply and --branch of dcode -n, while
- * the sandbox still exists. save_removed() is run_save() for a sandbox without
- * a run (dcode sandbox rm, gc). Begin reading at save_work().
+ * the sandbox still exists. save_removed() does the same as run_save() for a
+ * sandbox without a run (dcode sandbox rm, gc). Begin reading at save_work().
  */
 #include "cmd/session/save.h"
 
@@ -26,7 +26,9 @@
 #include "worktree/patch.h"
 #include "worktree/user_repo.h"
 
-enum { WRITE_MS = 8000 }; /* reserved at the end, to write the last patch */
+enum {
+	WRITE_MS = 8000
+}; /* time reserved at the end for writing the patch a second time */
 
 struct saving {
 	struct saved_work *work;
@@ -38,9 +40,9 @@ struct saving {
 	const struct stop *stop;
 };
 
-struct owner { /* the thread of a label */
+struct owner { /* the thread that used the sandbox of a label */
 	const char *label;
-	char *id, *cwd; /* owned; NULL if not found */
+	char *id, *cwd; /* owned; NULL if there is no such thread */
 };
 
 void saved_work_release(struct saved_work *s)
@@ -75,7 +77,7 @@ static void sweep_patches(struct app *app, const char *directory)
 		(void)patch_sweep(directory, days, mib << 20);
 }
 
-/* Writes the patch. Replaces that of an earlier attempt. */
+/* Writes the patch. If an earlier attempt has written one, replaces it. */
 static int write_patch(struct saving *v, struct error *err)
 {
 	char *directory = app_state_path(v->app, "patches", err);
@@ -106,8 +108,8 @@ static int write_patch(struct saving *v, struct error *err)
 	return rc;
 }
 
-/* Fetches large files once everything else is saved, if time allows, and writes
- * a new patch that includes them. */
+/* After everything else is saved, fetches the large files within the time that
+ * is left. Then replaces the patch by one that includes them. */
 static void save_large_files(struct saving *v)
 {
 	struct error err = { 0 };
@@ -123,8 +125,8 @@ static void save_large_files(struct saving *v)
 		app_warn("large files are not in the patch: %s", err.message);
 }
 
-/* Fills in s. A failure is stored in s->failed, because the sandbox is deleted
- * anyway. */
+/* Saves the changes and fills in s. A failure is recorded in s->failed: the
+ * caller deletes the sandbox in any case. */
 static void save_work(struct saved_work *s, struct app *app,
 		      struct workspace *w, struct sandbox *sb,
 		      const struct save_terms *terms)
@@ -143,7 +145,7 @@ static void save_work(struct saved_work *s, struct app *app,
 	bool branched;
 	int rc;
 
-	free(s->failed); /* set by an earlier attempt */
+	free(s->failed); /* may be set by an earlier attempt */
 	s->failed = NULL;
 	limits_read_or_default(app->settings, &v.with);
 	rc = tree_fetch_from(w, app, &v.with, &v.fetch, v.stop, &err);
@@ -194,7 +196,8 @@ void save_sandbox(struct saved_work *s, struct app *app, struct workspace *w,
 	report_saved(s, terms);
 }
 
-/* thread_label_each() callback: takes the newest thread of the label. */
+/* thread_label_each() callback: copies the newest thread that used the sandbox
+ * of the label. */
 static bool copy_owner(void *arg, const struct thread_label *l)
 {
 	struct owner *o = arg;
@@ -204,8 +207,8 @@ static bool copy_owner(void *arg, const struct thread_label *l)
 	return false;
 }
 
-/* Uses the thread in the ledger, because no stored thread names the label any
- * more. */
+/* ledger_find() callback: copies the thread's id from the ledger, if no stored
+ * thread names the label any more. */
 static bool copy_thread(void *arg, const struct ledger_row *row)
 {
 	struct owner *o = arg;
@@ -222,7 +225,8 @@ int save_check(const struct saved_work *s, struct error *err)
 			 "cannot save a patch of the sandbox's changes");
 }
 
-/* Returns 0 also if there is nothing to save. */
+/* Saves the work of the sandbox id. Returns -1 only if that failed, 0 also if
+ * there is nothing to save. */
 static int save_owned(struct app *app, struct sandbox_client *client,
 		      const char *id, const struct owner *o, struct error *lost)
 {
@@ -258,7 +262,8 @@ done:
 	return saved;
 }
 
-/* If the thread was deleted, uses the label as its id. */
+/* If neither the database nor the ledger names a thread, the label takes the
+ * place of its id in the patch. */
 int save_removed(struct app *app, struct sandbox_client *client, const char *id,
 		 const char *label, struct error *err)
 {
@@ -302,7 +307,7 @@ void save_json(const struct saved_work *s, struct buf *out)
 
 enum { CHECK_MS = 30000 };
 
-/* lifecycle_request.before_remove callback. */
+/* Also reports what is lost if nothing is saved. */
 void run_save(void *arg, struct sandbox *sb, const struct stop *stop)
 {
 	struct run *r = arg;
@@ -314,7 +319,7 @@ void run_save(void *arg, struct sandbox *sb, const struct stop *stop)
 				    .quiet = r->options.quiet };
 	int rc;
 
-	/* If the setup script failed, there is no thread yet. */
+	/* if the setup script failed, there is no thread yet */
 	terms.thread = r->session ? session_id(r->session) : r->box.label;
 	terms.name = r->session ? terms.thread : tree_short_name(r->box.label);
 	rc = tree_find(&w, r->app, settings_cwd(r->app->settings), r->box.label,
@@ -339,7 +344,7 @@ void run_save(void *arg, struct sandbox *sb, const struct stop *stop)
 	workspace_close(&w);
 }
 
-/* Returns the number of changed files, or 0 if unknown. */
+/* Returns the number of files that the sandbox has changed, or 0 if unknown. */
 static size_t count_files(const struct workspace *w, const struct fetch *f,
 			  const struct stop *stop)
 {
@@ -354,7 +359,8 @@ static size_t count_files(const struct workspace *w, const struct fetch *f,
 	return n;
 }
 
-/* Asks the sandbox only if something may have been written in it. */
+/* Asks the sandbox only if a tool may have written something, or if others may
+ * have. */
 bool run_has_unreturned_work(struct run *r, size_t *files)
 {
 	struct stop limit = stop_cleanup(CHECK_MS);
@@ -380,7 +386,8 @@ bool run_has_unreturned_work(struct run *r, size_t *files)
 		*files = count_files(&w, &f, &limit);
 	fetch_release(&f);
 	workspace_close(&w);
-	if (same) /* all changes are in the user's tree */
+	if (same) /* the user has all changes already, in the tree or on a
+		     branch */
 		run_wrote_release(&r->wrote);
 	return !same;
 }
@@ -397,7 +404,8 @@ static bool is_merge_requested(const struct run *r)
 	return r->options.apply || r->options.branch;
 }
 
-/* Opens the workspace. -1 if the sandbox has no tree. */
+/* Opens the workspace of the run's sandbox. -1 with err if the tree was not
+ * sent to it. */
 static int open_tree(struct run *r, struct workspace *w,
 		     const struct stop *stop, struct error *err)
 {
@@ -412,7 +420,8 @@ static int open_tree(struct run *r, struct workspace *w,
 	return error_hint(err, "Add --workspace repo to send it.");
 }
 
-/* Checks the branch before the sandbox exists. */
+/* Checks the branch name and the repository. Called before the sandbox
+ * exists. */
 static int check_branch(struct run *r, struct workspace *w, struct error *err)
 {
 	struct change_set ch = { .app = r->app,
@@ -453,7 +462,7 @@ int run_apply_check(struct run *r, struct error *err)
 	return rc;
 }
 
-/* Fails the run if some changes were not applied. */
+/* Returns -1 with err if some changes were not applied. */
 static int check_result(const struct run *r, const struct change_set *ch,
 			struct error *err)
 {
@@ -466,7 +475,8 @@ static int check_result(const struct run *r, const struct change_set *ch,
 			  ch->thread);
 }
 
-/* Fetches the changes, asks about refused names, merges, and reports. */
+/* Fetches the changes, asks about files with refused names, merges the changes,
+ * and prints the result. */
 static int fetch_and_merge(struct run *r, struct change_set *ch,
 			   const struct stop *stop, struct error *err)
 {
@@ -496,7 +506,7 @@ static int fetch_and_merge(struct run *r, struct change_set *ch,
 	return rc;
 }
 
-/* Runs before the sandbox is closed, within APPLY_MS. */
+/* Call before the sandbox is closed. Takes at most APPLY_MS. */
 int run_apply_changes(struct run *r, struct error *err)
 {
 	struct stop signals = app_stop(r->app);
@@ -518,13 +528,13 @@ int run_apply_changes(struct run *r, struct error *err)
 	r->applied = BUF_INIT(64 << 20);
 	branch = changes_came_from(r->app, ch.thread, &title);
 	ch.from_branch = branch;
-	if (!ch.task || !ch.task[0]) /* the task came through a pipe */
+	if (!ch.task || !ch.task[0]) /* the task was piped */
 		ch.task = title;
 	rc = open_tree(r, &w, &stop, err);
 	if (rc == 0)
 		rc = fetch_and_merge(r, &ch, &stop, err);
-	/* The branch was valid when the run began, so this is not a usage
-	 * error. */
+	/* The branch was checked when the run began: a conflict with it now is
+	 * not the user's wrong usage. */
 	if (rc < 0 && r->options.branch && err->code == ERR_USAGE) {
 		err->code = ERR_BUSY;
 		error_hint(err,

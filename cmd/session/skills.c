@@ -30,12 +30,13 @@
 
 enum {
 	WARNINGS = 20,
-	NAMES_SHOWN = 160, /* bytes of names in an error's hint */
+	NAMES_SHOWN = 160, /* bytes of skill names in an error's hint */
 	CALL_BYTES = sizeof("/skill:") - 1,
-	ROOT_DIGITS = 16, /* each is one of 32 letters: 80 random bits */
+	ROOT_DIGITS = 16, /* letters in a random directory name; each is one of
+			     32: 80 random bits */
 };
 
-/* Reads where user, project and settings keep skills. */
+/* Reads where the user, the project and the settings keep skills. */
 int run_skills_places(struct app *app, const char *agent,
 		      struct skills_request *request, const char ***allowed,
 		      struct error *err)
@@ -74,7 +75,8 @@ static void warn_problems(const struct skills *s)
 			 s->n_problems - WARNINGS);
 }
 
-/* Loads the skills once per run and chooses the random directory. */
+/* Loads the skills once per run. On a shared machine also chooses a random
+ * directory for them. */
 int run_skills_open(struct run *r, struct error *err)
 {
 	struct skills_request request;
@@ -128,7 +130,7 @@ bool run_skills_may_read(const struct run *r, const char *real)
 	return s && !select_secret(real + strlen(s->dir), 0, STR(""));
 }
 
-/* Lists the available skills in the error's hint. */
+/* Sets the error for an unknown skill. The hint lists the available ones. */
 static int refuse_unknown(const struct skills *s, struct str name,
 			  struct error *err)
 {
@@ -153,7 +155,8 @@ static int refuse_unknown(const struct skills *s, struct str name,
 	return -1;
 }
 
-/* place is the directory of the skill's files, or NULL if it has none. */
+/* Appends the message in which the user calls a skill. place is the directory
+ * of the skill's files, or NULL if it has none. */
 static void add_call(const char *name, const char *place,
 		     struct str instructions, bool has_request, struct buf *out)
 {
@@ -179,7 +182,8 @@ static void add_file_call(const struct run *r, const struct skill *s,
 	free(place);
 }
 
-/* A skill of the user or project hides a built-in one. */
+/* A skill of the user or the project replaces a built-in one of the same
+ * name. */
 int run_skills_invoke(struct run *r, struct str name, bool has_request,
 		      struct buf *out, struct error *err)
 {
@@ -220,7 +224,7 @@ int run_skills_invoke(struct run *r, struct str name, bool has_request,
 	return rc;
 }
 
-/* Accepts "/remember ..." for "/skill:remember ...". */
+/* For a built-in skill, accepts "/remember ..." like "/skill:remember ...". */
 static bool is_builtin_call(struct str text, struct str *name,
 			    struct str *request)
 {
@@ -275,7 +279,8 @@ enum {
 	FILE_BYTES = 16 << 20,
 	ALL_BYTES = 64 << 20, /* total size of one skill */
 	TAR_BYTES = 256 << 20,
-	TOLD = 20, /* skipped files that get a line each */
+	TOLD = 20, /* maximum number of warnings about skipped files, each one
+		      line */
 	SAID_BYTES = 4096,
 	SEND_MS = 300000,
 	LEAVE_MS = 10000,
@@ -298,8 +303,9 @@ struct packing {
 static int add_directory(struct packing *p, int fd, const char *below, int deep,
 			 struct error *err);
 
-/* A call may name the directory from the system prompt or, if that has a random
- * name, also the fixed one, which older threads know. */
+/* Directories in the sandbox under which a call may name a skill: the one in
+ * the system prompt and, if that has a random name, also the fixed one, which
+ * is in the history of older threads. */
 enum place { PLACE_TOLD, PLACE_FIXED, N_PLACES };
 
 static void warn_unsent(struct packing *p, const char *name, const char *why)
@@ -382,7 +388,8 @@ static int add_file(struct packing *p, int fd, const char *name,
 }
 
 /* True if the open file is inside the skill's directory. Attack: a link in a
- * repository's skill points to a file of the user, which would be sent. */
+ * repository's skill points to a private file of the user, which would be sent
+ * to the sandbox. */
 static bool is_inside_skill(const struct packing *p, int fd)
 {
 	char *real = skill_real_path(fd);
@@ -420,7 +427,8 @@ static int add_open(struct packing *p, int fd, const char *name, bool link,
 	return rc;
 }
 
-/* Opens a link only as a second step, so that it can be checked. */
+/* Opens the entry without following links first, to learn whether it is a link:
+ * add_open() refuses links that lead out of the skill. */
 static int add_entry(struct packing *p, int dir, const char *below,
 		     const char *entry, int deep, struct error *err)
 {
@@ -515,7 +523,8 @@ static int upload_archive(struct sandbox *sb, struct str tar, char **path,
 				 : file_error_name(t.error));
 }
 
-/* Sends the archive within the command if it fits, otherwise as a file. */
+/* Sends the archive inside the command if it is small enough, otherwise as a
+ * file. */
 static int send_archive(struct sandbox *sb, struct str tar, bool base64,
 			struct helper *h, const struct stop *stop,
 			struct error *err)
@@ -537,8 +546,8 @@ static int send_archive(struct sandbox *sb, struct str tar, bool base64,
 	return rc;
 }
 
-/* Unpacks the archive into root. ERR_CONFIG: the directory belongs to another
- * user. */
+/* Unpacks the archive into root. ERR_CONFIG if the directory belongs to another
+ * user of the machine. */
 static int unpack_archive(struct sandbox *sb, const char *root, struct str tar,
 			  const struct stop *stop, struct error *err)
 {
@@ -570,7 +579,7 @@ static int unpack_archive(struct sandbox *sb, const char *root, struct str tar,
 	return rc;
 }
 
-/* Sends the wanted skills as one archive into a root directory. */
+/* Sends the wanted skills, as one archive, into the directory for place. */
 static int send_skills(struct run *r, enum place place, const bool *wanted,
 		       const struct stop *stop, struct error *err)
 {
@@ -616,15 +625,17 @@ static bool is_name_continued(struct str text, size_t at)
 		(unsigned char)text.ptr[at] >= 0x80);
 }
 
-/* Marks the skills that a path in a call refers to. If rest names a skill, only
- * that one; an unknown name, none; no name, as in a listing, all. */
+/* Marks the skills in wanted that a call refers to. rest is the call's text
+ * after the skills directory. If a skill's name follows, marks that one; if
+ * another name follows, none; if no name follows, as in a listing of the
+ * directory, all. */
 static void mark_wanted(const struct run *r, enum place place, struct str rest,
 			bool *wanted)
 {
 	const struct skills *all = &r->skills->all;
 	bool named;
 
-	/* Arguments are JSON, which may write "/" as "\/". */
+	/* arguments are JSON, in which "/" may be written as "\/" */
 	while (rest.len && (rest.ptr[0] == '/' || rest.ptr[0] == '\\'))
 		rest = str_skip(rest, 1);
 	named = is_name_continued(rest, 0);
@@ -640,7 +651,8 @@ static void mark_wanted(const struct run *r, enum place place, struct str rest,
 	}
 }
 
-/* Returns false if the arguments name a skills directory that is not ours. */
+/* Marks the skills that the arguments refer to. Returns false if they name the
+ * skills directory of another run. */
 static bool find_wanted(const struct run *r, struct str args, bool *wanted)
 {
 	struct str name = str_of(root_name);
@@ -671,7 +683,8 @@ static bool has_any(const bool *wanted, size_t n)
 	return false;
 }
 
-/* The path in the call may belong to another user, so the call must not run. */
+/* Keeps the call from running: the path in it may belong to another user, who
+ * could have put other files there. */
 static int refuse_call(const struct run *r, const char *why, struct buf *remark)
 {
 	buf_addf(remark, "Not run: %s. The skills are in %s.", why,
@@ -679,7 +692,7 @@ static int refuse_call(const struct run *r, const char *why, struct buf *remark)
 	return 1;
 }
 
-/* Sends the skills that these calls refer to. */
+/* Sends the skills that these calls refer to, before the calls run. */
 int run_skills_prepare(void *arg, const struct part *const *calls, size_t n,
 		       struct buf *remark, const struct stop *stop,
 		       struct error *err)
@@ -725,7 +738,7 @@ static void add_removal(const struct run *r, enum place place, struct buf *out)
 
 	if (!has_any(sent, r->skills->all.n))
 		return;
-	/* The fixed directory may also hold skills of another dcode. */
+	/* do not delete the whole directory: another dcode may use it, too */
 	buf_addf(out, "[ -O %s ] && cd -P %s && rm -rf .of", root, root);
 	for (size_t i = 0; i < r->skills->all.n; i++)
 		if (sent[i])
@@ -747,7 +760,7 @@ static void add_results(const struct run *r, struct buf *out)
 		 session_id(r->session));
 }
 
-/* Deletes with one command; errors are ignored. */
+/* Deletes everything with one command. Errors are ignored. */
 void run_skills_leave(struct run *r)
 {
 	struct stop stop = stop_cleanup(LEAVE_MS);
