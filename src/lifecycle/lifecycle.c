@@ -312,7 +312,7 @@ static void *delete_on_thread(void *arg)
 	return NULL;
 }
 
-/* Returns store, mask and screen to the caller's thread. */
+/* Returns store, mask and ui to the caller's thread. */
 static void restore_caller(struct lifecycle_ending *e)
 {
 	e->box->request.store = e->callers;
@@ -396,7 +396,7 @@ static bool start_ending(struct managed_sandbox *box, const struct error *why)
 					.ended = { { -1, -1 } } };
 	r->store = e->store;
 	r->mask = NULL;
-	r->resume = NULL; /* may be freed before the thread ends */
+	r->resume = NULL; /* the caller may free it before the thread ends */
 	r->ui = (struct lifecycle_ui){ .progress = store_progress,
 				       .warn = store_warning,
 				       .arg = e };
@@ -967,8 +967,8 @@ static bool shares_machine(const struct managed_sandbox *box)
 	       sandbox_isolation(client) <= ISOLATION_NONE;
 }
 
-/* Waits until every cancelled command has been killed or its kill has given up.
- * Longer waits are announced. */
+/* Waits until every cancelled command has been killed, or killing it has been
+ * given up. Longer waits are announced. */
 static void await_kills(struct managed_sandbox *box)
 {
 	struct stop soon = stop_cleanup(SHOWN_MS);

@@ -376,7 +376,7 @@ int session_drop_last(struct session *s, struct error *err)
 	return session_drop_draft(s, err);
 }
 
-/* Updates the draft's row in place, so that readers that count messages find
+/* Updates the draft's row in place: a reader that counts messages then finds
  * the answer at the same position. */
 static int update_draft(struct session *s, struct error *err)
 {

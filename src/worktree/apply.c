@@ -431,9 +431,9 @@ static bool is_theirs(const struct shared_base *b, const char *path,
 	       (!w->after || !strcmp(w->after_oid, c->after_oid));
 }
 
-/* True if path contains both sides in the merged tree. Only a merge of lines
- * creates content that neither side has; where git cannot merge lines, it takes
- * one side. */
+/* True if path in the merged tree contains the lines of both sides. Only a
+ * merge of lines creates content that neither side has; where git cannot merge
+ * lines, it takes one side. */
 static bool is_marked(const struct shared_base *b, const char *path,
 		      const struct path_sides *c)
 {
@@ -523,8 +523,8 @@ static void choose_kept(struct shared_base *b)
 	}
 }
 
-/* Restores the base's version of the kept paths in the commit. Deletions come
- * first: a file may replace a directory, or the reverse. */
+/* Restores the base's version of the paths that b->kept marks in the commit.
+ * Deletions come first: a file may replace a directory, or the reverse. */
 static int put_back(const struct shared_base *b, struct odb_commit *to,
 		    struct error *err)
 {
@@ -544,8 +544,8 @@ static int put_back(const struct shared_base *b, struct odb_commit *to,
 	return rc;
 }
 
-/* Makes a commit of the sandbox's tree with the base's version of the kept
- * paths. */
+/* Makes a commit of the sandbox's tree with the base's version of the paths
+ * that b->kept marks. */
 static int commit_base(const struct shared_base *b, char after[GIT_OID],
 		       const struct stop *stop, struct error *err)
 {
@@ -723,8 +723,8 @@ static bool is_plain(const struct treefile *t)
 }
 
 /* Prepares a reversed change: links its bytes into the new journal. If the user
- * has changed the file since, it is overwritten with force, else *stays is
- * set. */
+ * has changed the file since the apply, force overwrites it; without force
+ * *stays is set. */
 static int prepare_change(struct journal *j, const char *record,
 			  struct plan_change *c, bool force, bool *stays,
 			  struct error *err)
@@ -836,7 +836,8 @@ static int make_index(const struct undo_work *w, struct error *err)
 	return rc;
 }
 
-/* Removes the index from the plan if the user has changed it since. */
+/* Removes the index from the plan if the user has changed it since the
+ * apply. */
 static int prepare_index(struct undo_work *w, struct error *err)
 {
 	struct journal *j = w->journal;

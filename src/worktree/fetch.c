@@ -34,11 +34,11 @@ enum {
 	/* bytes of files in the first answer, with small_first */
 	FIRST_BYTES = 16 << 20,
 	BATCH_BYTES = 16 << 20, /* bytes of files that one later command gets */
-	PATTERNS_MAX = 1 << 20, /* bytes of the include patterns */
+	PATTERNS_MAX = 1 << 20, /* bytes of the --include patterns */
 	NAMES_MAX = 256 << 20,
 	SEEN_MAX = 256 << 20,
-	/* time limit of resetting theirs to its last checked commit, even after
-	 * a cancel */
+	/* time limit of resetting f->theirs to its last checked commit, even
+	 * after a cancel */
 	RESET_MS = 5000,
 };
 
@@ -523,7 +523,7 @@ static bool is_refused(const char *path)
 	return name_refuse(str_of(path), NAME_FILE) != NULL;
 }
 
-/* Writes the user's include patterns to scratch/.gitignore. */
+/* Writes the user's --include patterns to scratch/.gitignore. */
 static int write_include(struct fetching *g, const char *scratch,
 			 struct error *err)
 {
@@ -588,8 +588,8 @@ static int match_names(struct fetching *g, const char *scratch, bool *matched,
 }
 
 /* Matches the names in a scratch directory that contains the .gitignore files
- * of theirs, with the user's excludes at the start of the root's. With include,
- * it contains only the user's include patterns. */
+ * of f->theirs, with the user's excludes at the start of the root's. With
+ * include, it contains only the user's --include patterns. */
 static int match_in(struct fetching *g, bool include, bool *matched,
 		    struct error *err)
 {
@@ -654,8 +654,8 @@ static void add_path(struct path_list *l, const char *path)
 	l->list[l->n++] = path;
 }
 
-/* Removes the names that git ignores and that no include matches from g->names,
- * and adds them to dropped. */
+/* Removes the names that git ignores and that no --include pattern matches from
+ * g->names, and adds them to dropped. */
 static int drop_matched(struct fetching *g, struct path_list *dropped,
 			struct error *err)
 {
@@ -711,9 +711,9 @@ static int fetch_patterns(struct fetching *g, const struct scan_request *r,
 }
 
 /* Removes names from g->names that git on this machine ignores, that lie in
- * another repository, or that name_refuse() refuses. Names that match include
- * stay. New .gitignore files among the names are fetched first; r is the
- * request of the scan. */
+ * another repository, or that name_refuse() refuses. Names that an --include
+ * pattern matches stay. New .gitignore files among the names are fetched first;
+ * r is the request of the scan. */
 static int drop_ignored(struct fetching *g, const struct scan_request *r,
 			struct error *err)
 {
@@ -907,7 +907,7 @@ static size_t count_batch(const struct fetch *f, size_t at, int64_t total_max)
 }
 
 /* Removes unchanged uploads and bare repositories from a batch. If that fails,
- * theirs is reset to the commit parent: unchecked files must not stay. */
+ * f->theirs is reset to the commit parent: unchecked files must not stay. */
 static int refuse_or_reset(struct fetching *g, const char *parent,
 			   struct error *err)
 {

@@ -8,10 +8,10 @@
 /*
  * Makes w->theirs_ref a commit on top of the base with the sandbox's current
  * files. It takes one command and at most one download. If the sandbox has no
- * git, or with include, it takes one more of each, and again if there are new
- * .gitignore files. If uploads are not fetched, it takes one more command. The
- * user's tree is not written. ERR_LIMIT: more than total_max would be fetched.
- * Release f in any case.
+ * git, or with --include patterns, it takes one more of each, and again if
+ * there are new .gitignore files. If uploads are not fetched, it takes one more
+ * command. The user's tree is not written. ERR_LIMIT: more than total_max would
+ * be fetched. Release f in any case.
  */
 int fetch_changes(struct workspace *w, const struct fetch_request *r,
 		  struct fetch *f, const struct stop *stop, struct error *err);

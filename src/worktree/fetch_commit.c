@@ -391,7 +391,7 @@ struct uploads {
 	size_t n;
 };
 
-/* An odb_sink for odb_tree_diff() from the base to theirs. */
+/* An odb_sink for odb_tree_diff() from the base to f->theirs. */
 static int add_candidate(void *arg, const struct odb_record *r,
 			 struct error *err)
 {
@@ -448,7 +448,7 @@ static int restore_base(struct fetching *g, const struct candidate *c,
 }
 
 /* Restores the base's version of unchanged uploads in a commit on top of
- * theirs. */
+ * f->theirs. */
 static int restore_uploaded(struct fetching *g, const struct uploads *u,
 			    struct error *err)
 {
@@ -501,7 +501,7 @@ struct repo_search {
 	bool has_disk;
 };
 
-/* An odb_sink for odb_tree_diff() from the base to theirs: collects the
+/* An odb_sink for odb_tree_diff() from the base to f->theirs: collects the
  * changes. */
 static int add_base_change(void *arg, const struct odb_record *r,
 			   struct error *err)

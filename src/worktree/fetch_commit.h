@@ -47,11 +47,11 @@ size_t fetch_seek_name(const struct fetching *g, const char *path);
 int fetch_commit_archive(struct fetching *g, const char *parent, bool gone,
 			 struct error *err);
 
-/* Removes files from theirs that still have the contents and mode with which
+/* Removes files from f->theirs that still have the contents and mode with which
  * the user uploaded them. The base's version is restored, if there is one. */
 int fetch_drop_uploaded(struct fetching *g, struct error *err);
-/* Removes changes inside a bare repository from theirs and refuses them. The
- * parts of a repository may be spread over the base, theirs and the user's
+/* Removes changes inside a bare repository from f->theirs and refuses them. The
+ * parts of a repository may be spread over the base, f->theirs and the user's
  * tree, so all three are searched together. */
 int fetch_refuse_repositories(struct fetching *g, struct error *err);
 

@@ -32,7 +32,8 @@ struct apply_plan {
 	/* the user's index, if it is to be replaced; or NULL */
 	char *index;
 	unsigned undoes; /* number of the record that it undoes; 0: none */
-	bool unrecorded; /* the tree already has all changes: nothing to undo */
+	/* the tree already has all changes: no record for undo is made */
+	bool unrecorded;
 	char base_before[GIT_OID], base_after[GIT_OID]; /* or "" */
 	struct plan_change *changes;
 	size_t n, cap;

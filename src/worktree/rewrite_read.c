@@ -270,7 +270,7 @@ static bool is_included(const struct rewrite *k, const char *path)
 }
 
 /* Returns why a path is never sent, whatever its content; else NULL. *asked: an
- * include matches the path. */
+ * --include pattern matches the path. */
 static const char *refuse_path(const struct rewrite *k, const char *path,
 			       unsigned mode, bool *asked)
 {
@@ -585,8 +585,9 @@ static int check_blobs(struct rewrite *k, struct error *err)
 	return rc;
 }
 
-/* Removes bare repositories, as in the tree, unless an include names the file
- * or its directory. Several commits may have added the parts of one. */
+/* Removes bare repositories, as in the tree, unless an --include pattern names
+ * the file or its directory. Several commits may have added the parts of
+ * one. */
 static void leave_repositories(struct rewrite *k)
 {
 	for (size_t i = 0; k->bare.n && i < k->n_changes; i++) {

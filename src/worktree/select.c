@@ -4,8 +4,8 @@
  * dcode's git lists tracked files and files that are not ignored, using a copy
  * of the user's index (walk_tree(); each submodule is a separate walk). look()
  * decides about each path: by its name, its kind, whether it contains a secret,
- * and whether an include sends it nevertheless. Files that are not sent are
- * listed with a reason. The user's files are not written.
+ * and whether an --include pattern sends it nevertheless. Files that are not
+ * sent are listed with a reason. The user's files are not written.
  *
  * Two attacks by a hostile tree are handled: a pipe named .gitignore, which git
  * would wait for (check_git_files()), and unreadable directories, which git
@@ -600,7 +600,7 @@ struct tree_walk {
 	const struct workspace *w;
 	const struct select_request *r;
 	const struct stop *stop;
-	struct tree_dir dir; /* outermost root */
+	struct tree_dir dir; /* outermost root of the user's tree */
 	struct glob **globs;
 	char *index; /* path of a temporary file of dcode */
 	char *head;  /* SELECT_HEAD bytes, owned */
@@ -631,8 +631,8 @@ static bool is_included(struct tree_walk *k, const char *path)
 	return false;
 }
 
-/* True if an include sends a file that would otherwise not be sent; records
- * that. */
+/* True if an --include pattern sends a file that would otherwise not be sent;
+ * records that. */
 static bool is_asked(struct tree_walk *k, const char *path, const char *why)
 {
 	const struct select_request *r = k->r;

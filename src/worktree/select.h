@@ -14,7 +14,8 @@ struct selected {
 	bool keyless;          /* its content was searched: no private key */
 };
 
-struct select_left {     /* a file that is not sent, or only with an include */
+/* a file that is not sent, or only with an --include pattern */
+struct select_left {
 	char *path;      /* owned */
 	const char *why; /* static: "a file of secrets" */
 	bool asked;      /* --include with a matching pattern would send it */
@@ -27,8 +28,8 @@ struct selection {              /* initialise with { 0 } */
 	int64_t bytes;
 	struct select_left *left;
 	size_t n_left;
-	/* Files that are sent only because of an include, and bare repositories
-	 * (by their directory). Sorted by path. */
+	/* Files that are sent only because of an --include pattern, and bare
+	 * repositories (by their directory). Sorted by path. */
 	struct select_left *asked;
 	size_t n_asked;
 	size_t sparse; /* tracked files that a sparse checkout leaves out */
@@ -44,7 +45,7 @@ struct select_request {   /* all borrowed */
 	const char *const *include;
 	size_t n_include;
 	/* Paths that an earlier send listed in selection.asked; sorted. They
-	 * are sent again without an include. */
+	 * are sent again without --include. */
 	const char *const *allowed;
 	size_t n_allowed;
 	/* Paths to check even if they are ignored. */
@@ -57,12 +58,12 @@ struct select_request {   /* all borrowed */
 /*
  * Selects the current versions of tracked files, and files that are neither
  * tracked nor ignored, also in submodules. Without git: all files that
- * .gitignore and .dcodeignore do not match. Left out unless included: files
- * that by their name contain secrets, private keys (by content), files over 100
- * MiB, bare repositories. Always left out: .git, other repositories, and files
- * that the user may not read. ERR_USAGE inside a bare repository. Reads names,
- * and the first MiB of files that are not in w->cache. The user's tree is not
- * written.
+ * .gitignore and .dcodeignore do not match. Left out unless an --include
+ * pattern matches: files that by their name contain secrets, private keys (by
+ * content), files over 100 MiB, bare repositories. Always left out: .git, other
+ * repositories, and files that the user may not read. ERR_USAGE inside a bare
+ * repository. Reads names, and the first MiB of files that are not in w->cache.
+ * The user's tree is not written.
  */
 int select_files(struct selection *s, const struct workspace *w,
 		 const struct select_request *r, const struct stop *stop,
@@ -84,14 +85,14 @@ struct select_look { /* one file to check; all borrowed */
 	const struct stat *st;
 	char *head; /* buffer of SELECT_HEAD bytes */
 };
-/* Returns why the file is not sent without an include, or NULL. Reads the file
+/* Returns why the file is not sent without --include, or NULL. Reads the file
  * unless the cache knows that it contains no private key. *keyless: set if that
  * is known now. */
 const char *select_find_secret(const struct select_look *look, bool *keyless);
-/* a reason that an include does not override */
+/* a reason that an --include pattern does not override */
 extern const char select_unreadable[];
 /* Returns why a file of this name and size, which begins with head, is not sent
- * without an include; or NULL. */
+ * without --include; or NULL. */
 const char *select_secret(const char *path, int64_t size, struct str head);
 
 #endif

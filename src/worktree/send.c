@@ -9,9 +9,9 @@
  * then updated for the applied changes only.
  *
  * Next to the base these files are stored, named LABEL plus a suffix: .exclude
- * (names that were in the sandbox before), .included (files that only an
- * include has sent), and .uncommitted (the sandbox's git has not committed the
- * tree yet: commit_begin() does it).
+ * (names that were in the sandbox before), .included (files that were sent only
+ * because of an --include pattern), and .uncommitted (the sandbox's git has not
+ * committed the tree yet: commit_begin() does it).
  */
 #include "worktree/send.h"
 
@@ -47,8 +47,9 @@ enum {
 	SAID_MAX = 1 << 10,
 };
 
-struct included {     /* initialise with { 0 } */
-	char **paths; /* paths that an include has sent, sorted; owned */
+struct included { /* initialise with { 0 } */
+	/* paths that an --include pattern has sent, sorted; owned */
+	char **paths;
 	size_t n;
 };
 
@@ -135,7 +136,7 @@ static size_t add_asked(struct included *i, const struct selection *s)
 
 /* Adds the paths of s->asked, and those that another dcode has added to the
  * file meanwhile, and writes the list: a later sync then sends these files
- * without an include. */
+ * without --include. */
 static int note_included(struct included *i, const struct workspace *w,
 			 const struct selection *s, const struct stop *stop,
 			 struct error *err)
@@ -666,7 +667,8 @@ struct syncing {
 	struct stream_result out;
 };
 
-/* Adds the path of a line; a listing writes a newline as the byte 1. */
+/* Adds the path in a line of a listing, in which the byte 1 stands for a
+ * newline. */
 static void add_path(char ***list, size_t *n, struct str line)
 {
 	char *path = xstrndup(line.ptr ? line.ptr : "", line.len);
@@ -678,7 +680,7 @@ static void add_path(char ***list, size_t *n, struct str line)
 	(*list)[(*n)++] = path;
 }
 
-/* True for a file that exists but is not sent without an include. */
+/* True for a file that exists but is not sent without --include. */
 static bool is_held(const struct selection *found, const char *path)
 {
 	for (size_t i = 0; i < found->n_left; i++)

@@ -69,18 +69,19 @@ struct sync_result {
 	/* changed on both sides: the agent's version stays; owned */
 	char **kept;
 	size_t n_kept;
-	char **held; /* not sent without an include, see select.h; owned */
+	char **held; /* not sent without --include, see select.h; owned */
 	size_t n_held;
-	/* those of taken that were sent only because of an include; owned */
+	/* those of taken that were sent only because of an --include pattern;
+	 * owned */
 	char **asked;
 	size_t n_asked;
 	int64_t bytes; /* bytes of the sent files */
 };
 /*
  * Sends local changes since the base. A file that is unchanged in the sandbox
- * is replaced; one that the agent changed stays. A file that an include has
- * sent before needs no include now. Takes one command, or one upload and one
- * command. The base is updated for the applied changes.
+ * is replaced; one that the agent changed stays. A file that an --include
+ * pattern has sent before needs no --include pattern now. Takes one command, or
+ * one upload and one command. The base is updated for the applied changes.
  */
 int workspace_sync(struct workspace *w, const struct sync_request *r,
 		   struct sync_result *result, const struct stop *stop,

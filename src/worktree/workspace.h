@@ -17,7 +17,8 @@
  *   LABEL.seen     files that the last fetch refused or left (fetch.c)
  *   LABEL.uncommitted  exists while the sandbox's git has not committed the
  *                  tree (send.c)
- *   LABEL.included paths that were sent only because of an include (send.c)
+ *   LABEL.included paths that were sent only because of an --include pattern
+ *                  (send.c)
  *   LABEL.uploaded listing of the files that the user uploaded himself
  *   LABEL.unsent   names of all files that were not sent, if there were too
  *                  many to print
