@@ -201,24 +201,25 @@ struct agent {
 	void *prepare_arg;
 	/* more tools than those of tool/table.c, NULL-terminated; or NULL */
 	const struct tool *const *more;
-	/* Called before each request to update `more` and the tools offered to
-	 * the model. NULL: they never change. */
+	/* Called before each request: updates `more`, and the tools that the
+	 * model is offered. NULL: they never change. */
 	int (*update_tools)(void *arg, const struct stop *stop,
 			    struct error *err);
 	/* Called after each request has been sent. May be NULL. */
 	void (*request_sent)(void *arg);
-	/* Waits for the sandbox. Called once: after the first answer, or
-	 * earlier if something needs the sandbox. Returns 0 when it is ready; 1
-	 * if its directory differs from the one the model was told: the agent
-	 * then has a new model with the stored history; -1 with err if there is
-	 * no sandbox. NULL: the sandbox is ready. */
+	/* Waits until the sandbox that is being created is ready. Called once:
+	 * after the first answer, or earlier if something needs the sandbox.
+	 * Returns 0 when it is ready; 1 if its working directory differs from
+	 * the one that the model was told, and a->model is now a new model with
+	 * the stored history; -1 with err if there is no sandbox. NULL: the
+	 * sandbox is ready. */
 	int (*await)(void *arg, struct error *err);
 	void *await_arg;
 	/* Set while await() runs if an answer has been stored. If the sandbox
 	 * has another directory than the model was told, that answer is wrong:
 	 * await() removes it before it loads the history. */
 	bool has_answer;
-	void *tools_arg;       /* argument of update_tools and request_sent */
+	void *tools_arg;       /* passed to update_tools and request_sent */
 	const struct web *web; /* or NULL */
 	/* Runs a subagent, like tool_env.delegate. Called on several threads at
 	 * once. NULL: no subagents. */

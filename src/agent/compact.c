@@ -707,7 +707,8 @@ static int adopt_next(struct compaction *p, struct error *err)
 	return 0;
 }
 
-/* Shortens old results. True if that is enough. */
+/* Shortens the old results. True if no summary is needed after that. Never true
+ * if the user asked for the compaction. */
 static bool trim_old_results(struct compaction *p)
 {
 	if (!trim_results(&p->c, 0, p->cut, OLD_RESULT) || p->order->asked)

@@ -24,11 +24,11 @@ int allow_list_parse(struct allow_list *list, const char *text,
 		     struct error *err);
 void allow_list_release(struct allow_list *list);
 /*
- * True if the command line may run. The first word of each simple command must
- * equal a name in the list. Refused: substitutions, redirections, background
+ * True if the command line may run: the first word of each of its simple
+ * commands is in the list. Refused are substitutions, redirections, background
  * commands and variables; '$', '`' and '!' in double quotes; NUL and all white
- * space except the space, wherever it is. Otherwise all characters are literal
- * in single quotes, and ; | & < > ( ) in double quotes.
+ * space except the space, even in quotes. All other characters are literal in
+ * single quotes, and ; | & < > ( ) in double quotes.
  */
 bool allow_list_permits(const struct allow_list *list, struct str command);
 /* Appends the names as "a, b, c". */
@@ -86,8 +86,8 @@ struct str approval_why(struct str result);
 void approval_release(struct approval *a);
 /* Returns the name of the argument that the user may edit, or NULL. */
 const char *approval_editable(const struct approval *a);
-/* Replaces that argument by text. ERR_USAGE if the tool would reject it.
- * Afterwards the call must be checked and approved again. */
+/* Replaces the argument that the user may edit by text. ERR_USAGE if the tool
+ * would reject it. The edited call must be checked and approved again. */
 int approval_edit(struct approval *a, struct str text, struct error *err);
 /* Appends a text that tells the model how the user has edited the call. It
  * comes before the result. */

@@ -20,15 +20,15 @@ struct buf {
 	size_t len; /* bytes, without the NUL */
 	size_t cap; /* bytes allocated */
 	size_t max; /* limit of len in bytes */
-	bool over;  /* bytes were dropped: see buf_check() */
+	bool over;  /* bytes were dropped because of max: see buf_check() */
 };
 
 #define STR(literal) ((struct str){ "" literal, sizeof(literal) - 1 })
 #define BUF_INIT(limit) ((struct buf){ .max = (limit) })
 
 /*
- * The buf_add functions append as much as fits below max and set over if
- * something did not fit. They have no other error: out of memory aborts.
+ * The buf_add functions append as many bytes as fit below max, and set over if
+ * there were more. They have no other error: dcode aborts when out of memory.
  */
 void buf_add(struct buf *b, const void *data, size_t len);
 void buf_addstr(struct buf *b, struct str s);
@@ -40,20 +40,20 @@ void buf_addf(struct buf *b, const char *fmt, ...)
  * not allow it. buf_added() then adds the len bytes that were written. */
 char *buf_room(struct buf *b, size_t len);
 void buf_added(struct buf *b, size_t len);
-/* Drops len bytes from the front. */
+/* Removes len bytes from the front. */
 void buf_consume(struct buf *b, size_t len);
 /* Moves up to len bytes from the front into room and returns their number. */
 int64_t buf_take(struct buf *b, char *room, size_t len);
-/* Moves bytes from chunk to the end of line, up to a line feed. True if the
- * line is complete; its line feed is dropped. */
+/* Moves bytes from the front of chunk to the end of line, up to a line feed.
+ * True if the line is complete; the line feed is removed and not added. */
 bool buf_add_line(struct buf *line, struct str *chunk);
 /* Empties the buffer. Keeps its memory and max, and clears over. */
 void buf_clear(struct buf *b);
-/* Returns 0, or -1 with ERR_LIMIT "what is larger than N bytes" if over is
- * set. */
+/* If over is set, returns -1 with ERR_LIMIT "what is larger than N bytes"; else
+ * 0. */
 int buf_check(const struct buf *b, const char *what, struct error *err);
-/* Removes each NUL from byte `from` on, for text that is also used as a C
- * string. */
+/* Removes each NUL from byte `from` on. For text that is also used as a C
+ * string, which a NUL would end. */
 void buf_drop_nul(struct buf *b, size_t from);
 /* Returns the bytes (never NULL, NUL-terminated; the caller frees them) and
  * leaves the buffer empty. */

@@ -37,8 +37,8 @@ static void append_text(char *to, size_t size, const char *text)
 	to[used + len] = '\0';
 }
 
-/* Resets everything except the message, which the format arguments may point
- * into. */
+/* Resets all fields except the message: the arguments of the format string may
+ * point into it. */
 static void reset_fields(struct error *err, enum err code)
 {
 	err->code = code;

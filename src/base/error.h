@@ -29,10 +29,10 @@ enum err {
 	ERR_UNGUARDED, /* a file that restricts dcode cannot be used */
 };
 
-/* The exact case, where a caller acts differently on it. Attack: a server or a
- * sandbox writes a word that dcode acts on ("budget_held"); so only dcode sets
- * a case, and a word from outside sets at most one of the file cases
- * (helper_failed()). */
+/* The exact case of an error, for callers that treat it differently. Attack: a
+ * server or a sandbox sends a word that dcode reacts to ("budget_held"). So
+ * only dcode's own code sets a case; a word that comes from a sandbox sets at
+ * most one of the file cases (helper_failed()). */
 enum err_case {
 	CASE_NONE = 0,
 	/* tools on a file of the sandbox */
@@ -45,28 +45,28 @@ enum err_case {
 	CASE_FILE_TOO_LARGE, /* larger than the caller's limit */
 	CASE_STRING_NOT_FOUND,
 	CASE_MULTIPLE_OCCURRENCES,
-	CASE_FILE_OTHER, /* any other word of the helper */
+	CASE_FILE_OTHER, /* any other status word of the helper */
 	/* requests to a model */
-	CASE_FILE_REFUSED, /* the vendor may have refused a file in the history
-			    */
+	/* the vendor may have refused a file in the history */
+	CASE_FILE_REFUSED,
 	CASE_TOO_LONG, /* the conversation does not fit the context window */
-	/* ERR_TIMEOUT: the server asks for a wait longer than stop allows.
-	 * There was no wait. */
+	/* ERR_TIMEOUT: the server asked for a longer wait than stop allows, so
+	 * dcode did not wait. */
 	CASE_NO_TIME,
 	CASE_UNKNOWN_MODEL, /* the server has no model of that name */
-	CASE_NO_KEYS,       /* no vendor has a key */
-	CASE_NO_KEY,        /* the chosen vendor has no key */
-	/* ERR_BUDGET: running requests hold the missing money, so a later try
-	 * may succeed */
+	CASE_NO_KEYS,       /* the user has a key for no vendor */
+	CASE_NO_KEY,        /* the user has no key for the chosen vendor */
+	/* ERR_BUDGET: the missing money is only reserved by requests that still
+	 * run, so a later try may succeed */
 	CASE_BUDGET_HELD,
 	CASE_REPEATED_CALLS, /* the run ends: the same calls fail repeatedly */
 };
 
 /*
  * The callee fills it on failure and leaves it unchanged on success. The caller
- * owns it. It holds no allocated memory. Initialise with { 0 }. Code decides on
- * the codes only: the texts are for the user and may contain anything that a
- * server sent (tests/lint/limits.py messages).
+ * owns it. It holds no allocated memory. Initialise with { 0 }. Code makes
+ * decisions only on code and exact: the texts are for the user and may contain
+ * anything that a server sent (tests/lint/limits.py messages).
  */
 struct error {
 	enum err code;
@@ -76,11 +76,12 @@ struct error {
 	/* delay before the next try, as the server asked; 0: not given */
 	int64_t retry_after_ms;
 	bool exhausted; /* all permitted retries were used */
-	/* a failed create left no resource behind; false: one may exist */
+	/* a create that failed has certainly made nothing; false: something may
+	 * exist */
 	bool nothing_made;
 	char message[512]; /* what failed; no full stop, no secrets */
 	char hint[256];    /* what the user can type to fix it, or "" */
-	/* manual page about it ("models"), or NULL; static */
+	/* static; page of the manual about this error ("models"), or NULL */
 	const char *topic;
 };
 
@@ -88,20 +89,20 @@ struct error {
  * ...). error_set() and error_errno() also clear the other fields. */
 int error_set(struct error *err, enum err code, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
-/* Sets an error of a case. */
+/* Like error_set(), with a message that is not a format, and sets the case. */
 int error_set_case(struct error *err, enum err code, enum err_case exact,
 		   const char *message);
-/* Sets the case only. */
+/* Sets the case; nothing else changes. */
 int error_case(struct error *err, enum err_case exact);
 /* Sets "what: No such file or directory" with code ERR_SYSTEM, from errno. */
 int error_errno(struct error *err, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
-/* Sets the hint only. */
+/* Sets the hint; nothing else changes. */
 int error_hint(struct error *err, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
-/* Sets the related page of the manual unless one is set. */
+/* Sets the page of the manual, unless one is set already. */
 void error_topic(struct error *err, const char *topic);
-/* Appends to the message only. */
+/* Appends to the message; nothing else changes. */
 int error_add(struct error *err, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 /* Puts "prefix: " before the message; nothing else changes. */

@@ -8,9 +8,9 @@
 
 /*
  * Like read(2), pread(2), write(2), pwrite(2), fsync(2), ftruncate(2) and
- * flock(2), but repeated after EINTR, which signal handlers without SA_RESTART
- * and stopping the process cause. Any thread; also in signal handlers. To let
- * Ctrl-C end a call, poll first with the struct stop.
+ * flock(2), but repeated after EINTR. Signal handlers without SA_RESTART cause
+ * that, and stopping the process does. Any thread; also in signal handlers. If
+ * Ctrl-C must be able to end a call, poll with the struct stop first.
  */
 ssize_t io_read(int fd, void *room, size_t len);
 ssize_t io_pread(int fd, void *room, size_t len, off_t at);
@@ -23,7 +23,7 @@ int io_write_all(int fd, const void *bytes, size_t len);
 int io_pwrite_all(int fd, const void *bytes, size_t len, off_t at);
 /* Reads len bytes, or fewer only at the end of the file. -1 with errno. */
 ssize_t io_pread_all(int fd, void *room, size_t len, off_t at);
-/* Like poll(2), but waits the full ms in spite of EINTR. */
+/* Like poll(2), but after EINTR waits for the rest of ms. */
 int io_poll(struct pollfd *set, nfds_t n, int ms);
 /* Waits until the child has ended and reaps it. */
 void io_reap(pid_t pid);

@@ -1,9 +1,9 @@
 /* json.c - parses, repairs, writes and splits JSON. */
 /* SPDX-License-Identifier: MIT */
 /*
- * Adds to cJSON: depth limits, repair of JSON written by models, the line of a
- * syntax error. At the end json_split, which parses the values of a document
- * that is too large to be parsed at once.
+ * What cJSON does not have: depth limits, repair of JSON written by models, the
+ * line of a syntax error. At the end json_split, for a document that is too
+ * large to be parsed at once: it parses one value of it at a time.
  */
 #include "base/json.h"
 
@@ -36,7 +36,7 @@ cJSON *json_parse(struct str text)
 	return tree;
 }
 
-/* Returns the code unit of a \\uXXXX escape, or -1. */
+/* Returns the UTF-16 code unit of a \\uXXXX escape, or -1. */
 static long read_unit(struct str s)
 {
 	char digits[5] = { 0 };
@@ -51,8 +51,8 @@ static long read_unit(struct str s)
 	return *end ? -1 : code;
 }
 
-/* Returns how many bytes of the escape at the front of s are kept. 0 if the
- * escape is NUL or half a surrogate pair. */
+/* Returns how many bytes of the escape at the front of s are valid and can be
+ * copied. 0 if the escape is NUL or half a surrogate pair. */
 static size_t measure_escape(struct str s)
 {
 	long code = read_unit(s);
@@ -68,7 +68,8 @@ static size_t measure_escape(struct str s)
 	return next >= 0xDC00 && next <= 0xDFFF ? 12 : 0;
 }
 
-/* Copies s and replaces escapes that stand for no character by U+FFFD. */
+/* Copies s, with U+FFFD in place of escapes that are NUL or half a surrogate
+ * pair. */
 static void repair_escapes(struct str s, struct buf *out)
 {
 	while (s.len) {
@@ -191,7 +192,8 @@ static bool are_plain(uint64_t x)
 	uint64_t special = x | (x - ones * 0x20) | (quote - ones) |
 			   (slash - ones) | (del - ones);
 
-	/* Only a special byte causes a borrow. */
+	/* Only a special byte makes a subtraction borrow from the next byte, so
+	 * a borrow cannot make the answer wrong. */
 	return !(special & highs);
 }
 
@@ -212,8 +214,8 @@ static size_t plain_ascii(struct str s)
 	return n;
 }
 
-/* Appends the front of s up to the first byte that is not ASCII or needs
- * \\uXXXX. Returns how many bytes of s that was. */
+/* Appends the front of s, up to the first byte that is not ASCII or must be
+ * written as \\uXXXX. Returns how many bytes of s were appended. */
 static size_t quote_short(struct buf *out, struct str s)
 {
 	char room[1024];
@@ -319,7 +321,7 @@ void json_base64(struct buf *out, struct str bytes)
 	char *room = buf_room(out, size);
 
 	if (!room)
-		return; /* out->over is set */
+		return; /* out is full: buf_room() has set out->over */
 	sodium_bin2base64(room, size, (const unsigned char *)bytes.ptr,
 			  bytes.len, sodium_base64_VARIANT_ORIGINAL);
 	buf_added(out, size - 1);
@@ -360,7 +362,8 @@ void json_print(struct buf *out, const cJSON *tree)
 		size_t n =
 			escape ? str_char_offset(rest, 1) : plain_ascii(rest);
 
-		/* Outside ASCII only strings have bytes. */
+		/* plain_ascii() stops at quotes, backslashes and bytes outside
+		 * ASCII: copy these unchanged. */
 		n += n == 0;
 		if (escape)
 			buf_addf(out, "\\u%04x", escape);
@@ -372,11 +375,12 @@ void json_print(struct buf *out, const cJSON *tree)
 }
 
 enum {
-	KEY_MAX = 256,  /* bytes of a key, including its quotes */
-	KEYS_MAX = 16,  /* number of wanted keys */
+	/* bytes of a key in the document, including its quotes */
+	KEY_MAX = 256,
+	KEYS_MAX = 16,  /* maximum number of wanted keys */
 	DEPTH_MAX = 16, /* nesting of arrays and objects in a value */
 	OBJECT_DEPTH_MAX = 64,
-	VALUES_MAX = 100000, /* arrays, objects and members in a value */
+	VALUES_MAX = 100000, /* arrays, objects and members in one value */
 };
 
 enum place { /* what the parser expects next */
@@ -384,13 +388,13 @@ enum place { /* what the parser expects next */
 	     AT_KEY,
 	     AT_COLON,
 	     AT_VALUE,
-	     AT_COMMA, /* or the end of the object */
+	     AT_COMMA, /* a comma or the end of the object */
 	     AT_ELEMENT,
-	     AT_NEXT, /* comma or end of the array */
+	     AT_NEXT, /* a comma or the end of the array */
 	     AT_END,
 };
 
-struct json_weight { /* parser state within a value */
+struct json_weight { /* Counts what makes a value expensive to parse. */
 	bool in_string, escaped;
 	int depth;
 	int64_t values;
@@ -399,15 +403,17 @@ struct json_weight { /* parser state within a value */
 struct json_split {
 	const struct json_split_key *keys; /* borrowed */
 	struct json_split_sink sink;
-	const struct json_split_key *key; /* NULL: skip it */
+	/* the current key; NULL: its value is skipped */
+	const struct json_split_key *key;
 	struct buf value; /* bytes of the current value so far */
 	struct json_weight weight;
 	enum place place;
 	bool in_value, scalar;
-	bool first; /* first element or member: the end may follow instead */
+	/* before the first element or member: the end may follow instead */
+	bool first;
 	bool seen[KEYS_MAX];
 	int64_t line;
-	int64_t begun; /* line where the current value began */
+	int64_t begun; /* line of the document where the current value began */
 };
 
 struct json_split *json_split_new(const struct json_split_key *keys,
@@ -436,8 +442,8 @@ static int set_line_error(const struct json_split *s, struct error *err,
 			 s->in_value ? s->begun : s->line, why);
 }
 
-/* Updates the state with c, a byte of a value. False if the value is nested too
- * deep or has too many members to be parsed in little memory. */
+/* Updates w with c, the next byte of a value. False if the value is nested too
+ * deeply or has too many members to be parsed in little memory. */
 static bool add_weight(struct json_weight *w, char c, int deepest)
 {
 	if (w->in_string) {
@@ -479,7 +485,7 @@ static const struct json_split_key *find_key(const struct json_split *s,
 	return NULL;
 }
 
-/* Handles a complete key, or passes a wanted value to the sink. */
+/* Handles a complete key, or passes a complete wanted value to the sink. */
 static int pass_value(struct json_split *s, struct error *err)
 {
 	struct str text = buf_str(&s->value);
@@ -520,8 +526,8 @@ static bool is_blank(char c)
 	return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-/* Adds one byte to the current value. *taken is false if the byte follows the
- * value. */
+/* Adds one byte to the current value. *taken is false if the byte is no longer
+ * part of it. */
 static int add_byte(struct json_split *s, char c, bool *taken,
 		    struct error *err)
 {
@@ -563,7 +569,7 @@ static int begin_array(struct json_split *s, struct error *err)
 	return 0;
 }
 
-/* Handles a byte between values: punctuation. */
+/* Handles a byte outside of keys and values: punctuation or white space. */
 static int add_mark(struct json_split *s, char c, struct error *err)
 {
 	bool array = s->place == AT_ELEMENT || s->place == AT_NEXT;
@@ -628,8 +634,8 @@ static int feed_byte(struct json_split *s, char c, struct error *err)
 	return add_byte(s, c, &taken, err);
 }
 
-/* Returns how many bytes at the front continue a wanted string and can be added
- * at once. Excludes the last one, so that add_byte() still checks the
+/* Returns how many bytes at the front belong to a wanted string and can be
+ * added at once. Without the last of them, for which add_byte() then checks the
  * limits. */
 static size_t string_run(const struct json_split *s, struct str bytes)
 {
@@ -667,7 +673,7 @@ int json_split_end(const struct json_split *s, struct error *err)
 	if (s->place == AT_START)
 		return set_line_error(s, err, "no JSON object");
 	(void)set_line_error(s, err, "the end is missing");
-	/* the file was cut, which is not the user's mistake */
+	/* The document was cut off: that is not the user's mistake. */
 	err->code = ERR_PROTOCOL;
 	return -1;
 }

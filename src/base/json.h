@@ -14,8 +14,9 @@
  * other trailing bytes, or nesting beyond cJSON's limit. Free with
  * cJSON_Delete(). */
 cJSON *json_parse(struct str text);
-/* Like json_parse(), but accepts strings that were cut between UTF-16 code
- * units: half a surrogate pair becomes U+FFFD, and so does NUL. */
+/* Like json_parse(), but also accepts strings that contain NUL or half a
+ * surrogate pair, as after a cut between two UTF-16 code units: U+FFFD replaces
+ * them. */
 cJSON *json_parse_repaired(struct str text);
 /* Returns the line number of the first syntax error. */
 size_t json_error_line(struct str text);
@@ -30,14 +31,15 @@ bool json_bool(const cJSON *object, const char *key, bool fallback);
  * seconds, or 0 if the member is not such a time. */
 int64_t json_time(const cJSON *object, const char *key);
 
-/* Appends s as a JSON string. Invalid UTF-8 becomes U+FFFD, so the result is
+/* Appends s as a JSON string. U+FFFD replaces invalid UTF-8, so the result is
  * always valid. Control characters (including C1), Unicode line ends and
  * characters that reorder text are escaped. */
 void json_quote(struct buf *out, struct str s);
 /* Appends "key":"value" without a comma. */
 void json_member(struct buf *out, const char *key, struct str value);
-/* Like json_member(), for a value of arbitrary bytes: if it is not UTF-8,
- * appends a second member "key_base64" with the bytes. */
+/* Like json_member(), for a value that may contain any bytes. If it is not
+ * UTF-8, invalid bytes become U+FFFD in it, and a second member "key_base64"
+ * has the exact bytes. */
 void json_member_bytes(struct buf *out, const char *key, struct str value);
 /* Appends the bytes as base64, without quotes. */
 void json_base64(struct buf *out, struct str bytes);
@@ -48,18 +50,20 @@ bool json_decode_base64(struct buf *out, struct str text);
 /* Appends a tree as one line without white space. */
 void json_print(struct buf *out, const cJSON *tree);
 
-/* A wanted member of the document. A list of these ends with { 0 }. */
+/* A member that the caller wants from the document. A list of these ends with {
+ * 0 }. */
 struct json_split_key {
 	const char *name;
-	/* the value is an array whose elements are reported one by one */
+	/* the value is an array, and each of its elements is reported
+	 * separately */
 	bool elements;
 	size_t max; /* maximum bytes of the value, or of one element */
 };
 
 struct json_split;
 struct json_split_sink {
-	/* Called for each complete value. line is where it began. -1 stops the
-	 * parsing. */
+	/* Called for each complete value, or element. line: the line of the
+	 * document where it began. -1 stops the parsing. */
 	int (*value)(void *arg, const struct json_split_key *key,
 		     struct str text, const cJSON *tree, int64_t line,
 		     struct error *err);
@@ -67,20 +71,20 @@ struct json_split_sink {
 };
 
 /*
- * Parses untrusted JSON from chunks of any size, using memory for one value at
- * a time. Members that are not wanted are skipped. Refuses values nested deeper
- * than 16 levels or with more than 100,000 members, and a second occurrence of
- * a wanted array. Errors name the line.
+ * Parses untrusted JSON from chunks of any size, and needs memory for only one
+ * value at a time. Members that are not wanted are skipped. Refuses values
+ * nested deeper than 16 levels or with more than 100,000 members, and a second
+ * occurrence of a wanted array. Errors name the line.
  */
 struct json_split *json_split_new(const struct json_split_key *keys,
 				  const struct json_split_sink *sink);
 void json_split_free(struct json_split *s);
-/* Fail with ERR_USAGE if the JSON is not valid or not of the expected form,
- * ERR_LIMIT if a value is too large. */
+/* Return -1 with ERR_USAGE if the JSON is not valid or not of the expected
+ * form, with ERR_LIMIT if a value is too large. */
 int json_split_feed(struct json_split *s, struct str bytes, struct error *err);
 int json_split_end(const struct json_split *s, struct error *err);
 /* True if text is an object that can be parsed in little memory: at most 64
- * levels deep, with at most as many members as a value may have. */
+ * levels deep, with at most 100,000 members. */
 bool json_split_is_object(struct str text);
 
 #endif

@@ -7,13 +7,16 @@
 
 #include "base/error.h"
 
-/* A library that is not linked, because loading it would take most of dcode's
- * start time. It is loaded when first needed. */
+/* A library that is loaded when first needed. If dcode were linked with it,
+ * loading it would take most of dcode's start time. */
 struct library {
-	const char *name;     /* the name in messages: "libcurl" */
-	const char *files[2]; /* sonames to try in order, or NULL */
-	const char *package;  /* the Debian package */
-	const char *needed;   /* the first version that has all symbols */
+	const char *name; /* the name in messages: "libcurl" */
+	/* file names (sonames) to try in order; the second may be NULL */
+	const char *files[2];
+	/* Debian package, for the message that says what to install */
+	const char *package;
+	/* version of the library that has all symbols, for that message */
+	const char *needed;
 };
 
 struct library_symbol {
@@ -21,9 +24,9 @@ struct library_symbol {
 	size_t offset; /* of the function pointer in the table */
 };
 
-/* Loads the library and fills the n members of *table. On -1 (ERR_SYSTEM) err
- * says what to install, and *table may be partly filled. Any thread. The
- * library stays loaded, since its exit handlers need it. */
+/* Loads the library and writes the addresses of the n functions into *table. On
+ * -1 (ERR_SYSTEM) err says what to install, and *table may be partly filled.
+ * Any thread. The library stays loaded, because its exit handlers need it. */
 int library_load(const struct library *l, const struct library_symbol *symbols,
 		 size_t n, void *table, struct error *err);
 

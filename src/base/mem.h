@@ -21,12 +21,12 @@ const char **mem_copy_list(const char *const *list);
 void mem_free_list(const char *const *list);
 /* Zeroes the text and frees it. NULL is allowed. */
 void mem_wipe(char *secret);
-/* For long-lived processes: makes glibc return freed memory to the system.
- * Otherwise a large block would raise glibc's thresholds, and it would retain
- * up to twice the block's size. */
+/* Makes glibc return freed memory to the system; for processes that run long.
+ * By default, after a large block was freed, glibc raises its thresholds and
+ * retains up to twice that block's size. */
 void mem_keep_little(void);
-/* Sets a function that is called once before abort(), to restore the terminal.
- * NULL removes it. */
+/* Sets a function that is called once before abort() when memory is exhausted,
+ * to restore the terminal. NULL removes it. */
 void mem_on_exhausted(void (*restore)(void));
 
 #endif

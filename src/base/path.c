@@ -19,8 +19,8 @@
 #include "base/mem.h"
 #include "base/stop.h"
 
-/* statfs(2) types for which syncfs() is as good as fsync() of each file. This
- * may not hold for network file systems and FUSE. */
+/* statfs(2) types of file systems where one syncfs() is as good as an fsync()
+ * of each file. That may not be true for network file systems and FUSE. */
 static const unsigned long local_types[] = {
 	0xef53,     /* ext2 to ext4 */
 	0x58465342, /* XFS */
@@ -71,8 +71,8 @@ enum { LOCK_PAUSE_MS = 5 };
 enum { DEEPEST = 64 };
 
 struct removal {
-	int top;        /* the root of the tree */
-	unsigned moved; /* number of directories moved to top */
+	int top;        /* descriptor of the root of the tree */
+	unsigned moved; /* number of directories moved to the root so far */
 };
 
 static int empty_directory(struct removal *r, int fd, int depth);
@@ -121,8 +121,8 @@ int path_mkdirs(const char *path, mode_t mode, struct error *err)
 	return rc;
 }
 
-/* Opens, or creates, the file and locks it. Waits until stop ends the wait;
- * NULL: does not wait. */
+/* Opens the file, or creates it, and locks it. If it is locked, waits until
+ * stop ends the wait; stop NULL: does not wait. */
 static int lock_file(const char *path, int how, const struct stop *stop,
 		     struct error *err)
 {
@@ -222,8 +222,8 @@ out:
 	return rc;
 }
 
-/* Opens a directory to empty it, even if its mode is 000. Does not follow
- * links. */
+/* Opens a directory in order to empty it. Makes it accessible first if its mode
+ * forbids that. Does not follow links. */
 static int open_to_empty(int dir, const char *name)
 {
 	const int how = O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
@@ -245,8 +245,8 @@ static int open_to_empty(int dir, const char *name)
 	return fd;
 }
 
-/* Moves a directory to the top of the tree, which limits the number of open
- * descriptors at any depth. */
+/* Moves a deeply nested directory to the root of the tree. So the number of
+ * open descriptors is limited in trees of any depth. */
 static int move_up(struct removal *r, int dir, const char *name)
 {
 	int rc = -1;

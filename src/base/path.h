@@ -25,23 +25,23 @@ bool path_is_same(const char *a, const char *b);
  * is not an error. */
 int path_mkdirs(const char *path, mode_t mode, struct error *err);
 /*
- * Creates the file if it is missing (mode 0600, not a link) and locks it
- * against other processes. Closing the returned descriptor unlocks it. Waits
- * until stop ends the wait; NULL: does not wait. Returns -1 with ERR_TIMEOUT if
- * another process holds the lock.
+ * Creates the file if it is missing (mode 0600; a link is refused) and locks it
+ * against other processes. Closing the returned descriptor unlocks it. If
+ * another process has the lock, waits until stop ends the wait; stop NULL: does
+ * not wait. Returns -1 with ERR_TIMEOUT if the lock was not obtained.
  */
 int path_lock(const char *path, const struct stop *stop, struct error *err);
-/* Like path_lock(), but shared: any number of processes may hold it, and it
- * excludes only path_lock(). */
+/* Like path_lock(), but shared: several processes may hold it at once, but none
+ * while another holds path_lock(). */
 int path_lock_shared(const char *path, const struct stop *stop,
 		     struct error *err);
 /* Turns a shared lock into an exclusive one. Returns -1 if another process
- * holds it too; the lock is then lost. */
+ * holds it too; then the shared lock is lost as well. */
 int path_lock_upgrade(int fd);
-/* Appends the whole file. ERR_LIMIT if it does not fit below out->max. */
+/* Appends the whole file. ERR_LIMIT if it does not fit into out. */
 int path_read(const char *path, struct buf *out, struct error *err);
 /* Like path_read(), for files that a repository may contain. ERR_CONFIG for
- * FIFOs, devices and directories, which could block or have no end. */
+ * FIFOs, devices and directories: reading them could block or never end. */
 int path_read_regular(const char *path, struct buf *out, struct error *err);
 /* Appends the rest of the open file and closes fd. path is used in messages. */
 int path_read_fd(int fd, const char *path, struct buf *out, struct error *err);
@@ -52,16 +52,16 @@ int path_write(const char *path, struct str data, mode_t mode,
 int path_remove_tree(const char *path, struct error *err);
 
 enum {
-	/* up to so many files are synced one by one, since syncing the whole of
-	 * a busy file system may take seconds */
+	/* Up to so many files are synced one by one: syncing all of a busy file
+	 * system may take seconds. */
 	DURABLE_FEW = 8
 };
 
 /*
- * Waits until everything written to the file system of fd is on the disk, data
- * and names (syncfs). Returns 1 when it is; 0 if syncfs() does not report
- * errors here and each file needs fsync() (Linux before 5.8, or not a local
- * file system); -1 with errno.
+ * Waits until everything that was written to the file system of fd is on the
+ * disk, both data and names (syncfs). Returns 1 when it is. Returns 0 if
+ * syncfs() does not report errors here (Linux before 5.8, or not a local file
+ * system): then each file needs fsync(). Returns -1 with errno.
  */
 int durable_filesystem(int fd);
 

@@ -1,10 +1,10 @@
 /* proc.c - finds, starts, runs and kills programs on this machine. */
 /* SPDX-License-Identifier: MIT */
 /*
- * In order: finding a program and starting it; children that end with dcode;
- * reading what a child prints; ending a whole tree; and proc_run_all(), which
- * runs several programs with input, output and a time limit. Begin reading
- * there.
+ * In this order: finding a program and starting it; children that end with
+ * dcode; reading what a child prints; killing a whole process tree; and
+ * proc_run_all(), which runs several programs with input, output and a time
+ * limit. Begin reading at proc_run_all().
  */
 #include "base/proc.h"
 
@@ -46,12 +46,12 @@ enum { PATH_LARGEST = 1 << 20 };
 #define DEFAULT_PATH "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"
 static struct {
 	pthread_mutex_t lock;
-	struct rlimit core; /* limit at dcode's start */
-	bool lowered;       /* dcode's own limit was set to 0 */
+	struct rlimit core; /* limit of core files when dcode started */
+	bool lowered;       /* dcode has set its own limit to 0 */
 } limits = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 /* Resets the signal mask and the handlers of all standard signals. Some libcs
- * reject SIGKILL and SIGSTOP here, and glibc reserves the two below
+ * reject SIGKILL and SIGSTOP here, and glibc reserves the two signals below
  * SIGRTMIN. */
 static void init_attributes(posix_spawnattr_t *attr, bool session)
 {
@@ -71,8 +71,8 @@ static void init_attributes(posix_spawnattr_t *attr, bool session)
 }
 
 /* Adds the actions that set the child's descriptors and directory. A descriptor
- * that another one's target would overwrite is duplicated first: moved[i] is
- * the copy to close, or -1. */
+ * is duplicated first if an earlier action would overwrite it: moved[i] is the
+ * copy, to be closed by the caller, or -1. */
 static int add_fds(posix_spawn_file_actions_t *acts,
 		   const struct proc_spec *spec, int *moved)
 {
@@ -106,8 +106,8 @@ static int add_fds(posix_spawn_file_actions_t *acts,
 	return rc;
 }
 
-/* True if PATH has a relative or empty entry. An empty one means the current
- * directory. */
+/* True if PATH has an entry that is not an absolute directory. An empty entry
+ * means the current directory. */
 static bool has_relative_entry(const char *path)
 {
 	struct str rest = str_of(path);
@@ -159,7 +159,8 @@ static void proc_environ_release(char **copy, char *const *env)
 	free(copy);
 }
 
-/* Sets an error from posix_spawn(), which does not say which step failed. */
+/* Sets the error of a failed posix_spawn(), which does not tell which step
+ * failed: looks for the reason. */
 static int spawn_failed(const struct proc_spec *spec, int number,
 			struct error *err)
 {
@@ -179,16 +180,16 @@ void proc_protect(void)
 	(void)prctl(PR_SET_DUMPABLE, 0);
 	if (getrlimit(RLIMIT_CORE, &limits.core) < 0)
 		return;
-	/* Keeps the hard limit: a child could not raise it again. */
+	/* The hard limit stays as it is: a child could not raise it again. */
 	none = (struct rlimit){ 0, limits.core.rlim_max };
 	limits.lowered =
 		limits.core.rlim_cur && setrlimit(RLIMIT_CORE, &none) == 0;
 #endif
 }
 
-/* Starts a child with the core limit in spec. posix_spawn() cannot set limits,
- * so dcode sets its own for the child to inherit. During that time only
- * PR_SET_DUMPABLE prevents a core file of dcode. */
+/* Starts a child that has the core limit in spec. posix_spawn() cannot set
+ * limits, so dcode changes its own limit, which the child inherits. During that
+ * time only PR_SET_DUMPABLE prevents a core file of dcode. */
 static int spawn_with_core(const struct proc_spec *spec, char *const *env,
 			   pid_t *pid, const posix_spawn_file_actions_t *acts,
 			   const posix_spawnattr_t *attr)
@@ -330,8 +331,8 @@ static void default_signals(void)
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* Sets the child's descriptors: first moves all above the targets, then each to
- * its target. */
+/* Sets the child's descriptors. First moves each above all target numbers, so
+ * that none is overwritten, then each to its target. */
 static int place_fds(const struct proc_spec *spec)
 {
 	int moved[PROC_FDS_MAX];
@@ -353,8 +354,8 @@ static int place_fds(const struct proc_spec *spec)
 	return 0;
 }
 
-/* Sets close-on-exec on all descriptors from `from` on, for those that were
- * opened without it. */
+/* Sets close-on-exec on all descriptors from `from` on, because code of a
+ * library may have opened some without it. */
 static void close_others(unsigned from)
 {
 	if (syscall(SYS_close_range, from, TO_THE_LAST, ON_EXEC) == 0)
@@ -363,8 +364,8 @@ static void close_others(unsigned from)
 		(void)fcntl(fd, F_SETFD, FD_CLOEXEC);
 }
 
-/* Runs in the child: sets it up and executes the program. Writes errno to
- * report if that fails. */
+/* Runs in the child after fork(): sets it up and executes the program. If that
+ * fails, writes errno to the descriptor report. */
 static void run_child(const struct proc_spec *spec, char *const *env,
 		      pid_t parent, int report)
 {
@@ -372,7 +373,8 @@ static void run_child(const struct proc_spec *spec, char *const *env,
 	int number;
 
 	report = fcntl(report, F_DUPFD_CLOEXEC, PROC_FDS_MAX);
-	/* The parent may have ended before PR_SET_PDEATHSIG took effect. */
+	/* If the parent ended before PR_SET_PDEATHSIG took effect, no signal
+	 * comes. */
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent)
 		_exit(NOT_STARTED);
 	if (spec->data_max)
@@ -416,7 +418,7 @@ int proc_spawn_bound(const struct proc_spec *spec, pid_t *pid,
 		close(report[0]);
 		return error_errno(err, "starting %s", spec->path);
 	}
-	/* exec closes the pipe, so reading its end means success. */
+	/* A successful exec closes the pipe, so end of file means success. */
 	while ((n = read(report[0], &number, sizeof(number))) < 0 &&
 	       errno == EINTR)
 		;
@@ -430,11 +432,12 @@ int proc_spawn_bound(const struct proc_spec *spec, pid_t *pid,
 	return error_errno(err, "starting %s", spec->path);
 }
 
-/* The kernel limits an environment to a quarter of the stack limit. The
- * variables of dcode come first unless a shell reordered them. */
+/* The kernel limits an environment to a quarter of the stack limit, which may
+ * be more than this. But dcode's variables come first, unless a shell has
+ * reordered them. */
 enum { ENVIRON_MAX = 4 << 20 }; /* bytes */
 
-struct proc_entry { /* one process in /proc/PID/stat (proc(5)) */
+struct proc_entry { /* One process, as in /proc/PID/stat (proc(5)). */
 	pid_t pid;
 	pid_t parent;
 	pid_t session;
@@ -449,8 +452,9 @@ enum { /* fields of /proc/PID/stat after the name, from 0 (proc(5)) */
        STAT_STARTED = 19,
 };
 
-/* Reads the fields after the name into *p. Parses by hand: sscanf() of 20
- * numbers for each process of the machine took most of a command's time. */
+/* Reads the fields after the name into *p. Parsed by hand, because sscanf() of
+ * 20 numbers for each process of the machine took most of the time of a
+ * command. */
 static int parse_stat(const char *at, struct proc_entry *p)
 {
 	unsigned long long value = 0;
@@ -462,7 +466,9 @@ static int parse_stat(const char *at, struct proc_entry *p)
 		if (*at++ != ' ')
 			return -1;
 		if (*at == '-')
-			at++; /* the fields read here are never negative */
+			/* skip "-": the fields that are used are never
+			 * negative */
+			at++;
 		value = 0;
 		while (*at >= '0' && *at <= '9')
 			value = value * 10 + (unsigned long long)(*at++ - '0');
@@ -497,7 +503,8 @@ static int read_stat(const char *name, struct proc_entry *p)
 	if (n <= 0)
 		return -1;
 	text[n] = '\0';
-	end = strrchr(text, ')'); /* the name before it may contain any byte */
+	/* search from the end: the name before it may contain any byte */
+	end = strrchr(text, ')');
 	if (!end || parse_stat(end + 1, p) < 0)
 		return -1;
 	p->pid = (pid_t)strtol(name, NULL, 10);
@@ -544,7 +551,8 @@ static struct proc_entry *read_all(size_t *n)
 /* True if NAME=value is in the process's environment. */
 static bool has_marker(pid_t pid, const char *marker)
 {
-	size_t len = strlen(marker) + 1; /* including its NUL */
+	/* with the NUL that ends the variable */
+	size_t len = strlen(marker) + 1;
 	struct buf env = BUF_INIT(ENVIRON_MAX);
 	struct error ignored = { 0 };
 	char path[64];
@@ -586,8 +594,8 @@ static void mark_children(struct proc_entry *list, size_t n,
 	}
 }
 
-/* Marks the members of the tree. Processes older than its root cannot be
- * members. */
+/* Marks the processes that belong to the tree. A process that started before
+ * the tree's root cannot belong to it. */
 static void mark_members(struct proc_entry *list, size_t n,
 			 const struct proc_tree *tree)
 {
@@ -607,7 +615,8 @@ static void mark_members(struct proc_entry *list, size_t n,
 	mark_children(list, n, since);
 }
 
-/* Kills a process through a pidfd, so that a reused pid is not killed. */
+/* Kills a process through a pidfd: if it has ended and its pid was reused, the
+ * new process is not killed. */
 static void kill_one(const struct proc_entry *p)
 {
 	int fd = (int)syscall(SYS_pidfd_open, p->pid, 0);
@@ -665,7 +674,7 @@ int proc_kill_below(int64_t ms)
 
 enum {
 	KILL_PASSES = 20,
-	REAP_MS = 2000, /* wait for a killed process before giving up */
+	REAP_MS = 2000, /* ms to wait for a killed process before giving up */
 	REAP_STEP_MS = 5,
 	FDS = 4,
 };
@@ -727,8 +736,9 @@ static void close_all(struct proc_run *p)
 	p->ended = true;
 }
 
-/* Kills the program and its descendants, including those that left its process
- * group. The program must not be reaped yet. */
+/* Kills the program and all its descendants, including those that left its
+ * process group. The program must not have been reaped, so that its pid is
+ * valid. */
 static void kill_tree(const struct proc_run *p)
 {
 	const struct proc_tree tree = { .root = p->pid };
@@ -742,7 +752,7 @@ static void kill_tree(const struct proc_run *p)
 	(void)kill(p->pid, SIGKILL);
 }
 
-/* Reads what is available. False at the end of the stream. */
+/* Reads the available bytes. False at the end of the stream. */
 static bool read_some(int fd, struct buf *out)
 {
 	char chunk[8192];
@@ -755,8 +765,8 @@ static bool read_some(int fd, struct buf *out)
 	return n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR));
 }
 
-/* Reads all available output, without waiting for background programs that may
- * still write. */
+/* Reads the output that is available now. Does not wait for more: background
+ * programs may keep the pipe open. */
 static void drain_output(int fd, struct buf *out)
 {
 	struct pollfd p = { .fd = fd, .events = POLLIN };
@@ -766,9 +776,10 @@ static void drain_output(int fd, struct buf *out)
 		;
 }
 
-/* Reaps the program within REAP_MS, else returns false. SIGKILL has no effect
- * on a program of another user, none yet on one in an uninterruptible wait, and
- * a traced program cannot be reaped before its tracer has done so. */
+/* Reaps the killed program. Returns false if that is not possible within
+ * REAP_MS: SIGKILL has no effect on a program of another user, takes effect
+ * late in an uninterruptible wait, and a traced program cannot be reaped before
+ * its tracer has reaped it. */
 static bool reap_program(const struct proc_run *p, int *status)
 {
 	struct pollfd fd = { .fd = p->pid_fd, .events = POLLIN };
@@ -786,7 +797,8 @@ static bool reap_program(const struct proc_run *p, int *status)
 
 static void finish_run(struct proc_run *p)
 {
-	int status = SIGKILL; /* as waitpid() reports it */
+	/* status to report if it cannot be reaped: killed by SIGKILL */
+	int status = SIGKILL;
 
 	(void)reap_program(p, &status);
 	p->status = proc_exit_code(status);
@@ -845,8 +857,8 @@ static void handle_events(struct proc_run *p, const struct pollfd *fds)
 	}
 }
 
-/* Fills fds for all programs. False if all have ended. *next is the nearest
- * deadline. */
+/* Fills the poll set for all programs. False if all have ended. *next: the
+ * earliest deadline. */
 static bool fill_poll_set(struct proc_run *const *list, size_t n,
 			  struct pollfd *fds, int64_t *next)
 {

@@ -65,7 +65,8 @@ bool project_go_up(const char *cwd, size_t *len, uid_t owner)
 	return goes_on;
 }
 
-/* Stats .git in the directory. False if it does not exist. */
+/* Calls lstat() for .git in the directory that is the first len bytes of cwd.
+ * False if it does not exist. */
 static bool stat_git(const char *cwd, size_t len, struct stat *st)
 {
 	char *dir = xstrndup(cwd, len);
@@ -150,8 +151,9 @@ int project_read(const char *dir, const char *path, uid_t owner,
 	return rc;
 }
 
-/* Moves *len to the next directory that the walk up from cwd would visit,
- * including the first one beyond its end. False after that. */
+/* Moves *len to the next directory upwards. After the walk of project_go_up()
+ * has ended, moves once more, to the first directory beyond it, and sets
+ * *ended. False after that. */
 static bool move_up(const char *cwd, size_t *len, uid_t owner, bool *ended)
 {
 	if (*ended)
@@ -162,8 +164,8 @@ static bool move_up(const char *cwd, size_t *len, uid_t owner, bool *ended)
 	return *len > 0;
 }
 
-/* Returns the line that says why a .git is not trusted and what to type.
- * Owned. */
+/* Returns the line for the user that says why a .git is not trusted, and what
+ * to type to trust it. Owned. */
 static char *explain_distrust(const char *cwd, const char *dir,
 			      const struct stat *git, uid_t owner)
 {

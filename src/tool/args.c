@@ -16,7 +16,7 @@
 
 enum { SCHEMA_MAX = 64 << 10 };
 
-/* Appends the schema of the argument's type. */
+/* Appends the part of the schema that says what type the argument has. */
 static void add_type(struct buf *out, const struct tool_arg *arg)
 {
 	static const char *const names[] = { [ARG_STRING] = "string",

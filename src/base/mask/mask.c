@@ -1,12 +1,13 @@
 /* mask.c - hides secret values in everything that is shown, stored or sent. */
 /* SPDX-License-Identifier: MIT */
 /*
- * Secret values are matched as bytes in one pass over the text. On top of that:
- * masking of JSON strings in their decoded form, and two filters for command
- * output, which mask before and after escape sequences are removed, since a
- * sequence may split a value. The calls of these functions are listed in
- * DOORS of tests/lint/limits.py. A tool's result passes tool_call(), and each
- * message to the model passes store_and_push() (src/agent/loop.c).
+ * Secret values are matched as bytes in one pass over the text. Two parts build
+ * on that: masking of JSON strings in their decoded form, and two filters for
+ * command output. The filters mask before and after they remove escape
+ * sequences, because a sequence may split a value. DOORS of
+ * tests/lint/limits.py lists all places that call these functions. A tool's
+ * result is masked in tool_call(), and each message to the model in
+ * store_and_push() (src/agent/loop.c).
  */
 #include "base/mask/mask.h"
 
@@ -24,17 +25,18 @@
 #include "base/str.h"
 
 enum {
-	SHORTEST = 8,        /* minimum bytes of a hidden value */
-	SHORTEST_SECRET = 4, /* the same if the name says that it is a secret */
-	/* minimum bytes of an encoded form, or of a single line */
+	SHORTEST = 8, /* minimum bytes of a hidden value */
+	/* the same for values whose name says that they are secret */
+	SHORTEST_SECRET = 4,
+	/* minimum bytes of an encoded form of a value, or of one line of it */
 	SHORTEST_FORM = 12,
 	BLOCK = 16384, /* bytes of locked memory per allocation */
-	/* limit of a chain of overlapping values, in lengths of the longest
-	 * value */
+	/* how long a chain of overlapping values is followed, in multiples of
+	 * the longest value */
 	CHAIN = 4,
 };
 
-struct block { /* locked memory; the bytes follow the struct */
+struct block { /* A block of locked memory; its bytes follow the struct. */
 	struct block *next;
 	size_t used;
 	size_t size;
@@ -54,11 +56,12 @@ struct mask {
 	struct hidden *items;
 	int n;
 	int room;
-	/* by first byte: index of the longest item, or -1 */
+	/* per first byte: index of the longest item that begins with it, or -1;
+	 * `next` leads to the shorter ones */
 	int first[UCHAR_MAX + 1];
 	size_t longest;
-	/* Bit set of the first two bytes of all values, to skip most of the
-	 * text. */
+	/* Bit set of the first two bytes of all values. Text at which no value
+	 * can begin is skipped quickly with it. */
 	uint64_t pairs[(UCHAR_MAX + 1) * (UCHAR_MAX + 1) / 64];
 };
 
@@ -102,8 +105,8 @@ static const char *store_copy(struct mask *m, struct str value)
 	if (!b || value.len > b->size - b->used) {
 		size_t size = value.len > BLOCK ? value.len : BLOCK;
 
-		/* Rounded up, since sodium_malloc() aligns the end of a block,
-		 * and the start must be aligned too. */
+		/* sodium_malloc() aligns the end of a block. So the size is
+		 * rounded up, for the start to be aligned too. */
 		size = (size + 15) & ~(size_t)15;
 		b = sodium_malloc(sizeof(*b) + size);
 		if (!b)
@@ -122,8 +125,8 @@ static unsigned pair_of(const char *p)
 	return (unsigned)(unsigned char)p[0] << 8 | (unsigned char)p[1];
 }
 
-/* Adds one byte sequence to hide, longest first among those with the same first
- * byte. */
+/* Adds one byte sequence to hide. Those with the same first byte are linked
+ * from the longest to the shortest. */
 static void add_form(struct mask *m, const char *name, struct str value)
 {
 	unsigned pair = pair_of(value.ptr);
@@ -162,12 +165,13 @@ static void hide_form(struct mask *m, const char *name, struct str form)
 		add_form(m, name, form);
 }
 
-/* Hides the base64 forms of the value at each of the three alignments, limited
- * to the characters that depend only on the value. */
+/* Hides the base64 forms of the value. There are three, because the value may
+ * begin at any byte of a group of three. Only the characters that do not depend
+ * on neighbouring bytes are hidden. */
 static void hide_base64(struct mask *m, const char *name, struct str value,
 			int variant)
 {
-	/* characters that depend on the bytes before */
+	/* per alignment: characters that also depend on the bytes before */
 	static const size_t mixed[] = { 0, 2, 3 };
 	size_t size = sodium_base64_encoded_len(value.len + 2, variant);
 	unsigned char *raw = xcalloc(value.len + 2, 1);
@@ -182,7 +186,8 @@ static void hide_base64(struct mask *m, const char *name, struct str value,
 		form = str_skip(str_of(text), mixed[before]);
 		hide_form(m, name, form);
 		if ((value.len + before) % 3 && form.len) {
-			form.len--; /* depends on the bytes after */
+			/* its last character also depends on the bytes after */
+			form.len--;
 			hide_form(m, name, form);
 		}
 	}
@@ -192,8 +197,8 @@ static void hide_base64(struct mask *m, const char *name, struct str value,
 	free(text);
 }
 
-/* Hides the percent-encoded form (RFC 3986: all but the unreserved
- * characters). */
+/* Hides the percent-encoded form, in which all bytes except RFC 3986's
+ * unreserved characters are encoded. */
 static void hide_percent(struct mask *m, const char *name, struct str value,
 			 const char *format)
 {
@@ -238,8 +243,8 @@ static void hide_json(struct mask *m, const char *name, struct str value)
 	buf_wipe(&form);
 }
 
-/* Hides each line of a multi-line key, since tools print lines with numbers or
- * indentation. */
+/* Hides each line of a multi-line key, because tools may print its lines with
+ * numbers or indentation. */
 static void hide_lines(struct mask *m, const char *name, struct str value)
 {
 	struct str line;
@@ -283,7 +288,7 @@ bool mask_add(struct mask *m, const char *name, struct str value)
 }
 
 /* Returns the longest value at the start of text, or NULL. *maybe: a longer one
- * may match when more bytes follow. */
+ * may match there when more bytes arrive. */
 static const struct hidden *find_match(const struct mask *m, struct str text,
 				       bool *maybe)
 {
@@ -303,7 +308,7 @@ static const struct hidden *find_match(const struct mask *m, struct str text,
 	return NULL;
 }
 
-/* True if the first two bytes can begin a value: a quick test. */
+/* True if a value may begin with the first two bytes of text: a quick test. */
 static bool may_begin(const struct mask *m, struct str text)
 {
 	unsigned pair;
@@ -314,9 +319,10 @@ static bool may_begin(const struct mask *m, struct str text)
 	return m->pairs[pair / 64] >> pair % 64 & 1;
 }
 
-/* Returns the end of the bytes to hide: another value may start inside the
- * first one and extend beyond it. A chain of overlapping values is followed
- * only up to a limit, because it must be held back. */
+/* Returns how many bytes at the start of text must be hidden: inside the value
+ * `first` another one may begin that extends beyond it. Such a chain of
+ * overlapping values is followed only up to a limit, because all its bytes are
+ * held back. */
 static size_t match_end(const struct mask *m, struct str text,
 			const struct hidden *first, bool *maybe)
 {
@@ -336,8 +342,8 @@ static size_t match_end(const struct mask *m, struct str text,
 	return len;
 }
 
-/* Replaces values and appends the result, as far as it can be decided. Returns
- * how many bytes of text were processed. */
+/* Appends text with the values replaced, as far as the bytes so far decide
+ * that. Returns how many bytes of text were processed. */
 static size_t replace_values(const struct mask *m, struct str text, bool last,
 			     struct buf *out)
 {
@@ -487,13 +493,13 @@ void mask_clean(const struct mask *m, enum clean_kind kind, struct str text,
 	buf_release(&clean);
 }
 
-/* Call with the lock held. */
+/* Caller holds the lock. */
 static void feed_stream(const struct mask *m, struct mask_stream *s,
 			struct str chunk, struct buf *out)
 {
 	size_t done;
 
-	/* at most one chain of values and one chunk */
+	/* these are at most one chain of values and one chunk */
 	s->held.max = SIZE_MAX / 4;
 	if (s->held.len) {
 		buf_addstr(&s->held, chunk);
@@ -613,7 +619,7 @@ static void decode_string(struct buf *out, struct str s)
 	}
 }
 
-/* Appends a masked JSON string or number; text is its decoded form. */
+/* Appends a JSON string or number masked. text is the token's decoded form. */
 static void add_token(const struct mask *m, struct str token, struct str text,
 		      struct buf *out)
 {
@@ -632,7 +638,7 @@ static bool in_number(char c)
 	return c && strchr("0123456789+-.eE", c);
 }
 
-/* Appends the masked form of the next token and returns the token's length. */
+/* Appends the next token of the JSON masked. Returns the token's length. */
 static size_t add_next(const struct mask *m, struct str rest, struct buf *out)
 {
 	struct buf text = BUF_INIT(SIZE_MAX / 4);
