@@ -32,8 +32,9 @@
 #include "session/store.h"
 
 enum {
-	CHECK_MS = 180000, /* a check that takes longer has failed */
-	LONG_MS = 900000,  /* create, and the largest sizes */
+	/* time limit of a check: one that takes longer has failed */
+	CHECK_MS = 180000,
+	LONG_MS = 900000, /* time limit of create and of the largest sizes */
 	/* a sandbox that ends later than this fails the check */
 	LATEST_S = 7 * 86400,
 	TARGETS = 8,
@@ -48,7 +49,8 @@ enum {
 /* An owner id under which no sandbox exists. */
 static const char nobody[] = "00000000-0000-4000-8000-000000000000";
 
-/* Makes a new directory in the sandbox. On failure the sandbox is unusable. */
+/* Makes the test directory in the sandbox. On failure the sandbox is
+ * unusable. */
 static enum contract_verdict make_dir(struct contract *c)
 {
 	bool host = contract_can(c, SANDBOX_UNISOLATED);
@@ -92,7 +94,7 @@ static enum contract_verdict check_create(struct contract *c)
 	return make_dir(c);
 }
 
-/* Removes the directory from a sandbox that stays. */
+/* Removes the test directory from a sandbox that is not deleted. */
 static void tidy(struct contract *c)
 {
 	struct stop limit = stop_cleanup(LIFECYCLE_CLEANUP_MS);

@@ -156,7 +156,7 @@ static void remove_one(struct gc *gc, struct sandbox_client *client,
 	    ledger_claim_removal(gc->request->store, item->label,
 				 LEDGER_SPARE_HELD, &err) < 0 &&
 	    err.code == ERR_BUSY)
-		return; /* another process has taken it over since */
+		return; /* another process has taken it over in the meantime */
 	err = (struct error){ 0 };
 	done.outcome = GC_REMOVED;
 	if (!gc->request->dry_run && gc->request->before_remove && item->id[0])

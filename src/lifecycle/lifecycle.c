@@ -121,7 +121,8 @@ static void warn_left(const struct managed_sandbox *box,
 {
 	const struct setting *row = box->request.client->provider->settings;
 	const char *which = box->sandbox.id ? box->sandbox.id : box->label;
-	struct buf names = BUF_INIT(256); /* variables of the vendor's key */
+	/* environment variables that hold the vendor's key */
+	struct buf names = BUF_INIT(256);
 
 	for (; row && row->key; row++)
 		if (row->flags & SETTING_SECRET && row->env)

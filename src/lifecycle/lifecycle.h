@@ -82,8 +82,8 @@ struct lifecycle_request { /* all borrowed, until lifecycle_close() */
 	enum lifecycle_exit on_exit;
 	/* If stop's cancel interrupts lifecycle_open(), it returns at once, and
 	 * a thread deletes what was created. That thread uses client, store and
-	 * ui until lifecycle_close(), which must be called, or until
-	 * lifecycle_await_ending(). */
+	 * ui until lifecycle_close() or lifecycle_await_ending() has returned.
+	 * lifecycle_close() must be called then. */
 	bool cancels_at_once;
 	/* id of the thread to which the sandbox belongs, or NULL */
 	const char *thread;

@@ -371,7 +371,7 @@ struct upload_check {
 	struct buf command, answer;
 };
 
-/* Finds an item that was left because of its size. */
+/* Finds path among the files that were left because of their size. */
 static struct fetch_item *find_left(const struct fetch *f, const char *path)
 {
 	for (size_t i = 0; i < f->n_left; i++)
@@ -380,7 +380,7 @@ static struct fetch_item *find_left(const struct fetch *f, const char *path)
 	return NULL;
 }
 
-/* Finds an item that git ignores, or a directory above path that stands for
+/* Finds path among the ignored files, or the directory above it that stands for
  * it. */
 static struct fetch_item *find_ignored(const struct fetch *f, const char *path)
 {

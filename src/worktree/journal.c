@@ -492,7 +492,7 @@ static int record_end(struct journal *j, struct error *err)
 	return rc == 0 ? remove_dir(j->dir, err) : -1;
 }
 
-/* Call after a plan was carried out or undone. */
+/* Releases the plan after it was carried out or undone. */
 static void forget_plan(struct journal *j)
 {
 	plan_release(&j->plan);

@@ -63,16 +63,16 @@ bool bare_repo_above(const char *directory);
 void bare_repo_release(struct bare_repos *b);
 
 struct nested_repo { /* initialise with { 0 } */
-	char *seen;  /* owned: the directory that was checked last, ... */
-	size_t at;   /* ... and its result */
+	char *seen;  /* owned: the directory that was checked last */
+	size_t at;   /* result for that directory */
 };
 
 /*
  * Returns the length of the topmost directory above path that has a .git of any
  * kind, even one that git does not follow: in a sandbox such a directory is
- * another repository. Directories within the first from bytes of path, which
- * are "" or end with a slash, do not count. 0 if there is none. Consecutive
- * files of one directory are fast.
+ * another repository. The first `from` bytes of path, none or a prefix that
+ * ends with a slash, are not searched. 0 if there is none. Consecutive files of
+ * one directory are fast.
  */
 size_t nested_repo_find(struct nested_repo *n, struct tree_dir *disk,
 			const char *path, size_t from);

@@ -604,8 +604,8 @@ struct tree_walk {
 	struct glob **globs;
 	char *index; /* path of a temporary file of dcode */
 	char *head;  /* SELECT_HEAD bytes, owned */
-	char *seen;  /* owned: the directory that was checked last, ... */
-	int bare;    /* ... and its bare_repo_find() result */
+	char *seen;  /* owned: the directory that was checked last */
+	int bare;    /* bare_repo_find() result for that directory */
 };
 
 static void add_one(struct select_left **list, size_t *n, const char *path,

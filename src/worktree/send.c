@@ -29,7 +29,8 @@
 #include "worktree/stream_files.h"
 
 enum {
-	LISTING_LINE = 6 + 1 + 64 + 1 + 1, /* bytes, without the path */
+	/* bytes of a listing's line without its path */
+	LISTING_LINE = 6 + 1 + 64 + 1 + 1,
 	CHANGE_LINE = 2 * (6 + 1 + 64) + 2 + 1,
 	EXCLUDE_MAX = 4 << 20,
 	MESSAGE_MAX = 4096,
