@@ -26,9 +26,7 @@
 #include "worktree/patch.h"
 #include "worktree/user_repo.h"
 
-enum {
-	WRITE_MS = 8000
-}; /* time reserved at the end for writing the patch a second time */
+enum { WRITE_MS = 8000 }; /* reserved to write the last patch */
 
 struct saving {
 	struct saved_work *work;

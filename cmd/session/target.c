@@ -1,10 +1,10 @@
 /* target.c - finds the sandbox named on a command line. */
 /* SPDX-License-Identifier: MIT */
 /*
- * A name is a label, short name, id or unique prefix from the ledger or, with
- * --sandbox, any id of that provider. A command opens a target, attaches to its
- * sandbox, and afterwards stops it again if that started it. Begin reading at
- * target_open().
+ * A name on the command line is a label, short name, id or unique prefix of a
+ * sandbox in the ledger. With --sandbox it can also be any id of that provider.
+ * A command opens a target, attaches to its sandbox, and at the end stops the
+ * sandbox again if attaching has started it. Begin reading at target_open().
  */
 #include "cmd/session/target.h"
 
@@ -89,7 +89,9 @@ static const char *named_provider(const struct args *args)
 	return name && name[0] && !sandbox_is_none(name) ? name : NULL;
 }
 
-/* Handles a sandbox that --sandbox-id named in an earlier run. */
+/* ledger_find_attached() callback: fills the target from a sandbox that
+ * --sandbox-id named in an earlier run, or adds the dcode that uses the
+ * sandbox. */
 static void fill_attached(void *arg, const struct ledger_attached *row)
 {
 	struct found *f = arg;
@@ -107,8 +109,8 @@ static void fill_attached(void *arg, const struct ledger_attached *row)
 	}
 }
 
-/* Searches both lists of the ledger. The list of attached sandboxes also has
- * the users of our own ones. */
+/* Searches the sandboxes that dcode created, then those that --sandbox-id
+ * named. The second list also says which dcode uses a sandbox of the first. */
 static int find_known(struct found *f, struct store *store, const char *name,
 		      struct error *err)
 {
@@ -131,7 +133,8 @@ static bool is_provider(const char *provider, const char *name)
 	       (p && p->also && !strcmp(p->also, name));
 }
 
-/* An unknown name is taken as an id of the given provider. */
+/* With --sandbox, a name that is not in the ledger counts as an id of that
+ * provider. */
 static int find_target(struct found *f, struct app *app, const char *name,
 		       const char *provider, struct error *err)
 {
@@ -179,8 +182,8 @@ bool target_is_known(struct app *app, const char *name)
 	return known;
 }
 
-/* Sets the error: the sandbox is at another endpoint than the provider is
- * configured for, or the provider is no longer configured. */
+/* Sets the error for a sandbox that was created at another endpoint than its
+ * provider is configured for now. Returns -1. */
 static int is_elsewhere(const struct sandbox_client *client, const char *name,
 			const char *endpoint, struct error *err)
 {
@@ -196,7 +199,8 @@ static int is_elsewhere(const struct sandbox_client *client, const char *name,
 			  "sandbox %s is at %s, for which %s is no longer "
 			  "configured",
 			  name, endpoint, p->name);
-	/* Without a login node, slurm's endpoint is the path of a file. */
+	/* slurm without a login node has a file's path as its endpoint, which
+	 * is not an address to set */
 	if (p->url_key && endpoint[0] != '/')
 		return error_hint(err,
 				  "Set %s = \"%s\" in "
@@ -238,8 +242,8 @@ void target_close(struct target *t)
 	*t = (struct target){ 0 };
 }
 
-/* Records the use, so that another dcode does not stop the sandbox
- * meanwhile. */
+/* Records in the ledger that this dcode uses the sandbox, so that another one
+ * does not stop it meanwhile. */
 static void record_use(const struct target *t)
 {
 	struct error ignored = { 0 };
@@ -250,7 +254,7 @@ static void record_use(const struct target *t)
 				      t->label, &ignored);
 }
 
-/* Starts a stopped sandbox. */
+/* If the sandbox is stopped, attaching starts it. */
 int target_attach(struct target *t, struct sandbox *sb, const struct stop *stop,
 		  struct error *err)
 {
@@ -278,8 +282,8 @@ int target_attach(struct target *t, struct sandbox *sb, const struct stop *stop,
 	return -1;
 }
 
-/* After Ctrl-C the user is waiting, so the time is shorter, and no second
- * Ctrl-C is needed. */
+/* Returns the limit for stopping a sandbox. After Ctrl-C the time is shorter,
+ * because the user is waiting, and the stop is not cancelled by that Ctrl-C. */
 static struct stop stop_for_stopping(struct app *app)
 {
 	struct stop signals = app_stop(app);
@@ -297,7 +301,8 @@ static bool was_stopped(const struct target *t)
 	       !(t->client.provider->flags & SANDBOX_BOUND);
 }
 
-/* Looks the sandbox up again, because another dcode may use it by now. */
+/* Reads the ledger again, because another dcode may have begun to use the
+ * sandbox. */
 void target_stop_again(const struct target *t, struct app *app)
 {
 	struct stop stop = stop_for_stopping(app);
@@ -334,7 +339,8 @@ static void mark_if_ours(void *arg, const struct sandbox_info *info)
 	*ours = *ours || strncmp(info->label, "dcode-", 6) == 0;
 }
 
-/* An id that is not in the ledger may be any sandbox of that provider. */
+/* Looks for dcode's label at the provider if the ledger does not have the id:
+ * it may be any sandbox of the account. */
 int target_check_ours(struct target *t, bool stops, const struct stop *stop,
 		      struct error *err)
 {
@@ -354,7 +360,7 @@ int target_check_ours(struct target *t, bool stops, const struct stop *stop,
 			  stops ? "Stop" : "Delete", t->client.provider->name);
 }
 
-/* Deleting or stopping it would interrupt another process or user. */
+/* Fails if another process uses the sandbox, which would be interrupted. */
 int target_check_unused(const struct target *t, const struct args *args,
 			const char *verb, const char *name, struct error *err)
 {

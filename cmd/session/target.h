@@ -8,40 +8,43 @@
 #include "lifecycle/lifecycle.h"
 
 /* The sandbox that a command line names. */
-struct target { /* start with { 0 } */
+struct target { /* initialise with { 0 } */
 	struct sandbox_client client;
-	bool open;           /* client is open */
+	bool open;           /* client is open and must be closed */
 	struct store *store; /* borrowed */
 	char *id;            /* owned; NULL if the ledger has no id for it */
 	char label[16];      /* "" if it is not in the ledger */
 	enum ledger_state state;
 	int64_t pid;
-	bool owner_runs; /* its owner or another dcode uses it; see pid */
-	char *note;      /* owned, or NULL */
-	bool held;       /* kept, and not yet expired */
-	int64_t ends;    /* Unix seconds, as in struct ledger_row */
+	bool owner_runs; /* a dcode uses the sandbox; pid is its process id */
+	char *note;      /* owned: note in the ledger; or NULL */
+	bool held;       /* the user keeps the sandbox, and its time is not over
+			  yet */
+	int64_t ends;    /* Unix seconds: when it expires, as in struct
+			  ledger_row */
 };
 
-/* Finds name in the ledger (label, short name, id, or unique prefix). With
- * --sandbox NAME an unknown name is taken as an id of that provider. Opens the
- * provider. ERR_NOT_FOUND with a hint. */
+/* Finds the sandbox name in the ledger, by label, short name, id, or unique
+ * prefix. With --sandbox PROVIDER, an unknown name counts as an id of that
+ * provider. Connects to the provider. ERR_NOT_FOUND with a hint. */
 int target_open(struct target *t, struct app *app, const struct args *args,
 		const char *name, struct error *err);
 void target_close(struct target *t);
-/* True if the ledger has a sandbox of that name, as in target_open(). */
+/* True if the ledger has a sandbox of that name, found as in target_open(). */
 bool target_is_known(struct app *app, const char *name);
-/* Attaches to the sandbox, and starts it if it was stopped. It counts as in use
- * until dcode exits. */
+/* Attaches to the sandbox; starts it if it was stopped. Until dcode exits,
+ * other dcode processes see it as in use. */
 int target_attach(struct target *t, struct sandbox *sb, const struct stop *stop,
 		  struct error *err);
 
-/* Call after target_attach(). Stops the sandbox again if that started it, with
- * its previous expiry, so that it costs no more than before. Keeps it running
- * if another dcode uses it. Reported on stderr; a failure is a warning. */
+/* Call after target_attach(). If that has started the sandbox, stops it again
+ * with its previous expiry, so that it costs no more than before. If another
+ * dcode uses it now, it keeps running. Prints on stderr what was done; a
+ * failure is a warning. */
 void target_stop_again(const struct target *t, struct app *app);
 
-/* ERR_USAGE if no dcode created the sandbox. stops: it is to be stopped,
- * otherwise deleted. */
+/* ERR_USAGE if the sandbox was not created by dcode. stops: the message is
+ * about stopping it, otherwise about deleting it. */
 int target_check_ours(struct target *t, bool stops, const struct stop *stop,
 		      struct error *err);
 /* ERR_USAGE if another dcode uses the sandbox and --force is not given. */

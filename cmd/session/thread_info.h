@@ -10,10 +10,10 @@ enum { THREADS_SHORT = 24 };
 /* Like thread_find() with this run's directory; opens the database. */
 int threads_find(struct app *app, const char *name, struct store **store,
 		 struct thread *t, struct error *err);
-struct thread_sandbox {    /* a thread's sandbox by the ledger; the vendor is
-			      not asked */
-	const char *state; /* "live", "gone" ...; "" if dcode did not create
-			      it */
+struct thread_sandbox {    /* what the ledger says about a thread's sandbox; the
+			      provider is not asked */
+	const char *state; /* the ledger's word, such as "live" or "gone"; "" if
+			      dcode did not create the sandbox */
 	bool exists;       /* the sandbox may still exist and cost money */
 	char name[16];     /* short name, as in dcode sandbox list */
 };

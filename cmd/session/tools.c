@@ -2,11 +2,11 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * Web tools and MCP servers act on the user's machine, regardless of the
+ * Web tools and MCP servers act on the user's machine, even if there is a
  * sandbox. run_web_allows() and run_mcp_allows() tell which calls [web] and
  * [mcp] of config.toml allow without asking (policy.c). MCP servers start in
  * three steps: run_mcp_begin() before the model is chosen, run_mcp_wait()
- * before its prompt is built, and on_request_sent() after the first request for
+ * before the prompt is built, and on_request_sent() after the first request for
  * servers whose tools are cached.
  */
 #include "cmd/session/tools.h"
@@ -32,8 +32,8 @@ struct command_words { /* the user's search command; n is 0 without one */
 	size_t n;
 };
 
-/* Ignores a key from the repository's .env: the key's owner could see the
- * searches. */
+/* Does not use a key from the repository's .env, because the owner of that key
+ * could see the user's searches. */
 static const char *tavily_key(const struct run *r)
 {
 	return settings_env_unasked(r->app->settings, SEARCH_KEY_ENV);
@@ -55,8 +55,8 @@ static bool search_is_set(const struct run *r)
 	struct command_words words;
 	struct error ignored = { 0 };
 
-	/* A command that cannot be read counts, so that the model sees its
-	 * error. */
+	/* A command that cannot be read counts as set, so that the model sees
+	 * the error. */
 	return read_command(r, &words, &ignored) < 0 || words.n > 0 ||
 	       tavily_key(r);
 }
@@ -72,7 +72,8 @@ static bool search_is_allowed(const struct run *r)
 	       allowed;
 }
 
-/* Appends what a search uses, for a question: "Tavily" or "the command x". */
+/* Appends the search service for the question to the user: "Tavily" or "the
+ * command x". */
 static void add_search_name(const struct run *r, struct buf *out)
 {
 	struct command_words words;
@@ -86,8 +87,8 @@ static void add_search_name(const struct run *r, struct buf *out)
 	sanitize_line(str_of(words.list[0]), out);
 }
 
-/* Returns an absolute path, or NULL. Refuses a relative path, which would be
- * resolved in the repository. */
+/* Returns the absolute path of the program, or NULL. Owned. A relative path is
+ * refused, because it would name a file of the repository. */
 static char *find_program(const struct settings *set, const char *word)
 {
 	if (word[0] == '~' && word[1] == '/')
@@ -152,7 +153,7 @@ static int answer_query(void *arg, const struct web_query *q, struct buf *out,
 		"or set search_command of [web] in config.toml.");
 }
 
-/* A list that cannot be read allows nothing. */
+/* Reads [web] allow_hosts. A list that cannot be read allows no host. */
 static void read_hosts(const struct run *r, const char *const **list, size_t *n)
 {
 	struct error ignored = { 0 };
@@ -183,7 +184,7 @@ static bool allows_private(void *arg)
 	       allowed;
 }
 
-/* The callbacks read the settings on each call, because /reload changes
+/* The callbacks read the settings on each call, because /reload may change
  * them. */
 void run_web_attach(struct run *r)
 {
@@ -215,7 +216,8 @@ bool run_web_offers(const struct run *r, const struct tool *tool)
 	return n > 0;
 }
 
-/* A call that will be refused anyway needs no approval. */
+/* Also true for a call that the tool will refuse: it needs no question to the
+ * user. */
 bool run_web_allows(const struct run *r, const struct approval *a)
 {
 	const char *url;
@@ -223,7 +225,7 @@ bool run_web_allows(const struct run *r, const struct approval *a)
 	if (a->tool == &tool_web_search)
 		return search_is_allowed(r);
 	url = json_string(a->args, "url", "");
-	/* The tool itself explains why it refuses the address. */
+	/* the tool tells the model why it refuses the address */
 	return fetch_is_allowed(&r->web, url) || fetch_is_refused(&r->web, url);
 }
 
@@ -251,8 +253,8 @@ void run_web_refuse(const struct approval *a, struct buf *reason)
 
 enum { LINES_MAX = 1 << 14 };
 
-/* Warns about project code that a server may run and that its entry does not
- * name, so that the user's approval did not cover it. */
+/* Warns if a server may run code of the project that its entry does not name.
+ * The user's approval of the entry did not cover that code. */
 static void warn_project_code(const struct run *r, const struct mcp_entry *e)
 {
 	struct buf line = BUF_INIT(LINES_MAX);
@@ -281,7 +283,7 @@ static void warn_project_code(const struct run *r, const struct mcp_entry *e)
 	buf_release(&line);
 }
 
-/* Warns about entries before their servers start. */
+/* Warns about risky entries before their servers start. */
 static void warn_entries(const struct run *r)
 {
 	for (size_t i = 0; i < mcp_count(r->mcp); i++) {
@@ -300,7 +302,7 @@ static void warn_entries(const struct run *r)
 	}
 }
 
-/* Warns about [mcp] allow patterns that match none of the servers. */
+/* Warns about patterns in [mcp] allow that match none of the servers. */
 static void warn_unmatched_allow(const struct run *r)
 {
 	const char *const *list = NULL;
@@ -359,14 +361,15 @@ static void warn_failed(const struct run *r)
 	buf_release(&lines);
 }
 
-/* With -q, failures are not printed. */
+/* With -q, does not print which servers failed. */
 int run_mcp_wait(struct run *r, const struct stop *stop, struct error *err)
 {
 	if (!r->mcp)
 		return 0;
 	if (mcp_wait(r->mcp, stop, err) < 0)
 		return -1;
-	/* Servers taken over from the previous run are already in use. */
+	/* mcp_rows() is set if the servers were taken over from the previous
+	 * run */
 	if (!mcp_rows(r->mcp) && mcp_update(r->mcp, NULL) && !r->options.quiet)
 		warn_failed(r);
 	return 0;
@@ -384,7 +387,7 @@ static void show_warnings(struct run *r, const struct buf *lines)
 						  .text = line });
 }
 
-/* Appends notes about tools that mcp.c left out. */
+/* Appends notes about tools that mcp.c does not offer. */
 static void add_notes(struct run *r, struct buf *out)
 {
 	char *line;
@@ -410,8 +413,8 @@ bool run_mcp_update(struct run *r)
 	return changed;
 }
 
-/* Starts servers whose tools are cached: the first request did not wait for
- * them. */
+/* agent.request_sent callback: starts the servers whose tools are cached. The
+ * first request did not have to wait for them. */
 static void on_request_sent(void *arg)
 {
 	struct run *r = arg;
@@ -439,7 +442,7 @@ const struct tool *const *run_mcp_tools(const struct run *r)
 	return r->mcp ? mcp_rows(r->mcp) : NULL;
 }
 
-/* A list that cannot be read allows nothing. */
+/* An [mcp] allow that cannot be read allows nothing. */
 bool run_mcp_allows(const struct run *r, const struct tool *tool)
 {
 	const char *const *list = NULL;

@@ -5,16 +5,17 @@
 
 #include "cmd/session/run.h"
 
-/* Reads the MCP servers, asks about the project's, and starts those whose tools
- * are not cached. */
+/* Reads the entries of MCP servers and asks the user about the project's.
+ * Starts the servers whose tools are not cached. */
 int run_mcp_begin(struct run *r, struct error *err);
 /* Waits until the started servers have listed their tools. Call before the
  * model is opened. */
 int run_mcp_wait(struct run *r, const struct stop *stop, struct error *err);
-/* Connects the agent to the servers' tools and their changes. */
+/* Lets the agent call the servers' tools and learn about changes of them. */
 void run_mcp_attach(struct run *r);
-/* Applies tool lists that servers changed since the last request, and shows
- * their warnings. True: offer the tools to the model again. */
+/* Applies changes that servers have made to their lists of tools since the last
+ * request, and shows the servers' warnings. True if the model must be offered
+ * the tools again. */
 bool run_mcp_update(struct run *r);
 void run_mcp_end(struct run *r);
 void run_web_attach(struct run *r);
@@ -22,17 +23,17 @@ void run_web_attach(struct run *r);
 const struct tool *const *run_mcp_tools(const struct run *r);
 /* True if [mcp] allow lets this tool run without approval. */
 bool run_mcp_allows(const struct run *r, const struct tool *tool);
-/* True for tools that read the web, to which [web] of config.toml applies. */
+/* True for fetch_url and web_search, to which [web] of config.toml applies. */
 bool run_web_has(const struct tool *tool);
-/* True if a web tool is usable in this run: its calls can be approved or [web]
- * allows some, and a search has a command or key. */
+/* True if a web tool is offered in this run: the user can approve its calls or
+ * [web] allows some, and web_search has a command or key. */
 bool run_web_offers(const struct run *r, const struct tool *tool);
 /* True if [web] lets the call run without approval. */
 bool run_web_allows(const struct run *r, const struct approval *a);
-/* Appends what the call acts on, for a question. */
+/* Appends what a call of a web tool acts on, for the question to the user. */
 void run_web_place(const struct run *r, const struct approval *a,
 		   struct buf *place);
-/* Tells the model that an unattended run may not make this call. */
+/* Appends why an unattended run may not make this call, for the model. */
 void run_web_refuse(const struct approval *a, struct buf *reason);
 
 #endif

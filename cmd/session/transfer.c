@@ -2,11 +2,11 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * run_upload() is part of filling a new sandbox; run_download() runs after the
- * last answer. Both copy with cmd/session/copy.h and record the result of each
- * transfer for the result event (struct transfer_option). A file uploaded into
- * the run's tree is not the agent's work: record_uploads() records it as sent,
- * otherwise dcode diff would show it.
+ * run_upload() runs when a new sandbox is filled, run_download() after the last
+ * answer. Both copy with cmd/session/copy.h and record the result of each
+ * transfer for the result event (struct transfer_option). A file that is
+ * uploaded into the run's tree is not the agent's work. record_uploads()
+ * therefore records it as sent; otherwise dcode diff would show it as a change.
  */
 #include "cmd/session/transfer.h"
 
@@ -34,8 +34,8 @@
 
 enum { NOTE_MS = 30000 };
 
-/* Returns the path below the working directory: "a/b" for "/workspace//a/./b".
- * Owned, or NULL. */
+/* Returns the path relative to the sandbox's tree: "a/b" for
+ * "/workspace//a/./b". Owned. NULL if target is not in the tree. */
 static char *path_in_tree(const struct sandbox *sb, const char *target)
 {
 	struct buf path = BUF_INIT(1 << 16);
@@ -61,7 +61,8 @@ static char *path_in_tree(const struct sandbox *sb, const char *target)
 	return NULL;
 }
 
-/* Skips a link that cannot be read. */
+/* Adds a link with a hash of its target. Does nothing if the link cannot be
+ * read. */
 static void add_link(struct listing *l, const char *path, const char *local)
 {
 	char target[PATH_MAX];
@@ -74,7 +75,7 @@ static void add_link(struct listing *l, const char *path, const char *local)
 	listing_add(l, LISTING_LINK, hash, str_of(path));
 }
 
-/* Adds a file with its hash, so that a later change is noticed. */
+/* Adds a file with its hash, so that the agent's later change is noticed. */
 static void add_file(struct listing *l, const char *path, const char *local)
 {
 	unsigned char hash[TREEFILE_HASH];
@@ -94,9 +95,9 @@ static void add_file(struct listing *l, const char *path, const char *local)
 		close(fd);
 }
 
-/* Adds an uploaded file if target, an absolute path in the sandbox, is below
- * the working directory. in_tree: it belongs to an uploaded directory, in which
- * links stay links. */
+/* Adds an uploaded file or link if target, an absolute path in the sandbox, is
+ * in the tree. in_tree: it is part of an uploaded directory, in which links
+ * stay links; otherwise links are followed. */
 static void add_uploaded(struct listing *l, const struct sandbox *sb,
 			 const char *local, const char *target, bool in_tree)
 {
@@ -110,8 +111,9 @@ static void add_uploaded(struct listing *l, const struct sandbox *sb,
 	free(path);
 }
 
-/* Records the files as sent, if the run's sandbox has a tree, and empties l. A
- * failure is a warning. */
+/* Records the files of l as sent, so that they do not count as changes, and
+ * empties l. Does nothing if the sandbox has no tree. A failure is a
+ * warning. */
 static void record_uploads(struct run *r, struct listing *l)
 {
 	struct stop stop = stop_cleanup(NOTE_MS);
@@ -147,9 +149,10 @@ enum {
 struct tree_log {
 	const struct run *run;
 	struct transfer_option *transfer;
-	const struct upload_target *upload; /* NULL for downloads */
+	const struct upload_target *upload; /* NULL: a download */
 	struct listing uploaded;
-	int64_t shown; /* files printed, or skipped by the limit */
+	int64_t shown; /* number of files printed or left out because of
+			  SHOWN_MOST */
 };
 
 static void add_member(const struct run *r, struct buf *out, const char *key,
@@ -162,8 +165,8 @@ static void add_member(const struct run *r, struct buf *out, const char *key,
 	buf_release(&masked);
 }
 
-/* Lists at most LISTED_MOST entries in the result event, and counts the
- * others. */
+/* Adds an entry to the result event, and only counts it after LISTED_MOST
+ * entries. why: why it was not copied, or NULL. */
 static void list_entry(struct tree_log *log, struct str name, const char *why)
 {
 	struct transfer_option *t = log->transfer;
@@ -181,14 +184,16 @@ static void list_entry(struct tree_log *log, struct str name, const char *why)
 	buf_addc(&t->entries, '}');
 }
 
-/* Only records it: the copy itself prints a warning. */
+/* archive_log.skipped callback: adds the entry to the result event. The copy
+ * itself prints a warning. */
 static void on_skipped(void *arg, struct str name, const char *why)
 {
 	list_entry(arg, name, why);
 }
 
-/* archive_log.carried callback: a file was copied. Files uploaded into the
- * run's tree are recorded. */
+/* archive_log.carried callback, called for each copied file: prints it and adds
+ * it to the result event. An uploaded file is also noted for
+ * record_uploads(). */
 static void on_carried(void *arg, struct str name)
 {
 	struct tree_log *log = arg;
@@ -221,7 +226,8 @@ static void report_copied(const struct run *r, const struct transfer_option *t)
 		   n == 1 ? "" : "s", t->skipped ? ", incomplete" : "");
 }
 
-/* upload is the destination of an upload, NULL for a download. */
+/* Runs one transfer and stores its result in t. upload is the destination of an
+ * upload, NULL for a download. */
 static void copy_one(struct run *r, struct sandbox *sb,
 		     struct transfer_option *t, struct upload_target *upload,
 		     const struct stop *stop)
@@ -260,7 +266,8 @@ static void warn_failed(const struct transfer_option *t)
 		 t->uploads ? t->local : t->remote, t->err.message);
 }
 
-/* A refused upload does not stop the others. */
+/* If an upload is refused because it would replace files, continues with the
+ * others, then fails. */
 static int upload_all(struct run *r, struct sandbox *sb, struct copy *c,
 		      struct upload_target *uploads, size_t n,
 		      struct error *err)
@@ -292,7 +299,7 @@ static int upload_all(struct run *r, struct sandbox *sb, struct copy *c,
 		"Choose another destination, or use --force to replace files.");
 }
 
-/* Uploads come first in the list. */
+/* Uploads come before downloads in the list of transfers. */
 int run_upload(struct run *r, struct sandbox *sb, const struct stop *stop,
 	       struct error *err)
 {
@@ -328,8 +335,9 @@ static size_t count_downloads(const struct transfer_options *all)
 	return n;
 }
 
-/* After an interrupted run the user is waiting, so the time is shorter, and
- * Ctrl-C counts as handled. */
+/* Returns the limit for n downloads. After an interrupted run the time is
+ * shorter, because the user is waiting, and the signal that ended the run does
+ * not cancel the downloads. */
 static struct stop download_stop(const struct run *r, size_t n)
 {
 	struct error why = { 0 };
@@ -342,7 +350,7 @@ static struct stop download_stop(const struct run *r, size_t n)
 	return stop_cleanup(INTERRUPTED_MS);
 }
 
-/* Tries each download and counts the failures. */
+/* Tries all downloads, even if some fail. */
 int run_download(struct run *r, struct error *err)
 {
 	struct transfer_options *all = &r->options.transfers;
@@ -469,7 +477,7 @@ static int copy_words(struct run *r, struct transfer_option *t,
 	return rc;
 }
 
-/* Implements /upload and /download. */
+/* Implements /upload and /download, except the handling of Ctrl-C. */
 static int parse_and_copy(struct run *r, bool uploads, int n, char **words,
 			  struct error *err)
 {
@@ -507,6 +515,6 @@ void run_transfer_words(struct run *r, bool uploads, int n, char **words)
 		fputs("Interrupted\n", stderr);
 	else if (rc < 0)
 		(void)app_fail(r->app, &err);
-	if (app_signal() == SIGINT) /* other signals end the chat */
+	if (app_signal() == SIGINT) /* any other signal must end the chat */
 		app_signal_clear(r->app);
 }

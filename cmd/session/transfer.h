@@ -5,14 +5,15 @@
 
 #include "cmd/session/run.h"
 
-/* Runs the uploads, in order, before the setup script and the first request.
- * Stops at the first failure. An upload that would replace a file is refused;
- * the others continue, then the run fails. */
+/* Runs the uploads in order, before the setup script and the first request.
+ * Stops at the first failure. But if an upload is refused because it would
+ * replace a file, runs the others, then returns -1. */
 int run_upload(struct run *r, struct sandbox *sb, const struct stop *stop,
 	       struct error *err);
-/* Runs the downloads after the last answer, while the sandbox exists. They have
- * their own time limit, which is shorter after an interruption. Each is tried
- * and reported on stderr. -1 if one is incomplete. */
+/* Runs the downloads after the last answer, while the sandbox still exists.
+ * They have a time limit of their own, which is shorter after an interrupted
+ * run. Tries all of them and prints each result on stderr. -1 if one is
+ * incomplete. */
 int run_download(struct run *r, struct error *err);
 /* Appends the result of each transfer as a JSON array; nothing without
  * transfers. */

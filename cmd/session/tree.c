@@ -1,12 +1,12 @@
-/* tree.c - the copy of the user's tree in a sandbox: opens, fetches, reports.
- */
+/* tree.c - the copy of the user's tree in a sandbox: opens, fetches,
+ * reports. */
 /* SPDX-License-Identifier: MIT */
 
 /*
- * A tree that was sent to a sandbox has a workspace (src/worktree) with the
- * sandbox's label. tree_find*() open it, for this directory or any other.
- * tree_fetch_from() asks the sandbox what changed. The rest reports what was
- * fetched, what was not, and which changes need a check.
+ * If the user's tree was sent to a sandbox, there is a workspace (src/worktree)
+ * with the sandbox's label. tree_find*() open it, for this directory or any
+ * other. tree_fetch_from() asks the sandbox what changed. The rest reports what
+ * was fetched, what was not, and which changes the user should check.
  */
 #include "cmd/session/tree.h"
 
@@ -30,8 +30,9 @@ enum {
 	IGNORED_MOST = 12, /* names of ignored files in one line */
 };
 
-/* First finishes an apply that was killed. A workspace without a base was never
- * sent, so it counts as missing. */
+/* Before the tree is read, finishes or undoes an apply whose dcode was killed.
+ * A workspace without a base counts as missing, because the tree was never sent
+ * completely. */
 int tree_find(struct workspace *w, struct app *app, const char *cwd,
 	      const char *label, const struct stop *stop, struct error *err)
 {
@@ -57,7 +58,7 @@ int tree_find(struct workspace *w, struct app *app, const char *cwd,
 	return rc;
 }
 
-/* Opens only dcode's records; w->root is "". */
+/* Opens dcode's records of the tree, without the user's directory. */
 int tree_find_label(struct workspace *w, struct app *app, const char *label,
 		    const struct stop *stop, struct error *err)
 {
@@ -81,14 +82,14 @@ int tree_find_any(struct workspace *w, struct app *app,
 	*w = (struct workspace){ 0 };
 	if (p->cwd)
 		rc = tree_find(w, app, p->cwd, p->label, stop, err);
-	if (rc > 0) /* the thread may have continued in this directory since */
+	if (rc > 0) /* the thread may have been continued in this directory */
 		rc = tree_find(w, app, settings_cwd(app->settings), p->label,
 			       stop, err);
 	*elsewhere = rc > 0;
 	return rc > 0 ? tree_find_label(w, app, p->label, stop, err) : rc;
 }
 
-/* Keeps limits that the caller has set. */
+/* Reads the size limits from the settings, unless the caller has set them. */
 static int set_limits(struct app *app, struct fetch_request *r,
 		      struct error *err)
 {
@@ -99,7 +100,8 @@ static int set_limits(struct app *app, struct fetch_request *r,
 	return app_settings(app, &set, err) < 0 ? -1 : limits_read(set, r, err);
 }
 
-/* The user's .git/info/exclude applies in the sandbox, too. */
+/* Also applies the user's .git/info/exclude, which is not in the sandbox's
+ * copy. */
 int tree_fetch_from(struct workspace *w, struct app *app,
 		    const struct fetch_request *with, struct fetch *f,
 		    const struct stop *stop, struct error *err)
@@ -188,8 +190,8 @@ void tree_report(struct app *app, const struct fetch *f, bool deleted)
 	report_ignored(app, left, f);
 }
 
-/* Files with refused names are never written; the question is about the
- * others. */
+/* Files with refused names are never written. The question is whether to apply
+ * the others. */
 int tree_confirm(struct app *app, const struct fetch *f, bool partial,
 		 struct error *err)
 {

@@ -2,11 +2,11 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * run_workspace_fill() runs before the setup script. If the tree was sent
- * before, only changes are sent (sync_tree()). Otherwise the user may be asked
- * whether to send it (confirm_send()), once per tree and provider. With
- * --workspace bind nothing is sent, because the sandbox has the directory
- * itself (run_bind_begin()).
+ * run_workspace_fill() runs before the setup script. If the tree was sent to
+ * this sandbox before, only its changes are sent (sync_tree()). Otherwise the
+ * user may be asked whether to send it (confirm_send()), once per tree and
+ * provider. With --workspace bind nothing is sent, because the user's directory
+ * is mounted in the sandbox (run_bind_begin()).
  */
 #include "cmd/session/workspace.h"
 
@@ -36,8 +36,8 @@
 
 enum { PROBE_MS = 30000 };
 
-/* Creates the file name in the working directory. Returns 1 if it cannot be
- * written. */
+/* Creates an empty file with this name in the sandbox's working directory.
+ * Returns 1 if that is not permitted, -1 with err. */
 static int make_probe(struct sandbox *sb, const char *name,
 		      const struct stop *stop, struct error *err)
 {
@@ -52,9 +52,10 @@ static int make_probe(struct sandbox *sb, const char *name,
 	return rc < 0 ? -1 : res.exit_code != 0;
 }
 
-/* Creates a file to find out whether the mounted directory is this machine's,
- * and who owns new files. The engine's own answers do not tell if it runs in a
- * virtual machine or maps users. */
+/* Creates a file in the sandbox and looks for it in dir on this machine. That
+ * tells whether the engine mounted this machine's directory, and who owns new
+ * files. Asking the engine does not: it may run in a virtual machine or map
+ * users. */
 static int try_mounted(struct sandbox *sb, const char *dir,
 		       const struct stop *stop, struct error *err)
 {
@@ -90,8 +91,8 @@ static int try_mounted(struct sandbox *sb, const char *dir,
 	return rc;
 }
 
-/* Warns if git does not work in the mounted directory, or reads files outside
- * it. */
+/* Warns if git does not work in the mounted directory, or if it makes files
+ * outside the directory readable. */
 static void warn_git_limits(const struct sandbox *sb, const char *dir)
 {
 	struct bind_git git;
@@ -117,8 +118,9 @@ static void warn_git_limits(const struct sandbox *sb, const char *dir)
 	bind_git_release(&git);
 }
 
-/* Records that the sandbox has the directory itself. If an engine mounted it,
- * checks that it is this machine's directory and warns who owns new files. */
+/* Records that the user's directory is mounted in the sandbox. If a container
+ * engine mounted it, first checks that it is this machine's directory, and
+ * warns if new files will not belong to the user. */
 static int run_bind_begin(struct run *r, struct sandbox *sb,
 			  const struct stop *stop, struct error *err)
 {
@@ -146,9 +148,11 @@ static int run_bind_begin(struct run *r, struct sandbox *sb,
 }
 
 enum {
-	NAMES_SHOWN = 10,     /* names of unsent files in one line */
-	NAMES_LISTED = 1000,  /* ... and printed one per line */
-	RATE_LEAST = 1 << 20, /* bytes below which a rate is meaningless */
+	NAMES_SHOWN = 10, /* names of unsent files that are shown in the summary
+			     line */
+	NAMES_LISTED = 1000,  /* names of unsent files that are printed,
+				 including that line */
+	RATE_LEAST = 1 << 20, /* bytes; for less, no rate is shown */
 	LINE_MAX_BYTES = 8192,
 	UNSENT_MAX = 256 << 20,
 	REDRAW_MS = 200,
@@ -157,17 +161,18 @@ enum {
 /* State of one run_workspace_fill(): the tree and the progress line. */
 struct filling {
 	struct run *r;
-	void (*decided)(struct run *r); /* callback of run_workspace_fill() */
+	void (*decided)(struct run *r); /* as in run_workspace_fill() */
 	struct workspace w;
 	struct selection s;
 	const char *name; /* last component of the tree's path */
-	int64_t began;    /* clock_ms() */
+	int64_t began;    /* clock_ms() when sending began */
 	int64_t drawn;
 	bool draws;
-	bool told_left; /* the list of unsent files was printed */
+	bool told_left; /* the names of files that are not sent were printed
+			   with the question */
 };
 
-/* SEND_ASKED: ask the user first. */
+/* SEND_ASKED: send the tree if the user agrees. */
 enum decision { SEND_NOTHING, SEND_ASKED, SEND_TREE };
 
 /* Returns MB/s since sending began. */
@@ -178,7 +183,7 @@ static double compute_rate(const struct filling *f, int64_t bytes)
 	return (double)bytes / 1e3 / (double)(ms > 0 ? ms : 1);
 }
 
-/* Redraws the progress line every REDRAW_MS. */
+/* Redraws the progress line, at most once every REDRAW_MS. */
 static void on_progress(void *arg, size_t files, int64_t bytes)
 {
 	struct filling *f = arg;
@@ -201,7 +206,7 @@ static void list_in_file(const struct filling *f)
 	struct buf text = BUF_INIT(UNSENT_MAX);
 	struct error err = { 0 };
 
-	unsent_sweep(f->r->app); /* deletes files of earlier runs */
+	unsent_sweep(f->r->app); /* deletes old lists */
 	for (size_t i = 0; i < f->s.n_left; i++) {
 		sanitize_line(str_of(f->s.left[i].path), &text);
 		buf_addf(&text, " (%s)\n", f->s.left[i].why);
@@ -216,7 +221,7 @@ static void list_in_file(const struct filling *f)
 	free(file);
 }
 
-/* Lists the names that did not fit into the line. */
+/* Prints the names that did not fit into the summary line. */
 static void list_unsent(const struct filling *f)
 {
 	for (size_t i = NAMES_SHOWN; i < f->s.n_left && i < NAMES_LISTED; i++)
@@ -226,7 +231,7 @@ static void list_unsent(const struct filling *f)
 		list_in_file(f);
 }
 
-/* Prints the files that were sent only because of --include. */
+/* Prints which files were sent only because of --include. */
 static void report_asked(const struct filling *f)
 {
 	struct buf names = BUF_INIT(LINE_MAX_BYTES / 2);
@@ -368,7 +373,8 @@ static int send_tree(struct filling *f, struct sandbox *sb,
 	return 0;
 }
 
-/* Prints what a later run sent and what the sandbox kept. */
+/* Prints what a later run sent, and which files in the sandbox it did not
+ * replace. */
 static void report_kept(struct run *r, const struct sync_result *result)
 {
 	char size[32];
@@ -451,7 +457,7 @@ static void add_size(int64_t bytes, struct buf *out)
 		buf_addf(out, "%" PRId64 " MB", bytes / 1000000);
 }
 
-/* Prints where the answer is stored and how to change it. */
+/* Prints where the user's answer is stored and how to change it. */
 static void print_saved_answer(const struct run *r, const char *root,
 			       bool is_copied)
 {
@@ -468,7 +474,8 @@ static void print_saved_answer(const struct run *r, const char *root,
 		   below ? dir + n : dir);
 }
 
-/* Returns 1 if the tree may be sent. Asks once per tree and provider. */
+/* Returns 1 if the user agrees to send the tree, 0 if not, -1 with err. Asks
+ * once per tree and provider, and stores the answer. */
 static int confirm_send(struct filling *f, struct error *err)
 {
 	struct run *r = f->r;
@@ -504,8 +511,8 @@ static int confirm_send(struct filling *f, struct error *err)
 	return rc;
 }
 
-/* A user who gives --workspace in a chat has changed an earlier answer: stores
- * the new one. */
+/* A user who starts a chat with --workspace may have changed an earlier answer.
+ * If so, stores the new one. */
 static void remember_flag(const struct run *r, const char *root)
 {
 	const char *provider = r->client.provider->name;
@@ -526,8 +533,8 @@ static void remember_flag(const struct run *r, const char *root)
 	print_saved_answer(r, root, copied);
 }
 
-/* Opens the workspace. An apply that was killed is finished here, before the
- * tree is read. */
+/* Opens the workspace. If a dcode was killed while it applied changes to this
+ * tree, first finishes or undoes that apply. */
 static int open_tree(struct filling *f, const char *root,
 		     const struct stop *stop, struct error *err)
 {
@@ -556,15 +563,15 @@ static void print_empty(const struct run *r, const char *root)
 		   strrchr(root, '/') + 1);
 }
 
-/* True if the sandbox is certainly new and there is no user to ask. */
+/* True if the sandbox is new for certain and there is no user to ask. */
 static bool is_new_unattended(const struct run *r)
 {
 	return !r->thread.id && !r->options.sandbox_id &&
 	       !(r->interactive && secret_terminal(r->app));
 }
 
-/* Prints only if the sandbox is certainly new; otherwise it may have the
- * tree. */
+/* Prints nothing unless the sandbox is new for certain: another one may have
+ * the tree already. */
 void run_workspace_remark(const struct run *r)
 {
 	bool is_repository = false;
@@ -581,8 +588,8 @@ void run_workspace_remark(const struct run *r)
 	free(root);
 }
 
-/* If neither --workspace nor the setting is given, asks a user at a terminal
- * about a repository; otherwise sends nothing. */
+/* Without --workspace and the setting: asks a user at a terminal whether to
+ * send a repository; in all other cases sends nothing. */
 static enum decision choose_what_to_send(const struct run *r,
 					 bool is_repository, const char *root)
 {
@@ -604,8 +611,8 @@ static enum decision choose_what_to_send(const struct run *r,
 	return SEND_NOTHING;
 }
 
-/* Sends the tree, or what changed in it. Returns 0, also if the user declines,
- * or -1 with err. */
+/* Sends the tree or, if the sandbox has it, only its changes. Returns 0 also if
+ * the user declines, -1 with err. */
 static int fill_tree(struct filling *f, struct sandbox *sb, const char *root,
 		     enum decision decision, const struct stop *stop,
 		     struct error *err)
@@ -626,8 +633,9 @@ static int fill_tree(struct filling *f, struct sandbox *sb, const char *root,
 	return rc;
 }
 
-/* Starts the first commit. The setup script waits until the tree is
- * complete. */
+/* Starts the first commit in the sandbox, in the background. If there is a
+ * setup script, waits for the commit, so that the script finds a complete
+ * repository. */
 static int commit_tree(struct filling *f, struct sandbox *sb,
 		       const struct stop *stop, struct error *err)
 {
@@ -638,8 +646,8 @@ static int commit_tree(struct filling *f, struct sandbox *sb,
 	return rc;
 }
 
-/* True if a kept sandbox already has the tree: it then gets the changes, except
- * with --workspace none. */
+/* True if the sandbox already has the tree, so that only changes need to be
+ * sent. False with --workspace none, which sends nothing. */
 static bool was_sent(const struct run *r, const char *root)
 {
 	const char *mode = r->options.workspace;
@@ -654,7 +662,7 @@ static bool was_sent(const struct run *r, const char *root)
 	return sent;
 }
 
-/* Refuses a home or system directory unless it is a git repository. */
+/* Refuses a home directory and "/". Not called for git repositories. */
 static int check_project(const struct run *r, const char *root,
 			 struct error *err)
 {
@@ -691,7 +699,8 @@ int run_workspace_check(const struct run *r, struct error *err)
 	return rc;
 }
 
-/* Chooses between mounting, sending, asking and an empty sandbox. */
+/* Mounts the directory, sends the tree, asks the user, or leaves the sandbox
+ * empty, as the options say. */
 int run_workspace_fill(struct run *r, struct sandbox *sb,
 		       void (*decided)(struct run *r), const struct stop *stop,
 		       struct error *err)

@@ -6,15 +6,16 @@
 #include "cmd/session/run.h"
 
 /* Sends the user's tree into the sandbox, if --workspace or the user's answer
- * says so, or its changes if it was sent before. Calls decided once the user
- * has no question left. */
+ * says so. If it was sent before, sends only what has changed. Calls decided
+ * when the user has no question left. */
 int run_workspace_fill(struct run *r, struct sandbox *sb,
 		       void (*decided)(struct run *r), const struct stop *stop,
 		       struct error *err);
-/* Prints before the first request of an unattended run that the sandbox starts
- * empty, and how to send the repository. */
+/* For an unattended run whose sandbox starts empty: prints that, and how to
+ * send the repository. Call before the first request. */
 void run_workspace_remark(const struct run *r);
-/* Finds errors of --workspace repo before the sandbox exists. */
+/* With --workspace repo: fails before the sandbox exists if the directory must
+ * not be sent. */
 int run_workspace_check(const struct run *r, struct error *err);
 
 #endif

@@ -1,11 +1,12 @@
 /* run_subagents.c - runs a run's subagents: starts, shows and ends them. */
 /* SPDX-License-Identifier: MIT */
 /*
- * A call of the task tool becomes a child: an agent with its own model, prompt
- * and tools, which works on the thread of that call. Begin reading at
- * delegate(). The first part forwards events and questions of all children, one
- * at a time. Then follow the parts of a child and its end. subagent_sandbox.c
- * gives it a sandbox; src/subagents reads the files that describe it.
+ * A call of the task tool creates a child: an agent with its own model, prompt
+ * and tools. It works on the thread that runs the call. Begin reading at
+ * delegate(). The first part of the file forwards the events and questions of
+ * all children, one at a time. Then follow the parts of a child, and its end.
+ * subagent_sandbox.c gives a child its own sandbox; src/subagents reads the
+ * files that define subagents.
  */
 #include "cmd/subagents/run_subagents.h"
 
@@ -33,7 +34,8 @@
 
 enum { LINE_BYTES = 1 << 14, TURN_MS = 50 };
 
-/* Forwards an event of the run's own agent or of a child, one at a time. */
+/* agent_ui.event callback of the run's agent, also used for a child: forwards
+ * one event at a time. */
 static void forward_event(void *arg, const struct agent_event *ev)
 {
 	struct run_subagents *s = arg;
@@ -43,8 +45,9 @@ static void forward_event(void *arg, const struct agent_event *ev)
 	pthread_mutex_unlock(&s->events);
 }
 
-/* Waits until no other child asks a question, which may take hours. Returns -1
- * if stop ends the wait. */
+/* Waits until no other child is asking the user something, which may take
+ * hours. Returns -1 with err if stop ends the wait. Call end_turn() after the
+ * question. */
 static int wait_for_turn(struct run_subagents *s, const struct stop *stop,
 			 struct error *err)
 {
@@ -56,7 +59,7 @@ static int wait_for_turn(struct run_subagents *s, const struct stop *stop,
 	return 0;
 }
 
-/* Ends what wait_for_turn() began. */
+/* Lets the next child ask. */
 static void end_turn(struct run_subagents *s)
 {
 	if (!s->ui.apart)
@@ -64,8 +67,8 @@ static void end_turn(struct run_subagents *s)
 	pthread_mutex_unlock(&s->questions);
 }
 
-/* Checks stop again, because the user may have stopped all agents while this
- * one waited for its turn. */
+/* Checks stop after the wait, because the user may have stopped all agents
+ * meanwhile. */
 static int forward_approval(void *arg, struct approval *a,
 			    const struct stop *stop, struct error *err)
 {
@@ -94,7 +97,7 @@ static int forward_question(void *arg, struct inquiry *q, enum inquiry_end *end,
 	return rc;
 }
 
-/* Returns the run's cap, in the meter's units. */
+/* Returns the run's cap on costs, in the meter's units. */
 static int64_t cap_of(const struct run *r)
 {
 	struct meter_total total;
@@ -103,8 +106,8 @@ static int64_t cap_of(const struct run *r)
 	return total.cap;
 }
 
-/* Several children may reach the cap at once. The first one asks the user, and
- * the answer applies to all. */
+/* agent.raise callback. If several children reach the cap at once, the first
+ * one asks the user, and the answer counts for all. */
 static bool raise_cap(void *arg)
 {
 	struct child *c = arg;
@@ -127,7 +130,8 @@ static bool raise_cap(void *arg)
 	return raised;
 }
 
-/* Sends a step of the child to all readers, with text as its line. */
+/* Reports a step of the child to the run's screens. inner is the child's event,
+ * or NULL. text, if any, is shown as a line. */
 static void emit_step(struct child *c, const struct agent_event *inner,
 		      bool over, const char *end, const char *text)
 {
@@ -174,7 +178,8 @@ static void on_text(struct child *c, const struct agent_event *ev)
 	buf_release(&line);
 }
 
-/* Translates the child's events into steps and its row in the list. */
+/* agent_ui.event callback of a child: reports its events as steps, and updates
+ * its row in the list of subagents. */
 static void on_event(void *arg, const struct agent_event *ev)
 {
 	struct child *c = arg;
@@ -211,8 +216,8 @@ static void on_event(void *arg, const struct agent_event *ev)
 	}
 }
 
-/* A model may call a tool that it was not offered, so the list in its file is
- * checked again. */
+/* Checks a call against the tools in the subagent's file: a model may call a
+ * tool that it was not offered. */
 static bool is_permitted(const struct child *c, struct approval *a)
 {
 	const char *name = a->tool->spec.name;
@@ -280,7 +285,7 @@ static void add_tools(struct child_tools *t, const struct child *c,
 	}
 }
 
-/* Drops warnings about the memory: the run already printed them. */
+/* Drops warnings about the memory, which the run has printed already. */
 static void ignore_line(const char *line)
 {
 	(void)line;
@@ -353,8 +358,8 @@ static bool is_tool_among(struct str word, const struct tool *const *list)
 	return false;
 }
 
-/* Appends unknown tool names. The tools of all running MCP servers are known by
- * now. */
+/* Appends the tool names in words that do not exist. Call when the tools of all
+ * MCP servers are known. */
 static void add_unknown(const struct child *c, const char *words,
 			struct buf *out)
 {
@@ -385,11 +390,11 @@ static void warn_of_unknown_tools(struct child *c)
 	buf_release(&names);
 }
 
-/* Attack: a repository's file makes a model of its choice, and so an address of
- * its choice, do the work, or creates sandboxes that cost money. So model and
- * sandbox from a project's file apply only after the user has allowed exactly
- * what this file's head asks for. Otherwise the subagent uses those of its
- * caller. */
+/* Attack: a subagent's file in a repository chooses a model, and with it an
+ * address to which the user's data is sent, or creates sandboxes that cost
+ * money. So the model and sandbox in such a file are used only if the user has
+ * allowed exactly what the head of this file asks for. Otherwise the subagent
+ * uses those of its caller. */
 static int check_trust(struct child *c, struct error *err)
 {
 	const struct subagent *k = c->kind;
@@ -444,7 +449,8 @@ static void set_window(struct child *c)
 	window_init(&c->agent.window, &facts, at);
 }
 
-/* Chooses the model named in the subagent's file, with its own account. */
+/* Uses the model in the subagent's file, with its own account in the meter, or
+ * the caller's. */
 static int choose_model(struct child *c, struct meter_model **account,
 			struct error *err)
 {
@@ -463,7 +469,8 @@ static int choose_model(struct child *c, struct meter_model **account,
 	return run_money_model(&other, account, err);
 }
 
-/* Creates a separate cap if the subagent's file has max_usd. */
+/* If the subagent's file has max_usd, gives the child an account with that
+ * cap. */
 static int limit_money(struct child *c, struct meter_model **account,
 		       struct error *err)
 {
@@ -498,9 +505,10 @@ static int prepare(void *arg, const struct part *const *calls, size_t n,
 	return rc;
 }
 
-/* Opens the sandbox before the model, because the prompt names it. If only the
- * subagent's file wants a sandbox and there is no tree to copy, it works in its
- * caller's. */
+/* Gives the child its own sandbox, if the call or the subagent's file asks for
+ * it. Must be called before the model is opened, because the prompt names the
+ * sandbox. If only the file asks for it and the caller's sandbox has no tree to
+ * copy, the child works in its caller's sandbox. */
 static int open_sandbox(struct child *c, struct error *err)
 {
 	bool called = c->order->what->apart;
@@ -590,7 +598,7 @@ static void close_child(struct child *c)
 
 enum { HOOK_MS = 5000 };
 
-/* Uses the Python program's wording, which models know. */
+/* The wording is that of the Python program, which models know. */
 static void refuse_unknown(const struct subagents *s, const char *type,
 			   struct buf *out)
 {
@@ -602,7 +610,7 @@ static void refuse_unknown(const struct subagents *s, const char *type,
 		buf_addf(out, "%s`%s`", i ? ", " : "", s->list[i].name);
 }
 
-/* Returns why the child ended, as a word for scripts. */
+/* Returns the word for the JSON events that says why the child ended. */
 static const char *describe_end(const struct child *c, int rc,
 				const struct error *err)
 {
@@ -636,7 +644,7 @@ static void add_answer(const struct child *c, struct buf *out)
 	buf_addstr(out, text);
 }
 
-/* Appends the result for the caller's model. */
+/* Appends the child's result, which the caller's model gets. */
 static void add_result(const struct child *c, int rc, const struct error *err,
 		       struct buf *out)
 {
@@ -677,7 +685,8 @@ static int run_child(struct child *c, struct error *err)
 	return agent_run(&c->agent, c->order->what->order, &c->stop, err);
 }
 
-/* Runs the SubagentStop hooks. Their text goes to the caller. */
+/* Runs the SubagentStop hooks. Text that they return is appended to out, for
+ * the caller's model. */
 static void run_stop_hooks(struct child *c, struct buf *out)
 {
 	struct stop stop = *c->order->stop;
@@ -696,8 +705,10 @@ static void run_stop_hooks(struct child *c, struct buf *out)
 	(void)hooked_subagent(&c->agent, &ends, &stop, &ignored);
 }
 
-/* Appends the result. -1 ends the caller's turn: the user stopped everything,
- * or the shared sandbox is gone. Any other failure is just a result. */
+/* Appends the child's result to out. Returns -1 with err if the child has
+ * failed. Only ERR_CANCELLED (the user stopped everything) and ERR_GONE (the
+ * shared sandbox is gone) end the caller's turn; other errors are just a
+ * result. */
 static int end_child(struct child *c, int rc, const struct error *failed,
 		     struct buf *out, struct error *err)
 {
@@ -729,7 +740,7 @@ static int end_child(struct child *c, int rc, const struct error *failed,
 	return -1;
 }
 
-/* Numbers the child and makes it cancellable on its own. */
+/* Gives the child a number, a row in the list, and its own cancel pipe. */
 static int start_child(struct child *c, struct error *err)
 {
 	const struct stop *outer = c->order->stop;
@@ -749,7 +760,7 @@ static int start_child(struct child *c, struct error *err)
 	return 0;
 }
 
-/* Adds the child's tokens to its caller's. */
+/* Adds the tokens that the child used to those of its caller. */
 static void add_usage(struct child *c)
 {
 	pthread_mutex_lock(&c->all->events);

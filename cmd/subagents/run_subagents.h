@@ -8,16 +8,16 @@
 
 struct run; /* declared in cmd/session/run.h */
 
-/* Reads the subagents' files into r->subagents on the first call, and warns
- * about skipped ones (not with -q). If there are none, only two directories are
- * read. */
+/* On the first call reads the subagents' files into r->subagents, and warns
+ * about files that cannot be used (not with -q). If there are none, this only
+ * reads two directories. */
 void run_subagents_open(struct run *r);
 void run_subagents_close(struct run *r);
-/* Returns the description of the task tool with the names of all subagents;
- * owned by the caller. */
+/* Returns the description of the task tool, with the names of all subagents.
+ * Owned by the caller. */
 char *run_subagents_task(const struct run *r, const struct tool *task);
-/* Lets r->agent call subagents. From then on events and questions of all agents
- * are delivered one at a time. */
+/* Lets r->agent call subagents. From then on the events and questions of all
+ * agents are delivered one at a time. */
 void run_subagents_attach(struct run *r);
 /* Appends a line for each running or finished subagent, then the available
  * ones. Any thread. */

@@ -1,5 +1,5 @@
-/* subagent_list.c - the running subagents and what each is doing, for a screen.
- */
+/* subagent_list.c - the running subagents and what each is doing, for a
+ * screen. */
 /* SPDX-License-Identifier: MIT */
 #include "cmd/subagents/subagent_list.h"
 
@@ -36,8 +36,8 @@ void subagent_list_release(struct subagent_list *r)
 	pthread_mutex_destroy(&r->lock);
 }
 
-/* Returns the start of the first line of its order, without control
- * characters. */
+/* Returns the start of the first line of the task that a subagent was given,
+ * without control characters. Owned. */
 static char *summarize_order(const char *order)
 {
 	struct buf line = BUF_INIT(LINE_BYTES);
@@ -52,7 +52,7 @@ static char *summarize_order(const char *order)
 	return line.len ? buf_detach(&line) : xstrdup("");
 }
 
-/* Makes room for a new row by dropping the oldest finished ones. */
+/* If the list has too many finished subagents, drops the oldest of them. */
 static void remove_oldest(struct subagent_list *r)
 {
 	size_t ended = 0;
@@ -90,7 +90,7 @@ unsigned subagent_list_begin(struct subagent_list *r, const char *type,
 	return number;
 }
 
-/* Call with the lock held. */
+/* Returns the row of a subagent, or NULL. Call with the lock held. */
 static struct subagent_row *find_row(struct subagent_list *r, unsigned number)
 {
 	for (size_t i = 0; i < r->n; i++)

@@ -1,5 +1,5 @@
-/* subagent_list.h - the running subagents and what each is doing, for a screen.
- */
+/* subagent_list.h - the running subagents and what each is doing, for a
+ * screen. */
 /* SPDX-License-Identifier: MIT */
 #ifndef CMD_SUBAGENTS_SUBAGENT_LIST_H
 #define CMD_SUBAGENTS_SUBAGENT_LIST_H
@@ -10,21 +10,21 @@
 #include "base/stop.h"
 #include "model/model.h"
 
-enum { SUBAGENT_LIST_KEPT = 50 /* finished subagents kept in the list */ };
+enum { SUBAGENT_LIST_KEPT = 50 /* finished subagents that stay listed */ };
 
-struct subagent_row { /* one subagent */
+struct subagent_row { /* a running or finished subagent */
 	unsigned number;
 	char *type;  /* owned */
-	char *order; /* owned: the start of its order */
+	char *order; /* owned: the start of its task */
 	char doing[120];
 	struct usage usage;
 	int64_t turns;
 	int64_t began, ended;        /* clock_ms(); ended is 0 while it is
 					running */
-	const struct cancel *cancel; /* borrowed while it is running */
+	const struct cancel *cancel; /* borrowed; NULL after it has ended */
 };
 
-/* May be used by several threads at once. */
+/* Thread-safe. */
 struct subagent_list { /* start with subagent_list_init() */
 	pthread_mutex_t lock;
 	struct subagent_row *rows; /* owned; newest last */
@@ -37,7 +37,7 @@ void subagent_list_release(struct subagent_list *r);
 /* Adds a subagent and returns its number, starting with 1. */
 unsigned subagent_list_begin(struct subagent_list *r, const char *type,
 			     const char *order, const struct cancel *cancel);
-/* Sets what it is doing, one line without control characters. */
+/* Sets what the subagent is doing: one line without control characters. */
 void subagent_list_note(struct subagent_list *r, unsigned number,
 			const char *doing);
 void subagent_list_add_usage(struct subagent_list *r, unsigned number,
@@ -45,7 +45,7 @@ void subagent_list_add_usage(struct subagent_list *r, unsigned number,
 void subagent_list_end(struct subagent_list *r, unsigned number,
 		       const char *how);
 bool subagent_list_cancel(struct subagent_list *r, unsigned number);
-/* Appends the rows as text. now is clock_ms(). */
+/* Appends the list as text, one line for each subagent. now is clock_ms(). */
 void subagent_list_print(struct subagent_list *r, int64_t now, struct buf *out);
 
 #endif

@@ -2,10 +2,11 @@
  * changes. */
 /* SPDX-License-Identifier: MIT */
 /*
- * write_tree() changes the files of a sandbox from one commit to another, with
- * commands that run in the sandbox. The rest opens a sandbox for a child, fills
- * it with its caller's files, and at the end does a three-way merge of the
- * caller's files at the start, the caller's files now, and the child's.
+ * write_tree() changes the files in a sandbox from one commit to another by
+ * running commands in the sandbox. The rest of the file opens a sandbox for a
+ * child and fills it with its caller's files. At the end it does a three-way
+ * merge: the base is the caller's files when the child started, and the sides
+ * are the caller's files now and the child's files.
  */
 #include "cmd/subagents/subagent_sandbox.h"
 
@@ -28,12 +29,13 @@
 #include "worktree/select.h"
 #include "worktree/send.h"
 
-struct write_tree { /* borrowed, except the counts */
+struct write_tree { /* members are borrowed, except changed and deleted */
 	const struct git *git;
-	const char *before; /* commit or tree that the sandbox has now */
+	const char *before; /* commit or tree of the files that the sandbox has
+			       now */
 	const char *after;
-	const struct merge *skip; /* leave its conflicting paths unchanged;
-				     or NULL */
+	const struct merge *skip; /* paths with a conflict in this merge stay
+				     unchanged; or NULL */
 	struct sandbox *sandbox;
 	struct buf *names;       /* receives "M path\n" for each file; or
 				    NULL */
@@ -51,23 +53,23 @@ enum {
 struct tree_file {
 	char *path; /* owned */
 	char oid[GIT_OID];
-	unsigned mode; /* new mode; 0: deleted */
+	unsigned mode; /* new mode; 0: the file is deleted */
 	bool is_new;
-	bool replaces; /* a file of another kind (link or not) is there */
-	bool remodes;  /* only the permissions change */
+	bool replaces; /* it replaces a link by a file, or a file by a link */
+	bool remodes;  /* the mode differs */
 	struct buf bytes;
-	struct str left; /* rest of bytes during the upload */
+	struct str left; /* bytes that are not uploaded yet */
 };
 
 struct tree_writing {
 	struct write_tree *w;
 	struct tree_file *files;
 	size_t n;
-	size_t at; /* index of the file whose bytes are being read */
+	size_t at; /* index of the file whose content is being read */
 	size_t bytes;
 };
 
-/* True for a path with a conflict, which stays unchanged. */
+/* True for a path with a conflict in w->skip: it must stay unchanged. */
 static bool is_skipped(const struct write_tree *w, const char *path)
 {
 	for (size_t i = 0; w->skip && i < w->skip->n; i++)
@@ -86,7 +88,7 @@ static void add_name(struct write_tree *w, const struct odb_record *r)
 			 r->path);
 }
 
-/* odb_tree_diff() callback: records one change. */
+/* odb_tree_diff() callback: adds a changed file to t. */
 static int add_file(void *arg, const struct odb_record *r, struct error *err)
 {
 	struct tree_writing *t = arg;
@@ -184,8 +186,8 @@ static void add_path(struct buf *out, const char *path)
 	free(here);
 }
 
-/* True if path is in a directory that a new file replaces: the directory must
- * be removed, unless it still has ignored files. */
+/* True if path is in a directory that a new file replaces. Its directory must
+ * then be removed, too; that fails if it still contains ignored files. */
 static bool is_in_replaced_dir(const struct tree_writing *t, const char *path)
 {
 	for (size_t i = 0; i < t->n; i++) {
@@ -209,8 +211,8 @@ static void add_rmdir(struct buf *out, const char *path)
 	free(dir);
 }
 
-/* Deletes files that the new commit does not have, and directories that become
- * empty. */
+/* Deletes the files that the new commit does not have, and directories that a
+ * new file replaces. */
 static int delete_files(struct tree_writing *t, const struct stop *stop,
 			struct error *err)
 {
@@ -260,7 +262,7 @@ static void add_mode(const struct tree_file *f, struct buf *command)
 	add_path(command, f->path);
 }
 
-/* Creates links and sets modes, which an upload does not do. */
+/* Creates links and sets modes; an upload can do neither. */
 static int finish_files(struct tree_writing *t, const struct stop *stop,
 			struct error *err)
 {
@@ -387,23 +389,25 @@ enum {
 	PATCH_BYTES = 40 << 10, /* bytes of a patch in a result */
 	BRING_MS = 120000,
 	SAVE_MS = 30000,
-	STOPPED_MS = 15000,      /* limit for all merges after the user
+	STOPPED_MS = 15000,      /* limit for all merges together after the user
 				    stopped everything */
-	STOPPED_SAVE_MS = 15000, /* limit for saving patches after that */
+	STOPPED_SAVE_MS = 15000, /* more time for patches after that */
 };
 
 struct apart {
-	struct run run; /* its client, its sandbox and their cost */
+	struct run run; /* has only the client and the sandbox, and counts their
+			   cost */
 	struct store *store;
 	struct workspace theirs; /* workspace of the caller's sandbox */
 	struct workspace own;    /* workspace of this sandbox, in the same
 				    repository */
-	char before[GIT_OID];    /* commit that both had at the start */
+	char before[GIT_OID];    /* commit of the caller's files when the child
+				    started */
 	bool has_client;
 };
 
-/* Finds the workspace of the caller's sandbox, whose tree dcode must have
- * sent. */
+/* Opens the workspace of the caller's sandbox. ERR_USAGE if dcode did not send
+ * a tree to it. */
 static int find_tree(struct child *c, struct apart *a, struct error *err)
 {
 	struct run *r = c->run;
@@ -420,7 +424,7 @@ static int find_tree(struct child *c, struct apart *a, struct error *err)
 			 "--workspace repo");
 }
 
-/* Commits the current files of a sandbox and returns the commit. */
+/* Fetches the current files of a sandbox; oid receives their commit. */
 static int fetch_tree(struct child *c, struct workspace *w, struct sandbox *sb,
 		      char oid[GIT_OID], const struct stop *stop,
 		      struct error *err)
@@ -437,8 +441,8 @@ static int fetch_tree(struct child *c, struct workspace *w, struct sandbox *sb,
 	return rc;
 }
 
-/* Sends the user's tree, then applies the changes of the caller's sandbox to
- * it. */
+/* lifecycle_request.fill callback: sends the user's tree, then changes it to
+ * the files of the caller's sandbox. */
 static int fill_sandbox(void *arg, struct sandbox *sb, const struct stop *stop,
 			struct error *err)
 {
@@ -459,8 +463,9 @@ static int fill_sandbox(void *arg, struct sandbox *sb, const struct stop *stop,
 	char *state;
 	int rc;
 
-	/* Approvals are decided by the caller's sandbox. The settings may have
-	 * changed since that was made. */
+	/* Whether calls need approval depends on the caller's sandbox. If the
+	 * settings changed since that was created, the new sandbox could be
+	 * less isolated. */
 	if (sandbox_acts_on_host(sb) && !sandbox_acts_on_host(&r->box.sandbox))
 		return error_set(err, ERR_USAGE,
 				 "with the current settings, a new sandbox "
@@ -495,7 +500,8 @@ static void on_warning(void *arg, const char *line)
 	app_warn_line(line);
 }
 
-/* Creates a sandbox like the caller's, which is always deleted at the end. */
+/* Creates a sandbox with the options of the caller's. It is always deleted at
+ * the end. */
 static int create_sandbox(struct child *c, struct error *err)
 {
 	struct run *r = c->run;
@@ -536,7 +542,8 @@ static int open_client(struct child *c, struct error *err)
 	return run_money_sandbox(&a->run, err);
 }
 
-/* Commits the caller's files first: they are the base of the merge. */
+/* First commits the caller's files, which are the base of the merge at the
+ * end. */
 int subagent_sandbox_open(struct child *c, struct error *err)
 {
 	struct apart *a = c->apart = xcalloc(1, sizeof(*a));
@@ -569,8 +576,8 @@ static int on_patch(void *arg, struct str chunk, struct error *err)
 	return 0;
 }
 
-/* Lists files that both sides changed, which keep the caller's version. Appends
- * the child's changes as a patch. */
+/* Lists the files that both the caller and the child changed: they keep the
+ * caller's version. Appends the child's changes as a patch. */
 static void add_conflicts(struct apart *a, const struct merge *m,
 			  const char *mine, const struct stop *stop,
 			  struct buf *out)
@@ -590,8 +597,8 @@ static void add_conflicts(struct apart *a, const struct merge *m,
 	buf_release(&patch);
 }
 
-/* Saves the child's changes as a patch before its sandbox is deleted. Appends
- * the patch's path to out; if out is NULL, prints it. */
+/* Saves the child's changes as a patch file before its sandbox is deleted.
+ * Appends the path of the patch to out or, if out is NULL, prints it. */
 static void save_patch(struct child *c, const struct stop *stop,
 		       struct buf *out)
 {
@@ -611,7 +618,8 @@ static void save_patch(struct child *c, const struct stop *stop,
 	saved_work_release(&saved);
 }
 
-/* Writes the merge into the caller's sandbox and reports conflicts. */
+/* Merges and writes the result into the caller's sandbox. Appends the merged
+ * files and the conflicts to out. */
 static int merge_trees(struct child *c, const char *mine, const char *yours,
 		       const struct stop *stop, struct buf *out,
 		       struct error *err)
@@ -651,8 +659,8 @@ static int merge_trees(struct child *c, const char *mine, const char *yours,
 	return rc;
 }
 
-/* After the user stopped everything, all children share one deadline, set by
- * the first. more_ms is added to it. */
+/* Returns the limit for a merge after the user stopped everything. All children
+ * share one deadline, which the first one sets. more_ms is added to it. */
 static struct stop common_stop(struct child *c, int64_t more_ms)
 {
 	int64_t until = 0;
@@ -680,7 +688,8 @@ static int merge_changes(struct child *c, const struct stop *stop,
 	return merge_trees(c, mine, yours, stop, out, err);
 }
 
-/* Tries once more within a short time if the user stopped everything. */
+/* If the user stops everything during the merge, tries again with a short time
+ * limit. */
 void subagent_sandbox_merge(struct child *c, struct buf *out)
 {
 	const struct stop *all = c->order->stop;
