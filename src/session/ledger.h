@@ -11,12 +11,12 @@
 struct store; /* session/session.h */
 
 enum ledger_state {
-	/* its creation was or is about to be requested; id unknown */
+	/* creation was requested or is about to be; id unknown */
 	LEDGER_INTENT = 1,
 	LEDGER_LIVE,     /* created: its id is known */
-	LEDGER_REMOVING, /* its deletion was requested, not confirmed */
-	LEDGER_GONE,     /* the provider has confirmed its deletion */
-	LEDGER_STOPPING, /* its stop was requested, not confirmed */
+	LEDGER_REMOVING, /* deletion was requested, not confirmed */
+	LEDGER_GONE,     /* the provider has confirmed the deletion */
+	LEDGER_STOPPING, /* stopping was requested, not confirmed */
 	LEDGER_STOPPED,  /* stopped, its files are kept */
 };
 /* Returns a static name: "creating", "live", "removing", "gone", "stopping",

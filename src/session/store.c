@@ -242,7 +242,8 @@ static const char *const migrations[] = {
 	/* Commands in the background: struct job_row. */
 	("CREATE TABLE job ("
 	 " no INTEGER PRIMARY KEY,"
-	 " thread TEXT NOT NULL," /* its id; the thread may not be stored yet */
+	 /* id of the thread, which may not be stored yet */
+	 " thread TEXT NOT NULL,"
 	 " provider TEXT NOT NULL,"
 	 " sandbox TEXT NOT NULL,"
 	 " job TEXT NOT NULL,"
@@ -676,7 +677,7 @@ int store_run_durably(struct store *s, sqlite3_stmt *st, struct error *err)
 	}
 	rc = store_run(s, st, err);
 	(void)exec_sql(
-		/* if this fails, it is only slower */
+		/* if this fails, sqlite is only slower */
 		s, "PRAGMA synchronous=NORMAL");
 	return rc;
 }

@@ -185,7 +185,8 @@ int fetch_recall(struct workspace *w, struct fetch *f, const struct stop *stop,
 	    str_starts(ignored, "ignored ")) {
 		(void)str_to_int(str_skip(ignored, 8), &f->ignored);
 		read_items(f, rest);
-		f->recalled = text.ptr; /* the items' reasons point into it */
+		/* the reasons of the items point into this buffer */
+		f->recalled = text.ptr;
 		text.ptr = NULL;
 	}
 	buf_release(&text);

@@ -128,7 +128,7 @@ struct git_process {
 	git_sink *sink; /* NULL: output is dropped */
 	void *sink_arg;
 	struct stop stop;
-	bool deaf; /* it does not read its input any more */
+	bool deaf; /* git does not read its input any more */
 };
 
 /* True for subcommands that can start external programs. */
@@ -336,7 +336,7 @@ static int read_stream(struct git_process *p, int *fd, struct error *err)
 	return 0;
 }
 
-/* Waits until git prints or, with writing, accepts input. *ready: it accepts
+/* Waits until git prints or, with writing, accepts input. *ready: git accepts
  * input. */
 static int wait_for(struct git_process *p, bool writing, bool *ready,
 		    struct error *err)
@@ -372,7 +372,7 @@ int git_write(struct git_process *p, struct str bytes, struct error *err)
 			continue;
 		}
 		if (n < 0 && errno != EAGAIN && errno != EINTR)
-			p->deaf = true; /* its exit status will say why */
+			p->deaf = true; /* git's exit status will say why */
 		else if (wait_for(p, true, &ready, err) < 0)
 			return -1;
 	}

@@ -127,7 +127,7 @@ static int remove_files(const struct replay *r, struct error *err)
 struct placement {
 	const struct replay *replay;
 	size_t first, last;
-	bool *staged; /* for each change of the plan: it was written */
+	bool *staged; /* for each change of the plan: its file was written */
 	size_t n;     /* number of staged files */
 	int64_t bytes;
 };

@@ -591,7 +591,7 @@ static int add_bytes(void *arg, struct str bytes, struct error *err)
 {
 	struct named_reader *r = arg;
 
-	buf_addstr(&r->text, bytes); /* bytes beyond its max are dropped */
+	buf_addstr(&r->text, bytes); /* a buf drops bytes beyond its max */
 	r->left -= (int64_t)bytes.len;
 	return r->left ? 0 : write_file(r, err);
 }

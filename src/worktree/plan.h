@@ -31,7 +31,8 @@ struct apply_plan {
 	char *token; /* part of the names of temporary files */
 	/* the user's index, if it is to be replaced; or NULL */
 	char *index;
-	unsigned undoes; /* number of the record that it undoes; 0: none */
+	/* number of the record that this plan undoes; 0: none */
+	unsigned undoes;
 	/* the tree already has all changes: no record for undo is made */
 	bool unrecorded;
 	char base_before[GIT_OID], base_after[GIT_OID]; /* or "" */

@@ -509,7 +509,7 @@ static int note_absent(void *arg, const char *path, struct error *err)
 	dir = tree_dir_parent(&a->dir, path, &name);
 	if (dir >= 0 && fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
 	    !S_ISDIR(st.st_mode))
-		return 0; /* it exists, but is not sent */
+		return 0; /* the file exists, but is not sent */
 	if (is_sparse(a, path))
 		return 0;
 	for (; *path; path++)

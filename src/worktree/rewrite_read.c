@@ -550,7 +550,7 @@ static int add_content(void *arg, struct str bytes, struct error *err)
 	struct check_run *c = arg;
 
 	(void)err;
-	buf_addstr(&c->head, bytes); /* bytes beyond its max are dropped */
+	buf_addstr(&c->head, bytes); /* a buf drops bytes beyond its max */
 	return 0;
 }
 

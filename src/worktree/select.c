@@ -565,7 +565,7 @@ static int look_into(struct unreadable_walk *s, char *path, struct error *err)
 		return 0;
 	}
 	if (errno != EACCES || !path[0])
-		return 0; /* it is gone or has become a link */
+		return 0; /* the directory is gone or has become a link */
 	path[strlen(path) - 1] = '\0';
 	return s->request->each(s->request->arg, path, err);
 }

@@ -644,7 +644,7 @@ struct local_change {
 	const char *path;  /* borrowed from a listing */
 	unsigned old_mode; /* 0: not in the base */
 	char old_hash[LISTING_HASH];
-	bool gone; /* it does not exist any more */
+	bool gone; /* the path does not exist in the tree any more */
 };
 
 struct syncing {

@@ -16,7 +16,7 @@ struct file_reader_request { /* all borrowed until file_reader_close() */
 	 * appends after all files were read. NULL: no tar stream. */
 	const char *tar_trailer;
 	void (*trailer)(void *arg, struct listing *read, struct buf *out);
-	size_t trailer_size; /* maximum bytes that it appends */
+	size_t trailer_size; /* maximum bytes that trailer() appends */
 	/* Descriptor of a file of this many bytes that is sent before the
 	 * trailer, named like it plus ".git"; size 0: none. */
 	int attachment;

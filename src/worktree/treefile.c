@@ -344,7 +344,7 @@ static int sync_at(const struct treefile_write *w, int dir, const char *name,
 	int rc = 0;
 
 	(void)name;
-	if (w->to->mode == NAME_LINK) /* it has no content to sync */
+	if (w->to->mode == NAME_LINK) /* a link has no content to sync */
 		return 0;
 	fd = openat(dir, b->swap, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0 || io_fsync(fd) < 0)
