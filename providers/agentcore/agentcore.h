@@ -26,7 +26,7 @@ enum {
 	AGENTCORE_TYPE = 64, /* bytes of an error's name, with NUL */
 };
 
-struct agentcore { /* sandbox_client.priv */
+struct agentcore { /* sandbox_client.priv points to it */
 	struct rest api;
 	struct aws aws;
 	const struct settings *settings; /* borrowed */
@@ -41,7 +41,7 @@ struct agentcore { /* sandbox_client.priv */
 	int64_t skew_s; /* how far AWS's clock is ahead of this machine's */
 };
 
-struct agentcore_box { /* sandbox.priv */
+struct agentcore_box { /* sandbox.priv points to it */
 	pthread_mutex_t lock;
 	/* owned: directory of the interpreter's file tools; NULL until known,
 	 * then it never changes */
@@ -80,7 +80,8 @@ struct agentcore_invoke {
 	const char *tool; /* such as "executeCommand" */
 	const char *key;  /* name of the tool's only argument */
 	struct str text;  /* value of the argument, if it is a string */
-	struct str items; /* else the items of the array that it is, as JSON */
+	/* value of the argument, if it is an array: its items as JSON */
+	struct str items;
 	const char *what; /* what the request does, for messages */
 	int64_t timeout_ms;
 	/*

@@ -32,7 +32,8 @@ enum {
 	/* Constants for commands: */
 	BODY_MAX = 4 << 20,
 	ARGUMENT_MAX = 120000, /* bytes of one argument; Linux allows 128 KiB */
-	SLACK_MS = 8000,       /* added to the time that a request is held */
+	/* added to the time for which the server may hold a request */
+	SLACK_MS = 8000,
 	/* Constants for snapshots: */
 	SNAPSHOT_MS = 120000,
 	POLL_MS = 1000,

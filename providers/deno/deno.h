@@ -33,7 +33,7 @@ enum {
 	DENO_FULL = 4 << 20,
 };
 
-struct deno { /* sandbox_client.priv */
+struct deno { /* sandbox_client.priv points to it */
 	struct rest console;
 	const struct settings *settings; /* borrowed */
 	const char *token;               /* borrowed */
@@ -44,7 +44,7 @@ struct deno { /* sandbox_client.priv */
 	struct create_log tried;
 };
 
-struct deno_box { /* sandbox.priv */
+struct deno_box { /* sandbox.priv points to it */
 	struct deno_rpc *rpc;
 	/* clock_ms() when dcode attached; 0: dcode created the sandbox */
 	int64_t attached;

@@ -626,7 +626,7 @@ static int set_id(struct sandbox *sb, const cJSON *answer, struct error *err)
 	return 0;
 }
 
-/* Finds the container with our label, which an earlier try created.
+/* Finds the container with this label, which an earlier create made.
  * ERR_NOT_FOUND if there is none. */
 static int find_labelled(struct engine *e, const char *label, cJSON **found,
 			 const struct stop *stop, struct error *err)
@@ -705,8 +705,8 @@ static int post_create(struct engine *e, const char *label, struct str body,
 	return rc;
 }
 
-/* Pulls the image if the policy says so. Returns 0 when the image should
- * exist. */
+/* Pulls the image if the setting for that says so. Returns 0 if the image
+ * should exist now. */
 static int fetch_image(struct docker *d, const struct sandbox_spec *spec,
 		       const char *image, bool missing, const struct stop *stop,
 		       struct error *err)

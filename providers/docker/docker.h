@@ -12,7 +12,7 @@
  * container.c describes new containers, exec.c runs commands, kill.c ends them.
  * All of them talk to the engine through engine.h.
  */
-struct docker { /* sandbox_client.priv */
+struct docker { /* sandbox_client.priv points to it */
 	struct engine engine;
 	const struct settings *settings; /* borrowed */
 };
@@ -47,14 +47,14 @@ int docker_check_runtime(const struct docker *d, const cJSON *inspected,
 int docker_create_body(const struct docker *d, const struct sandbox_spec *spec,
 		       const char *image, const struct docker_limits *limits,
 		       struct buf *body, struct error *err);
-/* Sets *image (owned by the caller) to the snapshot's image, or to that of the
- * settings. */
+/* Sets *image (owned by the caller) to the image of the snapshot in spec, or to
+ * that in the settings. */
 int docker_image(const struct docker *d, const struct sandbox_spec *spec,
 		 char **image, struct error *err);
 /* True if new containers mount directories of this machine, or volumes. */
 bool docker_has_mounts(const struct settings *set);
-/* Writes "UID:GID" of the user in the container whose files belong to our user
- * on this machine. info: the answer to GET /info. */
+/* Writes the "UID:GID" that commands in the container need so that their files
+ * belong to dcode's user on this machine. info: the answer to GET /info. */
 void docker_bind_user(const cJSON *info, char *user, size_t size);
 /* True if the working directory is a mounted directory of the user. Its owner
  * must not change. */

@@ -44,7 +44,8 @@ enum {
 	/* after this silence, ask the engine whether the command has ended */
 	SILENT_MS = 1000,
 	SILENT_MAX_MS = 15000,
-	LOUD_MS = 10000,     /* the same, if the command prints */
+	/* ms between these checks while the command prints */
+	LOUD_MS = 10000,
 	DRAIN_QUIET_MS = 50, /* at the end, stop reading after this silence */
 	DRAIN_MS = 1000,     /* at the end, stop reading after this time */
 	ENDED_POLL_MS = 500,

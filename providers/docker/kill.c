@@ -168,7 +168,7 @@ static int find_title(const cJSON *titles, const char *name)
 	return -1;
 }
 
-/* Returns the row's text in the first column that has one of these titles, or
+/* Returns the text of row in the first column whose title is one of these, or
  * "". */
 static const char *find_cell(const cJSON *titles, const cJSON *row,
 			     const char *const *names)
@@ -185,8 +185,8 @@ static const char *find_cell(const cJSON *titles, const cJSON *row,
 	return "";
 }
 
-/* True for a dead process. "Zl" is not one: its first thread has ended, others
- * run. */
+/* True if the state is that of a dead process. "Zl" does not count: its first
+ * thread has ended, but others run. */
 static bool is_zombie(const char *state)
 {
 	return (state[0] == 'Z' || state[0] == 'X') && !strchr(state, 'l');
@@ -454,10 +454,11 @@ static void add_notice(char notice[SANDBOX_NOTICE], const char *text)
 			 len ? " " : "", text);
 }
 
-/* Describes the exec of the killer. It runs the container's own sh, which a
- * command may have replaced. So it gets only the user and rights of commands,
- * never "Privileged" or another user: a replaced /bin/sh would get all
- * capabilities at the next timeout. Its output is not trusted. */
+/* Writes the body of the request for the killer's exec. The killer runs the
+ * container's own sh, which a command may have replaced. So it gets only the
+ * user and the rights that commands have, never "Privileged" or another user: a
+ * replaced /bin/sh would get all capabilities at the next timeout. Its output
+ * is not trusted. */
 static void describe_killer(const char *token, struct buf *body)
 {
 	struct buf script = BUF_INIT(16 << 10);

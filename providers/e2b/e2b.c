@@ -37,7 +37,8 @@ enum {
 	SNAPSHOT_MS = 300000,
 	/* Constants for commands: */
 	BODY_MAX = 4 << 20,
-	SLACK_MS = 8000, /* added to the time that a request is held */
+	/* added to the time for which the server may hold a request */
+	SLACK_MS = 8000,
 	USER_MAX = 256,
 	/* The first versions of envd that have a feature; 400 means 0.4.0. */
 	STDIN_SINCE = 300,   /* has the field "stdin" */
@@ -45,14 +46,14 @@ enum {
 	RAW_SINCE = 507,     /* accepts a body that is the file itself */
 };
 
-struct e2b { /* sandbox_client.priv */
+struct e2b { /* sandbox_client.priv points to it */
 	struct vendor_client kit;
 	char *domain;     /* owned */
 	char *envd;       /* owned: one address for all sandboxes, or NULL */
 	const char *user; /* borrowed; NULL: the template's user */
 };
 
-struct e2b_box { /* sandbox.priv */
+struct e2b_box { /* sandbox.priv points to it */
 	struct vendor_box kit;
 	/* owned; NULL: e2b.domain. kit.lock guards these fields */
 	char *domain;

@@ -42,7 +42,7 @@ enum {
 	/* Constants for commands: */
 	COMMAND_MAX = 96 << 10, /* Linux allows 128 KiB in one argument */
 	ANSWER_MAX = 1 << 20,
-	/* bytes of a command's output, if http_service.held */
+	/* bytes of a command's output if http_service.held is set */
 	HELD_MAX = 8 << 20,
 	SLACK_MS = 10000,
 	MEMORY_MAX = 1 << 20, /* bytes of services.json */
@@ -52,7 +52,7 @@ enum {
 	LONGEST_MS = 3600000,
 };
 
-struct http_service { /* sandbox_client.priv */
+struct http_service { /* sandbox_client.priv points to it */
 	const struct http_provider *p;
 	const struct settings *settings; /* borrowed */
 	struct rest rest;

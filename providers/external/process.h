@@ -61,7 +61,7 @@ struct process_provider { /* sandbox_client.provider points to it */
 	struct process_limits limits;
 };
 
-struct process_client { /* sandbox_client.priv */
+struct process_client { /* sandbox_client.priv points to it */
 	struct process_provider *p;
 	const struct settings *settings; /* borrowed */
 	char *program;                   /* owned, absolute */

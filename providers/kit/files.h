@@ -12,7 +12,7 @@ enum file_retry {
 	FILE_RETRY, /* temporary failure: retry */
 	/* the sandbox may be stopped or gone: start it, then retry */
 	FILE_RETRY_STARTED,
-	/* the same; but if it runs, the request failed because of this file */
+	/* as above; but if the sandbox runs, this file is the cause */
 	FILE_RETRY_UNSURE,
 	FILE_RETRY_NEVER, /* give up this file */
 	FILE_RETRY_FATAL, /* give up all files: the key is invalid */

@@ -113,8 +113,8 @@ static void gather_headers(const struct rest *r, const struct rest_ask *ask,
 }
 
 /*
- * True if the request may be tried again. If there was no connection, nothing
- * was sent.
+ * True if the request may be sent again. That is always safe if no connection
+ * was made, since nothing was sent.
  */
 static bool is_repeatable(const struct rest_ask *ask, const struct retry *retry,
 			  int64_t began, const struct error *err)

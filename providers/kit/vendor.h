@@ -55,8 +55,8 @@ struct vendor_client;
  * or in the header. If both are NULL and the page has has_more, the token is
  * the last item's id. */
 struct vendor_pages {
-	const char *member; /* of the body, or NULL */
-	const char *header; /* of the answer, or NULL */
+	const char *member; /* member of the body with the token, or NULL */
+	const char *header; /* header of the answer with the token, or NULL */
 	const char *query;  /* the query parameter for the token: "cursor" */
 	/*
 	 * member with the array of items. If the page does not have it, the

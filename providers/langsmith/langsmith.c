@@ -52,7 +52,7 @@ enum {
 	POST_MS = 120000,
 };
 
-struct langsmith { /* sandbox_client.priv */
+struct langsmith { /* sandbox_client.priv points to it */
 	struct vendor_client kit;
 	const char *key; /* borrowed */
 };

@@ -15,7 +15,7 @@
  * JavaScript SDK 0.10.5 were seen to send, and the source of npm langsmith
  * 0.12.0 (2026-11-26), whose control plane is below /api/v2/sandboxes.
  */
-struct langsmith_box { /* sandbox.priv */
+struct langsmith_box { /* sandbox.priv points to it */
 	struct vendor_box kit;
 	/* the data plane has refused a WebSocket; guarded by kit.lock */
 	bool no_ws;

@@ -29,7 +29,8 @@ enum {
 	BODY_MAX = 1 << 20,
 	COMMAND_MAX = 120000, /* bytes of an argument; Linux allows 128 KiB */
 	ANSWER_MAX = 1 << 20, /* bytes of a job's answer */
-	SLACK_MS = 8000,      /* added to the time that a request is held */
+	/* added to the time for which the server may hold a request */
+	SLACK_MS = 8000,
 	LONG_MS = 2000,
 	/* Constants for the WebSocket: */
 	START_MAX = 1 << 20,
@@ -163,7 +164,8 @@ static int advance_stream(struct langsmith_stream *s,
 	int64_t len = (int64_t)f->data.len;
 	int64_t skip = f->offset < 0 ? 0 : s->at - f->offset;
 
-	/* U+FFFD replaced a byte, so that both counts of bytes differ. */
+	/* U+FFFD replaced a byte, so dcode's count differs from the
+	 * server's. */
 	if (s->replaced)
 		skip = 0;
 	if (skip < 0)
@@ -510,7 +512,7 @@ static void end_command(struct ws_command *r, const struct stop *stop)
 	free(r);
 }
 
-struct ws_job { /* struct supervisor.arg */
+struct ws_job { /* supervisor.arg points to it */
 	struct sandbox *sb;
 	bool try_ws; /* a WebSocket may still be tried */
 	int64_t began;

@@ -490,7 +490,7 @@ struct disk_watch {
 	const char *dirs[3]; /* borrowed, NULL-terminated */
 	uint64_t limit;      /* bytes; 0: not watched */
 	uint64_t last; /* bytes of the last measurement; UINT64_MAX: none */
-	uint64_t base; /* bytes at first, which the limit ignores */
+	uint64_t base; /* bytes of the first measurement: not limited */
 	int control;   /* shut down to kill the command */
 	bool hit;
 	bool running;

@@ -363,7 +363,8 @@ static bool check_in_git(struct watch *w, enum node_kind in, const char *path,
 	return false;
 }
 
-/* Checks an entry of .git/modules. With a HEAD it is a repository. */
+/* Checks an entry of .git/modules. A directory that contains HEAD is a
+ * repository. */
 static void check_in_modules(struct watch *w, const char *path,
 			     const struct stat *st)
 {
@@ -617,8 +618,8 @@ static char *directory_of(const char *path)
 
 static void read_config(struct gitconfig_reader *r, const char *path);
 
-/* Reports a value that names a file, and reads it if it is an included
- * config. */
+/* Passes on a path in root that a config names. If that is an included config,
+ * reads it, too. */
 static void name_file(struct gitconfig_reader *r, const char *base,
 		      const char *value, enum named_kind kind)
 {
@@ -767,8 +768,7 @@ struct mount {
 
 struct plan {
 	struct guard *g;
-	/* bubblewrap's option to mount root, or NULL if it is mounted
-	 * already */
+	/* bubblewrap's option to mount the root; NULL: box.c mounts it */
 	const char *base;
 	struct mount *list;
 	size_t n;
@@ -819,7 +819,8 @@ static void protect_existing(struct plan *p, const char *path)
 		protect_path(p, path, &st);
 }
 
-/* Makes a name read-only. If it is missing, a placeholder is planned first. */
+/* Makes a name read-only. If the name does not exist, a placeholder for it is
+ * added to the record. */
 static void protect_name(struct plan *p, const char *dir, const char *name,
 			 bool directory)
 {
@@ -970,7 +971,7 @@ static void plan_tree(struct guard *g, struct plan *p)
 			add_node(p, &g->watch.nodes[i]);
 }
 
-/* Makes the placeholders, writes the arguments and releases the plan. */
+/* Makes the placeholders, writes bubblewrap's arguments and frees the plan. */
 static int apply_plan(struct guard *g, struct plan *p, struct error *err)
 {
 	int rc = record_make(&g->record, err);
@@ -1016,7 +1017,7 @@ int guard_open(struct guard **g, const struct guard_request *r,
 	return apply_plan(*g, &p, err);
 }
 
-/* Plans the mount of one name of a repository outside of the bound
+/* Adds the mount of one name in a repository that is outside of the bound
  * directory. */
 static void add_use(void *arg, const char *path, enum bind_git_use use)
 {

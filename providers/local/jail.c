@@ -475,7 +475,7 @@ static int seal_process(int fd)
 		return -1;
 	umask(022);
 	prctl(PR_SET_NAME, "supervisor");
-	/* end with bubblewrap's own process */
+	/* end when bubblewrap's own process ends */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 	prctl(PR_SET_DUMPABLE, 0);

@@ -113,7 +113,8 @@ static int read_size(const struct settings *set, const char *key,
 	return 0;
 }
 
-/* Reads a setting with two possible words. *second: it is the second one. */
+/* Reads a setting that must be one of two words. *second: whether it is the
+ * second one. */
 static int read_choice(const struct settings *set, const char *key,
 		       const char *first, const char *other, bool *second,
 		       struct error *err)
@@ -783,7 +784,7 @@ static int local_remove(struct sandbox_client *client, const char *id,
 		return local_not_found(id, err);
 	dir = local_dir(client, id);
 	rc = local_end(dir, stop, err);
-	/* A second dcode may be starting it: try again for a second. */
+	/* A second dcode may be starting the sandbox: try for a second. */
 	for (int i = 1; rc == 0; i++) {
 		struct error why = { 0 };
 

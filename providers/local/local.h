@@ -42,7 +42,7 @@ void pipe_reaper_reap(struct pipe_reaper *r, pid_t pid);
 void pipe_reaper_release(struct pipe_reaper *r);
 
 struct pump {
-	/* Filled by pump_open(). Our ends are non-blocking and
+	/* Filled by pump_open(). dcode's ends are non-blocking and
 	 * close-on-exec. */
 	/* the command's ends: stdin, stdout, stderr; -1: /dev/null */
 	int theirs[3];
@@ -126,7 +126,7 @@ struct local_meta {
 	char *bind;
 };
 
-struct local { /* sandbox_client.priv */
+struct local { /* sandbox_client.priv points to it */
 	struct pipe_reaper reaper;
 	int64_t start_ms; /* limit for the start of a jail */
 	char *bwrap;      /* owned; absolute */
@@ -165,7 +165,7 @@ struct placeholders {
 
 struct record { /* initialise with { .fd = -1, .lock = -1 } */
 	int fd;
-	int lock;   /* held while placeholders are made */
+	int lock;   /* lock of all records; held until record_make() */
 	char *dir;  /* owned; .placeholders */
 	char *path; /* owned; path of this record */
 	struct placeholders own;
@@ -182,7 +182,7 @@ int record_open(struct record *r, const char *settings_dir, const char *label,
 /* For a placeholder that another running process has recorded: adds it to this
  * record, too, so that it remains as long as either process needs it. */
 void record_share(struct record *r, const char *path);
-/* Plans a placeholder. */
+/* Adds a placeholder to the record, which record_make() will make. */
 void record_plan(struct record *r, const char *path, bool directory);
 /* Writes the planned placeholders to the record on the disk, then makes them. A
  * file named commondir gets a text. Skips names that exist, and names in

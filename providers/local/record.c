@@ -264,8 +264,7 @@ static bool is_untouched(int parent, const char *name,
 	return n == (ssize_t)strlen(text) && !strcmp(have, text);
 }
 
-/* Removes a placeholder if it is still dcode's: the user may have replaced
- * it. */
+/* Removes a placeholder, unless the user has replaced it by something else. */
 static void remove_placeholder(const struct placeholder *p)
 {
 	const char *name;
@@ -344,8 +343,8 @@ static void sweep_record(const char *name, bool dead,
 	release_list(&named);
 }
 
-/* Reads the records of running processes except ours, then removes those of
- * ended ones. Called with the lock held. */
+/* Reads the records of running processes except the record with the path ours,
+ * then removes those of ended processes. Called with the lock held. */
 static void sweep_records(const char *path, const char *ours,
 			  struct placeholders *living)
 {

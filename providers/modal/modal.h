@@ -33,7 +33,7 @@ enum {
 	MODAL_UUID = 37,
 };
 
-struct modal {                           /* sandbox_client.priv */
+struct modal {                           /* sandbox_client.priv points to it */
 	struct http *http;               /* borrowed */
 	const struct settings *settings; /* borrowed */
 	char *id_header;                 /* owned: "x-modal-token-id: ..." */
@@ -54,7 +54,7 @@ struct modal {                           /* sandbox_client.priv */
 	int64_t auth_until; /* clock_ms() until which auth is used */
 };
 
-struct modal_box { /* sandbox.priv */
+struct modal_box { /* sandbox.priv points to it */
 	pthread_mutex_t lock;
 	/* Owned, like router and bearer. NULL until requested; never changes
 	 * afterwards. */

@@ -681,7 +681,7 @@ int modal_start(struct modal_exec *x, struct sandbox *sb,
 }
 
 struct output_reader {
-	cJSON *offset; /* member of the request */
+	cJSON *offset; /* member of the request that on_stdio() advances */
 	int (*data)(void *arg, struct str chunk, struct error *err);
 	void *arg;
 };

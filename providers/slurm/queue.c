@@ -432,7 +432,7 @@ enum sandbox_state slurm_state(const struct slurm_job *job)
 		{ "STAGE_OUT", STATE_RUNNING },
 		{ "SUSPENDED", STATE_STOPPED },
 		{ "STOPPED", STATE_STOPPED },
-		{ "COMPLETING", STATE_UNKNOWN }, /* it is about to end */
+		{ "COMPLETING", STATE_UNKNOWN }, /* the job is about to end */
 		{ "BOOT_FAIL", STATE_GONE },
 		{ "CANCELLED", STATE_GONE },
 		{ "COMPLETED", STATE_GONE },

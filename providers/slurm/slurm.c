@@ -35,7 +35,7 @@ enum {
 	/* first pause between two polls, doubled up to POLL_SOON_MS */
 	QUEUE_POLL_MS = 40,
 	POLL_SOON_MS = 2000,
-	/* after this time the pause is doubled up to POLL_LATE_MS */
+	/* ms; later the pause is doubled up to POLL_LATE_MS */
 	SOON_MS = 60000,
 	POLL_LATE_MS = 10000,
 	CANCEL_MS = 10000,
@@ -235,7 +235,7 @@ static int add_row(const struct settings *set, const struct setting *row,
 	return 0;
 }
 
-/* True for options that send the job to another cluster than the one that
+/* True for options that send the job to a cluster other than the one that
  * squeue, scancel and srun use. */
 static bool names_cluster(const char *option)
 {

@@ -24,7 +24,7 @@
  * Seen with Slurm 22.05.8 (Debian 12), 2026-11; newer versions by their
  * documentation (slurm.schedmd.com, read 2026-11).
  */
-struct slurm { /* sandbox_client.priv */
+struct slurm { /* sandbox_client.priv points to it */
 	const struct settings *settings;
 	char **env; /* owned: environment of all programs that are started */
 	const char *via; /* user@login, or NULL: this machine */

@@ -28,7 +28,7 @@ struct ssh_host { /* a host that was requested */
 	struct ssh_host *next;
 };
 
-struct ssh_client { /* sandbox_client.priv */
+struct ssh_client { /* sandbox_client.priv points to it */
 	const struct settings *settings;
 	const char *host;    /* from the settings, or NULL */
 	const char *workdir; /* from the settings, or NULL */
@@ -41,7 +41,7 @@ struct ssh_client { /* sandbox_client.priv */
 	struct ssh_host *hosts;
 };
 
-struct ssh_box { /* sandbox.priv */
+struct ssh_box { /* sandbox.priv points to it */
 	struct ssh_name name;
 	struct held *held;    /* owned by the client */
 	bool offline;         /* commands have no network */

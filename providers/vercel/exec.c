@@ -21,7 +21,8 @@
 enum {
 	BODY_MAX = 4 << 20,
 	LINE_MAX_BYTES = 16 << 20,
-	SLACK_MS = 8000, /* added to the time that a request is held */
+	/* added to the time for which the server may hold a request */
+	SLACK_MS = 8000,
 	/* Constants for files: */
 	LONGEST_MS = 24 * 3600 * 1000,
 	IDLE_MS = 60000,

@@ -246,7 +246,7 @@ static const char *session_path(const struct vercel *v)
 	return v->v1 ? "/v1/sandboxes/" : "/v2/sandboxes/sessions/";
 }
 
-/* Returns the session in an answer. In v1 the sandbox is its own session. */
+/* Returns the session in an answer. In v1 that is the sandbox itself. */
 static const cJSON *session_of(const struct vercel *v, const cJSON *sandbox)
 {
 	return v->v1 ? sandbox : json_get(sandbox, "session");

@@ -16,7 +16,7 @@
  * exec.c has commands and files of a session; vercel.c has the account and its
  * sandboxes.
  */
-struct vercel { /* sandbox_client.priv */
+struct vercel { /* sandbox_client.priv points to it */
 	struct vendor_client kit;
 	bool v1;
 	const char *token; /* borrowed */
