@@ -29,7 +29,7 @@ enum {
 	/* Constants for tool calls: */
 	INVOKE_TRIES = 4,
 	BODY_MAX = 64 << 20,
-	SLACK_MS = 5000, /* added to a call's time limit, for the transfer */
+	SLACK_MS = 5000, /* ms added to a call's time limit, for the transfer */
 };
 
 /* What is read from an answer's headers. */

@@ -25,9 +25,10 @@
 enum {
 	COMMAND_MAX = 512 << 10,
 	LIFETIME_S = 1800,
-	CREATE_MS = 90000, /* the server may hold a create for 30 s */
+	/* ms; the server may hold a create request for 30 s */
+	CREATE_MS = 90000,
 	WAIT_MS = 180000,
-	START_MS = 90000, /* the server may hold a start for 30 s */
+	START_MS = 90000, /* ms; the server may hold a start request for 30 s */
 	TOUCH_MS = 10000,
 	/* Constants for commands: */
 	BODY_MAX = 4 << 20,

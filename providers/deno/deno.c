@@ -392,7 +392,8 @@ static bool is_valid_cursor(const char *cursor)
 struct deno_selection {    /* which sandboxes are passed to sink */
 	const char *label; /* or NULL */
 	const char *owner; /* or NULL */
-	const char *id;    /* only this one, in any state; or NULL */
+	/* only the sandbox with this id, in any state; or NULL */
+	const char *id;
 	const struct info_sink *sink;
 	bool found;
 };

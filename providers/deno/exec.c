@@ -44,7 +44,8 @@ enum {
 	PAUSE_MS = 300,
 	/* Constants for the WebSocket: */
 	OPEN_MS = 60000,
-	PING_MS = 15000, /* WebSocket pings, besides the SDK's "ping" text */
+	/* for pings of the WebSocket protocol; "ping" texts are in rpc.c */
+	PING_MS = 15000,
 	PONG_MS = 30000,
 	/* ms between two checks whether another thread has connected */
 	DIAL_MS = 20,
@@ -55,7 +56,7 @@ enum {
 	FILE_PARAMS_MAX = 1 << 20,
 	FILE_TRIES = 5,
 	FILE_PAUSE_MS = 200,
-	WRITE_MS = 60000, /* longest wait for the answer */
+	WRITE_MS = 60000, /* longest wait for the answer to a write */
 	/* ms without a byte, then the rest is requested again */
 	IDLE_MS = 60000,
 	/* bytes of the line "ok 123
@@ -580,7 +581,7 @@ struct deno_download {
 	char head[HEAD_MAX + 1]; /* "ok SIZE", without the line end */
 	size_t head_len;
 	bool headed;
-	int64_t size; /* -1: unknown */
+	int64_t size; /* size of the file; -1: not known yet */
 	int64_t got;
 	/* the file's sink failed, or the file changed; why has the error */
 	bool failed;

@@ -60,7 +60,7 @@ struct deno_frame {
 	cJSON *tree; /* owned; the pointers below point into it */
 	enum deno_kind kind;
 	int64_t id;
-	const cJSON *ok; /* the result; NULL if the request failed */
+	const cJSON *ok; /* the result; NULL: the request failed */
 	bool failed;
 	const char *code; /* "ENOENT", "NotFound" or "" */
 	const char *message;
@@ -203,7 +203,7 @@ struct deno_waiting { /* a request that waits for its answer; on the heap */
 	/* done when the process's output ends, not when the reply comes */
 	bool spawn;
 	struct buf *out; /* borrowed: receives that output; NULL: dropped */
-	bool live;       /* triggers ready for each piece of output, too */
+	bool live;       /* output triggers ready, too */
 	/* number of the stream that dcode sends for it; -1: none */
 	int64_t sending;
 	/* the fields below are set by the thread that owns the socket */

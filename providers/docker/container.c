@@ -28,7 +28,7 @@
 enum {
 	PIDS_MAX = 4096,
 	INFO_MS = 10000, /* for GET /info */
-	LISTED = 160,    /* bytes of runtime names in a message */
+	LISTED = 160,    /* bytes of the names of runtimes in a message */
 };
 
 const struct setting docker_settings[] = {
@@ -224,8 +224,8 @@ static int add_bind(const struct docker *d, cJSON *config, struct error *err)
 	return rc;
 }
 
-/* True if the engine is rootless. Root in the container is then, outside of it,
- * the user who runs the engine. */
+/* True if the engine is rootless. Root in the container has then only the
+ * rights of the user who runs the engine. */
 static bool is_rootless(const cJSON *info)
 {
 	const cJSON *option;

@@ -360,7 +360,7 @@ static int docker_snapshot(struct sandbox *sb, const char *name, bool replace,
  * container's user is somebody else. */
 struct file_owner {
 	int64_t uid;
-	int64_t gid; /* -1: unchanged */
+	int64_t gid; /* -1: keep the group */
 };
 
 /* Stores the beginning of an archive, then ends the transfer with an error. */
@@ -740,7 +740,7 @@ static int start_container(struct engine *e, const char *id,
 	int rc = engine_post(e, id, "/start", "starting the container", stop,
 			     &why);
 
-	/* 304: the container already runs. */
+	/* Status 304: the container already runs. */
 	if (rc == 0 || why.http_status == 304)
 		return 0;
 	*err = why;
@@ -825,7 +825,8 @@ static int create_limited(struct sandbox *sb, const struct sandbox_spec *spec,
 	limits.wanted = false;
 	limits.memory = 0;
 	if (create_started(sb, spec, image, &limits, stop, &again) < 0) {
-		if (!retry_was_refused(&again)) /* the container may exist */
+		/* not refused: the container may exist, so report this error */
+		if (!retry_was_refused(&again))
 			*err = again;
 		err->nothing_made = why.nothing_made && again.nothing_made;
 		return -1;

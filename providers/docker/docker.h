@@ -33,7 +33,7 @@ int docker_limits_init(struct docker *d, struct docker_limits *limits,
 /* How strongly new containers are isolated, according to the runtime in the
  * settings. */
 enum sandbox_isolation docker_isolation(const struct settings *set);
-/* The isolation of a runtime, by its name. */
+/* Returns how strongly the runtime with this name isolates. */
 enum sandbox_isolation docker_runtime_isolation(const char *runtime);
 /* Call after the engine refused a container. True if the engine does not have
  * the configured runtime; err then lists the runtimes that it has. */

@@ -30,7 +30,7 @@
 enum {
 	ANSWER_MAX = 8 << 20, /* bytes of an answer */
 	CONNECT_MS = 10000,
-	/* without a byte; a create can take long on a slow disk */
+	/* ms without a byte; a create can take long on a slow disk */
 	IDLE_MS = 120000,
 };
 
@@ -47,7 +47,7 @@ static void use_socket(struct engine *e, const char *path)
 	e->shown = xasprintf("unix://%s", path);
 }
 
-/* Path of the user's own Podman socket, owned by the caller. */
+/* Returns the path of the user's own Podman socket, owned by the caller. */
 static char *user_socket(const struct settings *set)
 {
 	const char *runtime = settings_env_plain(set, "XDG_RUNTIME_DIR");

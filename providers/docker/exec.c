@@ -41,13 +41,15 @@ enum {
 	REPLY_MAX = 16 << 20,
 	SOURCE = 64 << 10, /* bytes per call of exec_request.source */
 	TOKEN = 16,
-	/* after this silence, ask the engine whether the command has ended */
+	/* after this silence in ms, ask the engine whether the command has
+	 * ended */
 	SILENT_MS = 1000,
 	SILENT_MAX_MS = 15000,
 	/* ms between these checks while the command prints */
 	LOUD_MS = 10000,
-	DRAIN_QUIET_MS = 50, /* at the end, stop reading after this silence */
-	DRAIN_MS = 1000,     /* at the end, stop reading after this time */
+	/* at the end, stop reading after this silence (ms) */
+	DRAIN_QUIET_MS = 50,
+	DRAIN_MS = 1000, /* at the end, stop reading after this time (ms) */
 	ENDED_POLL_MS = 500,
 	/* bytes of an argument; Linux (MAX_ARG_STRLEN) allows 128 KiB */
 	PART_MAX = 120000,
@@ -263,7 +265,7 @@ struct exec_session {
 	char *id; /* owned: id of the exec */
 	struct exec_link link;
 	struct frames frames;
-	struct str input; /* not yet sent */
+	struct str input; /* input that was not sent yet */
 	/* dialog's replies or the source's data, sent after input */
 	struct buf reply;
 	bool dry;      /* exec_request.source is at its end, or there is none */

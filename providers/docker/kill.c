@@ -56,19 +56,19 @@ struct top {
 	size_t n;
 };
 
-/* The call whose processes are searched. Pids are those of the engine's
- * machine; 0 unknown. */
+/* The command whose processes are searched ("the call"). Pids are those of the
+ * engine's machine; 0 unknown. */
 struct top_call {
 	int64_t init; /* the container's first process */
 	int64_t root; /* the first process of the call's exec */
 	/* pid of dcode's killer (run_killer()) if it did not end in time */
 	int64_t killer;
-	int64_t age_ms;  /* since the call was sent */
+	int64_t age_ms;  /* ms since the call was sent */
 	bool init_reaps; /* init reaps every orphan as soon as it has ended */
 };
 
 enum {
-	/* for a kill; then a container that dcode created is restarted */
+	/* ms for a kill; then a container that dcode created is restarted */
 	KILL_MS = 2000,
 	RESTART_MS = 30000,
 	STAYS_MS = 100, /* pause before a restarted container is inspected */
@@ -90,8 +90,10 @@ enum {
  * container's ps, which a command can replace. So Podman's names are tried
  * first (20.10 and 4.3, 2026-11). */
 static const char *const queries[] = {
-	"/top?ps_args=hpid,pid,ppid,state,etime,args", /* Podman */
-	"/top?ps_args=-o%20pid,ppid,stat,etime,args",  /* Docker, any ps */
+	/* Podman's names of columns */
+	"/top?ps_args=hpid,pid,ppid,state,etime,args",
+	/* for every ps that Docker may run */
+	"/top?ps_args=-o%20pid,ppid,stat,etime,args",
 };
 
 /* Parses "[[DD-]HH:]MM:SS", the format of ps. Returns milliseconds, or -1. */
@@ -315,8 +317,8 @@ static bool is_younger(const struct top_process *p, const struct top_call *call)
 	return call->root && p->host_pid > call->root;
 }
 
-/* True for the container's first process. If its pid is unknown, the process
- * with the lowest number is taken. */
+/* True for the container's first process. If its pid is unknown, that is the
+ * process with the lowest pid. */
 static bool is_init(const struct top *top, const struct top_process *p,
 		    const struct top_call *call)
 {

@@ -498,7 +498,8 @@ static const struct {
 };
 
 struct config_reader {
-	const char *operation; /* "create", or NULL */
+	/* operation whose table is read ("create"), or NULL */
+	const char *operation;
 	unsigned values;
 	/* what is being read; errors name its line */
 	const struct toml_value *at;

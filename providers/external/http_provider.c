@@ -40,7 +40,8 @@ enum {
 	LIFETIME_S = 3600,
 	USER_COMMAND_MAX = 32 << 10, /* bytes; 80 KiB when encoded */
 	/* Constants for commands: */
-	COMMAND_MAX = 96 << 10, /* Linux allows 128 KiB in one argument */
+	/* bytes; Linux allows 128 KiB in one argument */
+	COMMAND_MAX = 96 << 10,
 	ANSWER_MAX = 1 << 20,
 	/* bytes of a command's output if http_service.held is set */
 	HELD_MAX = 8 << 20,
@@ -61,7 +62,8 @@ struct http_service { /* sandbox_client.priv points to it */
 	bool held;
 };
 
-struct http_box {         /* sandbox.priv, if it has its own server */
+/* sandbox.priv points to it if the sandbox has its own server */
+struct http_box {
 	struct rest rest; /* server for execute, read and write */
 	/* Set by an attach that sent no request: the first command finds out
 	 * whether the sandbox runs. */

@@ -61,7 +61,7 @@ struct http_values {
 
 /* Format of the answer of execute. */
 enum http_stream {
-	STREAM_NONE,   /* one document, or the output itself */
+	STREAM_NONE,   /* the answer is one document, or the output itself */
 	STREAM_SSE,    /* text/event-stream: each event's data is JSON */
 	STREAM_NDJSON, /* a JSON document per line */
 };
@@ -77,7 +77,8 @@ struct http_operation {
 	const char *type; /* Content-Type of a string body; NULL: text/plain */
 	/* JSON pointers into the answer; NULL if not given. */
 	const char *id;
-	const char *output; /* NULL: the whole body */
+	/* pointer to the output; NULL: the whole body is the output */
+	const char *output;
 	const char *exit_code;
 	const char *state;
 	const char *items;
@@ -93,8 +94,8 @@ struct http_operation {
 	const char *token;
 	const struct toml_value *within;
 	enum http_stream stream;
-	bool base64;  /* output is base64 */
-	bool repeats; /* dcode may send a create again */
+	bool base64;  /* the output is base64 */
+	bool repeats; /* a create may be sent again */
 	/* Only for execute: whether processes continue after the request that
 	 * started them. If unknown, two requests find out. */
 	enum { OUTLIVES_UNKNOWN, OUTLIVES_YES, OUTLIVES_NO } outlives;

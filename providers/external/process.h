@@ -46,7 +46,7 @@ enum {
 struct process_limits {   /* all in milliseconds */
 	int64_t start;    /* until initialize is answered */
 	int64_t create;   /* create, attach, snapshot */
-	int64_t call;     /* all others except execute */
+	int64_t call;     /* all other operations except execute */
 	int64_t held;     /* execute: longest time for one request */
 	int64_t slack;    /* execute: added to the time of each request */
 	int64_t patience; /* execute: longest time without any answer */

@@ -109,7 +109,7 @@ void python_each_site(const struct settings *set,
  * Python packaging guide specifies it (packaging.python.org, entry points
  * specification, read 2026-11). dcode parses these files without starting
  * Python. */
-struct entry_point { /* valid during the call */
+struct entry_point { /* its strings are valid during the call of each() */
 	struct str name;
 	struct str object; /* "module.path:Class", without extras */
 	const char *package;

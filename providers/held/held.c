@@ -41,7 +41,7 @@ enum {
 	START_MS = 30000,
 	LEAVE_MS = 1000,
 	SCRIPTS_MAX = 128 << 10,
-	SAID = 320, /* bytes of program output quoted in an error */
+	SAID = 320, /* bytes of the program's output that an error quotes */
 	LONGEST_MS = 20000,
 	FIRST_MS = 5000,
 	/* Constants for links: */
@@ -68,7 +68,7 @@ enum link_state { LINK_STARTING, LINK_READY, LINK_BROKEN };
 /* A request that has no complete answer yet. */
 struct link_call {
 	char id[LINK_ID + 1];
-	struct buf *out; /* the caller's buffer */
+	struct buf *out; /* the caller's buffer for the answer */
 	bool over;       /* the answer did not fit into out */
 	bool done;
 	int event; /* readable when the call is done or the link is broken */
@@ -88,7 +88,7 @@ struct link {
 	/* calls that use the link; guarded by the lock of struct held */
 	unsigned users;
 	pid_t pid;
-	int status; /* exit status of the program, or -1 */
+	int status; /* exit status of the program; -1: unknown */
 	bool spawned;
 	/* why the program did not start, or why dcode broke the link */
 	struct error why;
@@ -103,9 +103,10 @@ struct link {
 	int64_t body_began; /* clock_ms() when that answer's first line came */
 	size_t noise;
 	struct buf tail;
-	struct buf prelude; /* last output before the loop's first line */
-	int64_t began;      /* clock_ms() when the program was started */
-	int64_t heard;      /* clock_ms() of the last output byte */
+	/* the last output in front of the loop's first line */
+	struct buf prelude;
+	int64_t began; /* clock_ms() when the program was started */
+	int64_t heard; /* clock_ms() of the last output byte */
 	struct link_call *calls;
 };
 

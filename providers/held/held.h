@@ -27,7 +27,8 @@ struct held_program {
 	char *const *argv;
 	char *const *env;
 	const char *name; /* the other end in error messages: "me@build" */
-	int64_t start_ms; /* limit until the loop's first line; 0: 30 s */
+	/* ms until the loop's first line must come; 0: 30 s */
+	int64_t start_ms;
 	/*
 	 * NULL, or a script that sh runs instead of the loop. It must end in a
 	 * loop that uses the stream's input and output. For example, it starts

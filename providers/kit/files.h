@@ -21,7 +21,7 @@ enum file_retry {
 /* The request that downloads a file (GET, or POST with a body) or uploads one
  * (POST; another method needs http_files.send). The vendor fills it in. */
 struct file_request {
-	struct buf path; /* of the URL, with its query */
+	struct buf path; /* path of the URL, with its query */
 	struct buf body; /* download: JSON of a POST; empty: a GET */
 	/* Upload: name of the form field with the path, or NULL. */
 	const char *path_field;
@@ -36,7 +36,7 @@ struct file_request {
 struct http_files_put {
 	const struct transfer *file;
 	const char *path;
-	bool own; /* out: reading the local file failed */
+	bool own; /* out: the local file could not be read */
 };
 
 /* A vendor's file API, const. All functions may be called from several threads
@@ -80,7 +80,7 @@ struct file_source {
 	/* held contains the file; to send it again, set sent to 0 */
 	bool is_held;
 	int64_t sent; /* bytes returned by file_source_read() */
-	bool failed;  /* reading the local file failed with why */
+	bool failed;  /* the local file could not be read: see why */
 	struct error why;
 };
 

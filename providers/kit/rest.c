@@ -27,7 +27,7 @@ enum {
 	TRIES_REACH = 2, /* for servers that accept no connection */
 	REACH_MS = 3000, /* no second try if the first failed after this time */
 	CALL_MS = 60000,
-	ANSWER_MAX = 16 << 20, /* bytes of a JSON answer */
+	ANSWER_MAX = 16 << 20, /* bytes of an answer */
 	CLAIMS_MAX = 16 << 10,
 };
 

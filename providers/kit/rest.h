@@ -42,14 +42,14 @@ enum {
 
 struct rest_ask { /* one request; all borrowed */
 	const char *method;
-	const char *path; /* appended to base, with its query */
+	const char *path; /* appended to the server's base; may have a query */
 	struct str body;  /* JSON unless type says otherwise; may be empty */
 	const char *type; /* Content-Type of body; NULL: application/json */
 	const char
 		*what; /* the operation, for messages: "creating the sandbox" */
 	unsigned flags;
-	int64_t timeout_ms; /* for one try; 0: 60 s */
-	int64_t idle_ms;    /* timeout without a byte; 0: none */
+	int64_t timeout_ms; /* ms for one try; 0: 60 s */
+	int64_t idle_ms;    /* ms without a byte, then it fails; 0: no limit */
 	/* As in http_request. A request with a source is never sent again,
 	 * since the source cannot be rewound. */
 	int64_t (*source)(void *arg, char *room, size_t len, struct error *err);

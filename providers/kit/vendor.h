@@ -31,7 +31,8 @@ struct vendor_state {
 	const char *word;
 	enum sandbox_state state;
 	enum vendor_step step;
-	bool slow; /* an image is built or copied, up to 30 minutes */
+	/* this state lasts long (an image is built): up to 30 minutes */
+	bool slow;
 };
 
 /* Names of the members in the vendor's JSON about a sandbox. */
@@ -42,7 +43,7 @@ struct vendor_fields {
 	/* object of strings that includes dcode's labels; or NULL */
 	const char *labels;
 	const char *state;
-	const char *reason;  /* why it failed; may be NULL */
+	const char *reason;  /* why the sandbox failed; may be NULL */
 	const char *created; /* RFC 3339 text, or milliseconds */
 	/* the first member that has text is used; NULL: none */
 	const char *image[2];
@@ -57,7 +58,8 @@ struct vendor_client;
 struct vendor_pages {
 	const char *member; /* member of the body with the token, or NULL */
 	const char *header; /* header of the answer with the token, or NULL */
-	const char *query;  /* the query parameter for the token: "cursor" */
+	/* name of the query parameter for the token: "cursor" */
+	const char *query;
 	/*
 	 * member with the array of items. If the page does not have it, the
 	 * array is "items" or the whole body
@@ -178,14 +180,16 @@ struct vendor {
 	void (*discard)(struct sandbox *sb);    /* may be NULL */
 };
 
-struct vendor_client { /* sandbox_client.priv begins with it */
+/* sandbox_client.priv points to a struct that begins with it */
+struct vendor_client {
 	const struct vendor *vendor;
 	struct sandbox_client *client; /* borrowed */
 	struct rest api;
 	struct create_log created; /* labels for which a create was sent */
 };
 
-struct vendor_box {           /* sandbox.priv begins with it */
+/* sandbox.priv points to a struct that begins with it */
+struct vendor_box {
 	pthread_mutex_t lock; /* guards the fields below */
 	struct vendor_server *server;
 	int64_t lifetime_s;

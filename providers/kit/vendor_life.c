@@ -43,7 +43,7 @@ enum {
 struct wait {
 	struct sandbox *sb;
 	const struct vendor *v;
-	const struct sandbox_spec *spec; /* or NULL */
+	const struct sandbox_spec *spec; /* receives progress, or NULL */
 	cJSON *answer;                   /* owned: the last answer */
 	char word[WORD_MAX];             /* state in that answer */
 	int64_t until; /* clock_ms() until which that state may last */

@@ -48,7 +48,8 @@ enum {
 	PROGRESS_MS = 10000,
 	NAME_MAX_BYTES = 128,
 	TRIES = 4,
-	BUILD_PAUSE_MS = 500, /* doubled each time */
+	/* first pause; each is twice as long as the one before */
+	BUILD_PAUSE_MS = 500,
 	POST_MS = 120000,
 };
 

@@ -39,7 +39,7 @@ enum {
 	PING_MS = 15000,
 	PONG_MS = 30000,
 	PATIENCE_MS = 60000, /* ms without any message, then dcode gives up */
-	PAUSE_MS = 500,      /* pause after a failure; doubled each time */
+	PAUSE_MS = 500,      /* pause after a failure; each is twice as long */
 	PAUSE_MAX_MS = 8000,
 	/* first connections that fail before plain requests are used */
 	OPENS_MAX = 3,
@@ -49,7 +49,7 @@ enum {
 	LATER_S = 10,
 	/* s without a connection, then the server kills the command */
 	ABANDONED_S = 60,
-	KEPT_S = 600, /* how long the server stores the output */
+	KEPT_S = 600, /* how long the server stores the output, in s */
 };
 
 enum langsmith_kind {
@@ -58,7 +58,8 @@ enum langsmith_kind {
 	LANGSMITH_OUTPUT,
 	LANGSMITH_EXIT,
 	LANGSMITH_TIMEOUT, /* the server killed the command */
-	LANGSMITH_UNKNOWN, /* the server does not know the command (any more) */
+	/* the server does not know the command, or not any more */
+	LANGSMITH_UNKNOWN,
 	LANGSMITH_FAILED,
 };
 

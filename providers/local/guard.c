@@ -45,7 +45,8 @@ enum node_kind {
 	NODE_WORKTREES, /* .git/worktrees */
 	NODE_WORKTREE,  /* .git/worktrees/NAME */
 	NODE_LOGS,      /* .git/logs and its subdirectories */
-	NODE_LEAF,      /* a relevant name; a directory is not searched */
+	/* a relevant name; if it is a directory, its files are not examined */
+	NODE_LEAF,
 	/* a relevant name that is reported if new, but stays writable */
 	NODE_NAMED,
 };
@@ -85,8 +86,8 @@ struct watch { /* zero-initialise */
  * without a guard it could change what the user's git runs. All paths are
  * relative to root, without "." and "..". Included configs are read, too. */
 enum named_kind {
-	NAMED_PROGRAM, /* the value may be a command, not a file */
-	NAMED_CONFIG,  /* a config, read by git as soon as it exists */
+	NAMED_PROGRAM, /* may be a command instead of a path */
+	NAMED_CONFIG,  /* a config, which git reads as soon as it exists */
 	NAMED_HOOKS,   /* a directory of hooks */
 };
 
@@ -482,7 +483,9 @@ static size_t visit_directory(struct watch *w, size_t at)
 	    !S_ISDIR(st.st_mode) || st.st_ino != w->nodes[at].ino ||
 	    st.st_dev != w->nodes[at].dev ||
 	    ns_of(st.st_ctim) == w->nodes[at].changed)
-		return 0; /* the parent lists what replaced it */
+		/* if another file has this name now, listing its parent finds
+		 * that */
+		return 0;
 	clock_gettime(CLOCK_REALTIME, &now);
 	n = list_directory(w, at);
 	w->nodes[at].changed = ns_of(now) - ns_of(st.st_ctim) > STEP_NS

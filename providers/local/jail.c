@@ -73,7 +73,7 @@ static const int denied[] = {
  * ignores them; those of a setgid parent are inherited). */
 enum {
 	SUPERVISOR_FD = 3,
-	KILL_MS = 2000, /* to kill all processes of a command */
+	KILL_MS = 2000, /* ms to kill all processes of a command */
 	SET_ID = 06000,
 	NO_FLAGS = -1,
 	TMPFILE = O_TMPFILE & ~O_DIRECTORY,
@@ -200,7 +200,8 @@ static int jail_filter(void)
 
 	block_abstract_sockets();
 	if (!OURS)
-		return 0; /* continue: the namespaces isolate without it */
+		/* no filter: go on, because the namespaces isolate, too */
+		return 0;
 	for (size_t i = 0; i < HEAD; i++)
 		code[program.len++] = head[i];
 	for (size_t i = 0; i < DENIED; i++) {
@@ -442,7 +443,7 @@ static int serve_orders(void)
 
 		poll(&set, 1, stop_poll_ms(&lifetime, -1));
 		if (stop_check(&lifetime, &err) < 0)
-			return 0; /* the lifetime is over */
+			return 0; /* the sandbox's lifetime is over */
 		got = receive_order(&order, fds);
 		if (got < 0)
 			return 0;
@@ -491,7 +492,7 @@ int jail_main(int argc, char **argv)
 
 	if (argc != 3 || !str_to_int(str_of(argv[2]), &fd) || fd < 0 ||
 	    fd > 1000 || getpid() != 1)
-		return 2; /* only bubblewrap starts this program */
+		return 2; /* usage error: only bubblewrap starts this program */
 	if (seal_process((int)fd) < 0)
 		return 1;
 	while (send(SUPERVISOR_FD, &magic, sizeof(magic), MSG_NOSIGNAL) < 0)

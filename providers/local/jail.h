@@ -46,7 +46,7 @@ enum jail_fd {
 struct jail_limits {
 	uint64_t memory;    /* bytes of writable memory */
 	uint64_t file_size; /* bytes */
-	uint64_t processes; /* for the whole sandbox */
+	uint64_t processes; /* number of processes, for the whole sandbox */
 };
 
 struct jail_order {

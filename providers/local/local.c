@@ -300,7 +300,7 @@ static int kill_sandbox(pid_t pid, const struct stop *stop, struct error *err)
 
 	set.fd = proc_fd(pid, &ignored);
 	if (set.fd < 0)
-		return 0; /* it has ended meanwhile */
+		return 0; /* the process has ended meanwhile */
 	while (rc < 0 && stop_check(&limit, err) == 0) {
 		(void)proc_tree_kill(&tree);
 		if (poll(&set, 1, 20) > 0)

@@ -63,7 +63,7 @@ struct pump {
 enum pump_end {
 	PUMP_ENDED,   /* the main process has ended */
 	PUMP_TIMEOUT, /* req->timeout_ms has passed */
-	PUMP_FAILED   /* err says why: cancelled, the callback failed, ... */
+	PUMP_FAILED   /* err says why: a cancel, a failed callback, ... */
 };
 
 /* Opens the pipes. Fails for a command with a NUL byte. The caller releases p,
@@ -86,7 +86,7 @@ void pump_release(struct pump *p, struct pipe_reaper *reaper);
 
 struct pump_program {
 	/* borrowed during pump_program() */
-	struct proc_spec spec; /* fds are not set */
+	struct proc_spec spec; /* without fds: pump_program() sets those */
 	/* identifies its processes, see struct proc_tree */
 	const char *marker;
 	/* borrowed until the kill has ended, which may be after
@@ -128,13 +128,14 @@ struct local_meta {
 
 struct local { /* sandbox_client.priv points to it */
 	struct pipe_reaper reaper;
-	int64_t start_ms; /* limit for the start of a jail */
-	char *bwrap;      /* owned; absolute */
+	int64_t start_ms; /* limit for the start of a jail, in ms */
+	char *bwrap;      /* owned; absolute path of the program */
 	struct jail_limits limits;
 	uint64_t disk; /* limit for home and workspace in bytes; 0: none */
 	const char *const *env; /* borrowed from settings */
 	size_t nenv;
-	int64_t lifetime_s; /* 0: the provider's default */
+	/* how long a sandbox runs; 0: the provider's default */
+	int64_t lifetime_s;
 	bool network;
 	bool bind;
 };
@@ -214,7 +215,7 @@ struct guard_request { /* all borrowed */
 	const struct settings *settings;
 	const char *root; /* the bound directory */
 	const char *inside;
-	const char *label; /* of the sandbox */
+	const char *label; /* label of the sandbox, which names its record */
 };
 /* *g is set even on failure; the caller frees it. */
 int guard_open(struct guard **g, const struct guard_request *r,

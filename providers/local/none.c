@@ -34,7 +34,8 @@
 #include "sandbox/quote.h"
 
 enum {
-	COMMAND_MAX = (128 << 10) - 1, /* Linux (MAX_ARG_STRLEN), without NUL */
+	/* bytes without NUL; a limit of Linux (MAX_ARG_STRLEN) */
+	COMMAND_MAX = (128 << 10) - 1,
 	SCRIPT_MAX = 16 << 10,
 	TOKEN = 16,   /* characters */
 	END_MS = 500, /* wait for the guard process to end */
@@ -176,7 +177,7 @@ static const char *const secret_endings[] = {
 };
 
 static const char *const secret_names[] = {
-	"DCODE_EXEC", /* the marker of an outer dcode */
+	"DCODE_EXEC", /* set by an outer dcode, to find its processes */
 	"DENO_DEPLOY_TOKEN",
 	"VERCEL_TOKEN",
 	NULL,

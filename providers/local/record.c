@@ -195,7 +195,8 @@ static int make_placeholder(struct placeholder *p, struct error *err)
 		if (errno != EROFS && errno != EACCES && errno != EPERM &&
 		    errno != EEXIST)
 			return error_errno(err, "making %s", p->path);
-		p->dev = p->ino = UINT64_MAX; /* not made by dcode */
+		/* no file has these numbers: dcode did not make it */
+		p->dev = p->ino = UINT64_MAX;
 	} else if (lstat(p->path, &st) == 0) {
 		p->dev = st.st_dev;
 		p->ino = st.st_ino;
@@ -426,7 +427,8 @@ void record_release(struct record *r)
 	r->living = (struct placeholders){ 0 };
 	if (r->path && r->lock < 0)
 		r->lock = lock_records(r->dir, &limit, &ignored);
-	if (r->path && r->lock >= 0) { /* otherwise the next dcode cleans up */
+	/* without the lock, the next dcode cleans up */
+	if (r->path && r->lock >= 0) {
 		sweep_records(r->dir, r->path, &r->living);
 		remove_all(&r->own, &r->living);
 		unlink(r->path);

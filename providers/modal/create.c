@@ -27,21 +27,23 @@ enum {
 	 * changes */
 	END_WAIT_S = 10,
 	END_PAUSE_MS = 100,
-	JOIN_S = 55, /* how long the server keeps a stream open */
+	/* how long the server keeps the stream of a build's log open */
+	JOIN_S = 55,
 	JOIN_FAILURES = 3,
 	LOG_MAX = 200,
-	PAGES_MAX = 1000, /* most pages of a list */
+	PAGES_MAX = 1000, /* pages of a list, at most */
 	GPUS_MAX = 64,
 	/* Constants of the protocol. */
-	OPEN = 1, /* NetworkAccessType */
+	OPEN = 1, /* a value of NetworkAccessType */
 	BLOCKED = 2,
 	ALLOWLIST = 3,
 	/* ttl_seconds of a snapshot that does not expire */
 	FOREVER = -1,
-	CREATE_IF_MISSING = 1, /* ObjectCreationType */
-	GLOBAL = 3,            /* DeploymentNamespace of Modal's own images */
-	STATIC_CREDS = 4,      /* RegistryAuthType */
-	SUCCESS = 1,           /* GenericStatus */
+	CREATE_IF_MISSING = 1, /* a value of ObjectCreationType */
+	/* value of DeploymentNamespace for Modal's own images */
+	GLOBAL = 3,
+	STATIC_CREDS = 4, /* a value of RegistryAuthType */
+	SUCCESS = 1,      /* a value of GenericStatus */
 };
 
 /* Reports ERR_USAGE unless id may be a sandbox's id. */

@@ -44,7 +44,7 @@ enum {
 	 * because of its age */
 	FRESH_S = 30,
 	JWT_MAX = 16 << 10,
-	PIPE = 1, /* TaskExecStdoutConfig, TaskExecStderrConfig */
+	PIPE = 1, /* a value of TaskExecStdoutConfig and TaskExecStderrConfig */
 	/* Constants for a process's input: */
 	CHUNK = 64 << 10, /* bytes of input in one message */
 	/* bytes of sent input that are stored, because they may have to be sent
@@ -161,16 +161,16 @@ bool modal_is_passing(const struct error *why)
 }
 
 struct rpc_tries {
-	const char *auth; /* borrowed, or NULL */
+	const char *auth; /* borrowed: token for V2 calls, or NULL */
 	char key[MODAL_UUID];
 	int attempt;
 	int throttled;
-	int64_t waited_ms; /* delays that servers requested */
+	int64_t waited_ms; /* sum of the delays that servers demanded */
 	int64_t began;     /* clock_ms() when the call began */
 	int64_t began_at;  /* the same as Unix time in ms */
 	int64_t pause_ms;
 	size_t server;
-	size_t moves; /* changes to another server */
+	size_t moves; /* how often the call went to another server */
 };
 
 /* Returns a header like "x-retry-delay: 1.250", owned by the caller. */

@@ -724,7 +724,7 @@ static int check_job(struct slurm_box *b, const struct stop *stop,
 				"the sandbox is lost: job %s has ended, and "
 				"the controller no longer knows it",
 				b->sb->id);
-		return -1; /* with the original error */
+		return -1; /* err is still that of the failed request */
 	}
 	if (slurm_state(&job) != STATE_RUNNING || job.restarts != b->restarts)
 		return slurm_ended(&job, err);

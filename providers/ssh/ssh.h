@@ -22,7 +22,7 @@ struct ssh_name {
 	char label[SSH_LABEL]; /* "": the host itself */
 };
 
-struct ssh_host { /* a host that was requested */
+struct ssh_host { /* a host that a sandbox or a list has asked for */
 	char *name;
 	struct held *held;
 	struct ssh_host *next;
@@ -36,7 +36,7 @@ struct ssh_client { /* sandbox_client.priv points to it */
 	const char *isolate; /* "bwrap", "podman", or NULL */
 	const char *image;
 	char *program;
-	int64_t start_ms;     /* limit for a login */
+	int64_t start_ms;     /* limit for a login, in ms */
 	pthread_mutex_t lock; /* guards hosts */
 	struct ssh_host *hosts;
 };

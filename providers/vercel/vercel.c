@@ -23,7 +23,8 @@ enum {
 	WAIT_MS = 180000,
 	CREATE_MS = 120000,
 	EXTEND_LEAST_MS = 1000, /* the shortest extension that the API allows */
-	TAGS_MAX = 5,           /* as many as the API allows */
+	/* tags of a sandbox, as many as the API allows */
+	TAGS_MAX = 5,
 	SCOPE_MAX = 200,
 	DAY_S = 86400,
 	/* memory per vCPU, according to the page with the prices */
