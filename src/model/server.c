@@ -1,13 +1,14 @@
-/* server.c - asks a model's server for model names and window sizes. */
+/* server.c - asks a model's server for model names and sizes of context
+ * windows. */
 /* SPDX-License-Identifier: MIT */
-/* Two queries, both outside the conversation: the window of this model
- * (server_query_limits()) and the names that the server lists
+/* Two queries, both apart from the conversation's requests: the context window
+ * of this model (server_query_limits()) and the names that the server lists
  * (server_query_names()). Begin reading at server_query_limits(): OpenAI's list
- * of models has no windows, so each server adds a member or a path of its own.
- * The window is queried on a thread after the first answer (struct
+ * of models does not have windows, so each server adds a member or a path of
+ * its own. The window is queried on a thread after the first answer (struct
  * window_probe) and cached in a file for later runs. Names are queried after a
- * server refused a model's name, to suggest the nearest one.  Members and
- * paths, read 2026-11-23: platform.claude.com/docs, "Models";
+ * server refused a model's name, to suggest the nearest one. Sources of members
+ * and paths, read 2026-11-23: platform.claude.com/docs, "Models";
  * ai.google.dev/api/models; openrouter.ai/docs, "Models"; vLLM's
  * entrypoints/openai/protocol.py (ModelCard); llama.cpp,
  * tools/server/README.md; lmstudio.ai/docs/app/api/endpoints/rest; ollama,
@@ -37,11 +38,12 @@ enum {
 	MAX_ANSWER = 4 << 20, /* bytes of an answer about one model */
 };
 
-/* Everything that a query needs, as copies: it may outlive the model. */
+/* What a query needs. All of it is copied, because a query may outlive the
+ * model. */
 struct server_query {
 	struct http *http; /* borrowed */
 	const struct wire *wire;
-	char *name; /* key of the answer in the file */
+	char *name; /* name under which the answer is cached in the file */
 	char *base; /* address of the API, without a trailing slash */
 	char *model;
 	char *headers[MAX_HEADERS + 3]; /* owned, NULL-terminated */
@@ -56,12 +58,12 @@ struct model_list {
 
 struct limits_search {
 	const char *model;
-	struct server_limits exact, any; /* limits in the model's entry, and
-					  * in the last entry */
-	size_t n;                        /* number of entries */
+	/* exact: limits in the model's own entry; any: in the last entry */
+	struct server_limits exact, any;
+	size_t n; /* number of entries in the list */
 	bool found;
-	char owner[32]; /* owned_by of the last entry: identifies the server
-			 * software */
+	/* owned_by of the last entry: tells which server software it is */
+	char owner[32];
 };
 
 struct name_sink {
@@ -69,7 +71,7 @@ struct name_sink {
 	void *arg;
 };
 
-/* Returns url without path, if it ends with it, and without trailing slashes.
+/* Returns url without trailing slashes and, if it ends with path, without that.
  * Owned. */
 static char *cut_path(const char *url, const char *path)
 {
@@ -82,7 +84,7 @@ static char *cut_path(const char *url, const char *path)
 	return xstrndup(base.ptr, base.len);
 }
 
-/* Copies what queries to the model's server need. */
+/* Makes a query for a model's server from copies of what it needs. */
 static struct server_query *server_query_new(const struct model *m)
 {
 	const struct model_choice *c = &m->choice;
@@ -94,8 +96,8 @@ static struct server_query *server_query_new(const struct model *m)
 	q->base = cut_path(c->base_url, m->wire->path);
 	q->model = xstrdup(c->model);
 	q->name = xasprintf("%s %s %s", m->wire->name, c->base_url, c->model);
-	/* Bedrock and Vertex list models at another host. Azure lists models,
-	 * but requests name deployments. */
+	/* Bedrock and Vertex list models at another host. Azure's list has
+	 * models, but requests name deployments. */
 	q->mute = m->wire->aws || c->vertex || c->version ||
 		  (c->provider && strcmp(c->provider, "azure_openai") == 0);
 	for (size_t i = 0; i < m->n_headers; i++)
@@ -117,7 +119,8 @@ static void server_query_free(struct server_query *q)
 	free(q);
 }
 
-/* The key in the file: "openai-chat http://h/v1 m". Borrowed. */
+/* Returns the name under which the answer is cached: "openai-chat http://h/v1
+ * m". Borrowed. */
 static const char *server_query_name(const struct server_query *q)
 {
 	return q->name;
@@ -189,7 +192,8 @@ static int on_chunk(void *arg, struct str chunk, struct error *err)
 	return json_split_feed(l->split, chunk, err);
 }
 
-/* Calls each for every entry while the list, which may be long, arrives. */
+/* Calls each for every entry as soon as it has arrived: the list may be
+ * long. */
 static int get_list(const struct server_query *q, const char *url,
 		    void (*each)(void *arg, const cJSON *model), void *arg,
 		    const struct stop *stop, struct error *err)
@@ -224,7 +228,8 @@ static const char *entry_name(const cJSON *model)
 	return strncmp(id, "models/", 7) == 0 ? id + 7 : id;
 }
 
-/* Returns the first of these members that is a number above 0, or 0. */
+/* Returns the value of the first of these members that is a number above 0, or
+ * 0 if none is. */
 static int64_t first_number(const cJSON *model, const char *const *names)
 {
 	int64_t found = 0;
@@ -244,8 +249,8 @@ static int64_t first_number(const cJSON *model, const char *const *names)
 	return found > 0 ? found : 0;
 }
 
-/* Reads the limits of an entry. The window that the server has loaded takes
- * precedence over what the model supports. */
+/* Reads the limits in an entry. A server may have loaded the model with a
+ * smaller window than the model supports: that one counts. */
 static struct server_limits read_limits(const cJSON *model)
 {
 	static const char *const contexts[] = {
@@ -275,7 +280,8 @@ static struct server_limits read_limits(const cJSON *model)
 				       first_number(model, outputs) };
 }
 
-/* True if name is the model; Ollama's "qwen3" is "qwen3:latest". */
+/* True if the listed name means the model. Ollama lists "qwen3" as
+ * "qwen3:latest". */
 static bool is_model(const char *name, const char *model)
 {
 	size_t n = strlen(model);
@@ -298,7 +304,8 @@ static void compare_entry(void *arg, const cJSON *model)
 	s->found = true;
 }
 
-/* Returns the window that the user has set (num_ctx), or the model's own. */
+/* Returns the window that the user has set in Ollama (num_ctx), else the
+ * model's own. */
 static int64_t ollama_context(const cJSON *shown)
 {
 	const char *given = json_string(shown, "parameters", "");
@@ -367,8 +374,8 @@ static void query_llama(const struct server_query *q, const char *root,
 	free(url);
 }
 
-/* Asks a local server through its own API, which is at the same host as
- * OpenAI's and says more. */
+/* Asks a local server through its own API, which tells more than OpenAI's and
+ * is at the same host. */
 static void query_local(const struct server_query *q,
 			const struct limits_search *s,
 			struct server_limits *out, const struct stop *stop)
@@ -393,14 +400,14 @@ static void query_local(const struct server_query *q,
 	for (size_t i = 0; i < sizeof(servers) / sizeof(servers[0]); i++)
 		if (strcmp(s->owner, servers[i].owner) == 0)
 			servers[i].ask(q, root, out, stop, &ignored);
-	/* models created with Ollama may have any owner */
+	/* the owner does not tell whether this is Ollama, so ask it */
 	if (!out->context && s->found && !stop_check(stop, &ignored))
 		query_ollama(q, root, out, stop, &ignored);
 	free(root);
 }
 
-/* Returns the address of the list. Anthropic's base has no "/v1"; with OpenAI's
- * wire it ends with it. */
+/* Returns the address of the list. The base address of Anthropic's wire need
+ * not end with "/v1", so that is added; OpenAI's ends with it. */
 static char *list_url(const struct server_query *q, const char *query)
 {
 	bool claude = q->wire == &wire_anthropic;
@@ -411,7 +418,8 @@ static char *list_url(const struct server_query *q, const char *query)
 			 query);
 }
 
-/* Finds the model's limits in the server's list of models. */
+/* Finds the model's limits in the server's list of models. If the list has no
+ * window, or the server is llama.cpp, also asks the local server's own API. */
 static int limits_in_list(const struct server_query *q,
 			  struct server_limits *out, const struct stop *stop,
 			  struct error *err)
@@ -423,15 +431,17 @@ static int limits_in_list(const struct server_query *q,
 	free(url);
 	if (rc < 0)
 		return -1;
-	/* a server with one model may list it under any name */
+	/* If the server lists only one model, it is this one under another
+	 * name. */
 	*out = s.found || s.n != 1 ? s.exact : s.any;
 	if (!out->context || strcmp(s.owner, "llamacpp") == 0)
 		query_local(q, &s, out, stop);
 	return 0;
 }
 
-/* Asks the server for the limits of this model, in up to four requests. -1 with
- * err if it does not say. Never writes to the terminal. Not thread-safe. */
+/* Asks the server for the limits of this model, with up to four requests. -1
+ * with err if the server does not tell them. Never writes to the terminal. Not
+ * thread-safe. */
 static int server_query_limits(const struct server_query *q,
 			       struct server_limits *out,
 			       const struct stop *stop, struct error *err)
@@ -493,7 +503,7 @@ static int server_query_names(const struct server_query *q,
 
 enum {
 	LIST_MS = 5000,
-	FEW = 4, /* a list of up to this many is shown in the hint completely */
+	FEW = 4, /* a list of up to this many names is shown as a whole */
 	MAX_NAME = 80,
 };
 
@@ -505,8 +515,8 @@ struct candidates {
 	struct buf few;      /* the first names, with commas */
 };
 
-/* Returns the distance to a listed name. A router's "openai/gpt-5.5" also
- * matches "gpt-5.5". */
+/* Returns how different a listed name is. A router's name "openai/gpt-5.5" is
+ * also compared without its vendor. */
 static size_t distance_to(struct str wanted, const char *name)
 {
 	const char *slash = strrchr(name, '/');
@@ -518,7 +528,8 @@ static size_t distance_to(struct str wanted, const char *name)
 	return part < whole ? part : whole;
 }
 
-/* Compares a listed name to the wanted one and keeps the nearest. */
+/* Compares a listed name to the wanted one and stores it if it is the nearest
+ * so far. */
 static void compare_name(void *arg, const char *name)
 {
 	struct candidates *c = arg;
@@ -572,7 +583,8 @@ void server_suggest(const struct model *m, const struct stop *stop,
 		.few = BUF_INIT(FEW * (MAX_NAME + 2)),
 	};
 
-	/* a list that breaks off may already contain the nearest name */
+	/* Ignore errors: the part of the list that arrived may contain the
+	 * nearest name. */
 	(void)server_query_names(q, compare_name, &c, &within, &ignored);
 	write_hint(&m->choice, &c, err);
 	buf_release(&c.few);
@@ -585,8 +597,9 @@ enum {
 	FRESH_S = 24 * 3600,
 };
 
-/* Returns the file's entries by name, or NULL; the caller deletes it. A file
- * that is missing, damaged or too large counts as empty and is replaced. */
+/* Returns the cached answers, an object with one member per name, or NULL; the
+ * caller deletes it. A file that is missing, damaged or too large counts as
+ * empty: it will be replaced. */
 static cJSON *read_file(const char *path)
 {
 	struct buf text = BUF_INIT(MAX_FILE);
@@ -600,8 +613,8 @@ static cJSON *read_file(const char *path)
 	return tree;
 }
 
-/* True if the file has an answer for name, even one without a window. *fresh:
- * it is so recent that the server need not be asked. */
+/* True if the file has an answer for name, even if that answer has no window.
+ * *fresh: it is so recent that the server need not be asked again. */
 static bool window_file_read(const char *path, const char *name,
 			     struct server_limits *limits, bool *fresh)
 {
@@ -629,8 +642,8 @@ static void drop_oldest(cJSON *tree)
 	cJSON_Delete(cJSON_DetachItemViaPointer(tree, (cJSON *)oldest));
 }
 
-/* Stores an answer and removes the oldest ones above MAX_ENTRIES. Write errors
- * are ignored: the next run asks again. */
+/* Stores an answer in the file. Removes the oldest answers if there are more
+ * than MAX_ENTRIES. Write errors are ignored: the next run then asks again. */
 static void window_file_add(const char *path, const char *name,
 			    const struct server_limits *limits)
 {
@@ -662,7 +675,8 @@ enum { PROBE_MS = 10000 };
 struct window_probe {
 	struct server_query *query;
 	char *path;
-	struct server_limits before; /* from the file */
+	/* answer in the file from an earlier run */
+	struct server_limits before;
 	bool known, fresh;
 	bool began;
 	pthread_t thread;
@@ -715,7 +729,7 @@ static void *probe_window(void *arg)
 	struct error err = { 0 };
 	int rc = server_query_limits(p->query, &p->limits, &within, &err);
 
-	/* do not store an answer if the server was not reached */
+	/* If the server was not reached, there is no answer to store. */
 	if (rc < 0 && err.code != ERR_NOT_FOUND && !err.http_status)
 		return NULL;
 	window_file_add(p->path, server_query_name(p->query), &p->limits);
@@ -732,7 +746,7 @@ void window_probe_start(struct window_probe *p)
 	p->began = thread_start(&p->thread, probe_window, p, &ignored) == 0;
 	if (!p->began)
 		cancel_release(&p->cancel);
-	p->fresh = true; /* only one attempt */
+	p->fresh = true; /* later calls must not start another thread */
 }
 
 bool window_probe_take(struct window_probe *p, struct server_limits *limits)

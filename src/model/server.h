@@ -1,4 +1,5 @@
-/* server.h - asks a model's server for model names and window sizes. */
+/* server.h - asks a model's server for model names and sizes of context
+ * windows. */
 /* SPDX-License-Identifier: MIT */
 #ifndef MODEL_SERVER_H
 #define MODEL_SERVER_H
@@ -10,27 +11,28 @@ struct server_limits { /* in tokens, as the server reports; 0: unknown */
 };
 
 /* Call after a refusal with CASE_UNKNOWN_MODEL. Asks the server for its list of
- * models, for a few seconds at most, and puts the nearest name into the hint.
- * Without a list the hint is unchanged. Cancelled by stop. */
+ * models, for a few seconds at most, and puts the nearest name into err's hint.
+ * If there is no list, the hint stays unchanged. Ends early when stop does. */
 void server_suggest(const struct model *m, const struct stop *stop,
 		    struct error *err);
 
-/* Asks the server for a model's window in the background. */
+/* Asks the server in the background for the size of a model's context
+ * window. */
 struct window_probe;
-/* path (copied): the JSON file with servers' answers, in dcode's state
- * directory. Sends nothing yet. */
+/* path (copied): the JSON file in dcode's state directory that caches answers
+ * of servers. Sends nothing yet. */
 struct window_probe *window_probe_new(const struct model *m, const char *path);
-/* Cancels a running request at once. NULL is allowed. */
+/* Cancels the request at once if it is running. NULL is allowed. */
 void window_probe_free(struct window_probe *p);
-/* Returns the cached answer; false if there was none. */
+/* Returns the cached answer. False if there is none or it has no window. */
 bool window_probe_known(const struct window_probe *p,
 			struct server_limits *limits);
-/* Starts the thread that asks, for some seconds at most, unless the cached
- * answer is fresh. Later calls do nothing. Call after the model's first answer,
- * so that it delays none. */
+/* Starts the thread that asks the server, for some seconds at most. Does
+ * nothing if the cached answer is recent or on a later call. Call it after the
+ * model's first answer, so that it does not delay that. */
 void window_probe_start(struct window_probe *p);
-/* True once the server has answered, then false. Does not wait. Call it only on
- * the thread that called window_probe_start(). */
+/* True in the first call after the server has answered, else false. Does not
+ * wait. Call it only on the thread that called window_probe_start(). */
 bool window_probe_take(struct window_probe *p, struct server_limits *limits);
 
 #endif

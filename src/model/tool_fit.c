@@ -1,9 +1,10 @@
 /* tool_fit.c - converts a tool's schema to a form that a vendor accepts. */
 /* SPDX-License-Identifier: MIT */
 /* Begin reading at tool_fit(), at the end. Its steps, in order: references are
- * resolved, top-level unions become properties, each schema is corrected for
- * the vendor, and properties get names that it accepts. The schema comes from a
- * server and is untrusted, so every step is bounded. */
+ * resolved; unions (oneOf, anyOf, allOf) at the top level become properties;
+ * each schema is corrected for the vendor; properties get names that the vendor
+ * accepts. The schema comes from a server and is untrusted, so every step is
+ * bounded. */
 #include "model/tool_fit.h"
 
 #include <stdlib.h>
@@ -16,12 +17,12 @@
 #include "model/tool_schema.h"
 
 enum {
-	MOST_NODES = 20000,      /* JSON values in a fitted schema */
-	MOST_CHAIN = 32,         /* depth of references */
-	MOST_DEPTH = 40,         /* depth of schemas */
-	MOST_UNIONS = 8,         /* depth of top-level unions */
-	MOST_RULE = 400,         /* bytes of JSON that is moved into a
-				  * description */
+	MOST_NODES = 20000, /* JSON values in a converted schema */
+	MOST_CHAIN = 32,    /* depth of references */
+	MOST_DEPTH = 40,    /* depth of schemas */
+	MOST_UNIONS = 8,    /* depth of top-level unions */
+	/* bytes of JSON in a keyword that is moved into a description */
+	MOST_RULE = 400,
 	MOST_NOTES = 4000,       /* bytes added to a tool's description */
 	MOST_SCHEMA = 512 << 10, /* bytes */
 	MOST_TEXT = 64 << 10,    /* bytes of a description */
@@ -29,10 +30,12 @@ enum {
 
 struct fit {
 	const struct tool_rules *rules;
-	const cJSON *root; /* the server's original, to resolve references */
+	/* the server's own schema, in which references are resolved */
+	const cJSON *root;
 	size_t nodes;
-	struct buf notes;       /* text for the tool's description */
-	const struct chain *up; /* references followed to the current schema */
+	struct buf notes; /* text to append to the tool's description */
+	/* references that were followed to get to this schema */
+	const struct chain *up;
 };
 
 /* ---- small helpers ---- */
@@ -96,8 +99,8 @@ static void append_description(cJSON *schema, struct str words)
 	free(text);
 }
 
-/* Moves a keyword that the vendor refuses into the description: "(pattern:
- * "^a$")". Long values are dropped. */
+/* Appends a keyword that the vendor refuses to the schema's description:
+ * "(pattern: "^a$")". A keyword with a long value is left out. */
 static void describe_member(cJSON *schema, const cJSON *item)
 {
 	struct buf words = BUF_INIT(MOST_RULE);
@@ -124,8 +127,8 @@ static cJSON *object_of(cJSON *schema, const char *key)
 	return get_member(schema, key);
 }
 
-/* Adds a property. If it exists with another schema, a value may match
- * either. */
+/* Adds a property. If there is one of that name with another schema, a value
+ * may match either of the two. */
 static void merge_property(cJSON *properties, const cJSON *from)
 {
 	cJSON *there = get_member(properties, from->string);
@@ -155,8 +158,8 @@ static void merge_property(cJSON *properties, const cJSON *from)
 	cJSON_ReplaceItemInObjectCaseSensitive(properties, from->string, both);
 }
 
-/* Adds the members of another schema for the same value; existing members
- * stay. */
+/* Adds the members of another schema that describes the same value. Members
+ * that exist stay as they are. */
 static void merge_rest(cJSON *schema, const cJSON *other)
 {
 	const cJSON *item;
@@ -185,7 +188,7 @@ static bool is_in_chain(const struct chain *c, const char *ref)
 	return false;
 }
 
-/* True if the definition's name needs no escaping in a reference. */
+/* True if a reference may contain the definition's name without escaping. */
 static bool is_plain(const char *name)
 {
 	return name[0] && strspn(name, "abcdefghijklmnopqrstuvwxyz"
@@ -193,8 +196,7 @@ static bool is_plain(const char *name)
 				       "0123456789_.-") == strlen(name);
 }
 
-/* True if the vendor accepts this reference, so that it need not be
- * resolved. */
+/* True if the vendor accepts this reference: then it is not resolved. */
 static bool is_accepted_ref(const struct fit *f, const char *ref)
 {
 	static const char *const places[] = { "#/$defs/", "#/definitions/" };
@@ -229,8 +231,8 @@ static void insert_target(struct fit *f, cJSON *schema, const char *ref,
 	merge_rest(schema, target);
 }
 
-/* Resolves references in a schema and its parts. Schemas nested deeper than any
- * vendor accepts are emptied. */
+/* Resolves references in a schema and all its parts. A schema that is nested
+ * deeper than any vendor accepts is emptied. */
 static void resolve_refs(void *arg, cJSON *schema, unsigned depth)
 {
 	struct fit *f = arg;
@@ -253,7 +255,7 @@ static void resolve_refs(void *arg, cJSON *schema, unsigned depth)
 		insert_target(f, schema, text, before);
 		link.ref = text;
 		f->up = &link;
-		/* the inserted schema may be a reference too */
+		/* The target may itself be a reference. */
 		resolve_refs(f, schema, depth);
 	} else {
 		tool_schema_each(schema, depth, resolve_refs, f);
@@ -262,7 +264,8 @@ static void resolve_refs(void *arg, cJSON *schema, unsigned depth)
 	free(text);
 }
 
-/* Resolves the reference of this schema itself, for every vendor. */
+/* Resolves only the reference of this schema itself, even if the vendor accepts
+ * references. */
 static void resolve_here(struct fit *f, cJSON *schema)
 {
 	for (int i = 0; i < MOST_CHAIN; i++) {
@@ -281,7 +284,8 @@ static void resolve_here(struct fit *f, cJSON *schema)
 
 /* ---- top-level unions ---- */
 
-/* Describes a constant that identifies a branch: "kind": {"const": "page"}. */
+/* Notes each property with a constant value, which tells what branch of the
+ * union it is: "kind": {"const": "page"}. */
 static void note_constants(struct fit *f, const cJSON *properties)
 {
 	const cJSON *item;
@@ -300,8 +304,8 @@ static void note_constants(struct fit *f, const cJSON *properties)
 	}
 }
 
-/* Describes a branch by its required names ("page_id, kind"), else by its
- * properties, else by its JSON. */
+/* Notes what a branch of a union looks like: its required names ("page_id,
+ * kind"), else its properties, else its JSON. */
 static void note_branch(struct fit *f, const cJSON *branch)
 {
 	const cJSON *required = json_get(branch, "required");
@@ -329,7 +333,8 @@ static void note_branch(struct fit *f, const cJSON *branch)
 	}
 }
 
-/* Describes the branches of a union: which arguments belong together. */
+/* Notes the branches of a union, so that the model knows which arguments belong
+ * together. */
 static void note_branches(struct fit *f, const cJSON *list, const char *how)
 {
 	const cJSON *branch;
@@ -345,7 +350,7 @@ static void note_branches(struct fit *f, const cJSON *list, const char *how)
 	buf_addc(&f->notes, '.');
 }
 
-/* Describes a keyword about the whole object as JSON Schema. */
+/* Notes a keyword about the whole object as JSON Schema text. */
 static void note_rule(struct fit *f, const cJSON *item)
 {
 	struct buf json = BUF_INIT(MOST_RULE);
@@ -359,7 +364,7 @@ static void note_rule(struct fit *f, const cJSON *item)
 	buf_release(&json);
 }
 
-/* Requires the names that every branch requires. */
+/* Marks as required the names that every branch requires. */
 static void require_common(cJSON *schema, const cJSON *list)
 {
 	const cJSON *first = json_get(list->child, "required");
@@ -378,7 +383,7 @@ static void require_common(cJSON *schema, const cJSON *list)
 	}
 }
 
-/* Keywords for a whole object, other than properties and required. */
+/* Keywords that restrict a whole object, other than properties and required. */
 static const char *const conditions[] = { "not",
 					  "if",
 					  "then",
@@ -392,8 +397,8 @@ static const char *const conditions[] = { "not",
 
 static void flatten_unions(struct fit *f, cJSON *schema, int level);
 
-/* Merges the properties of a branch into schema. all: the value must match
- * every branch, so its required names count too. */
+/* Merges the properties of a union's branch into schema. all: a value must
+ * match every branch, so the names that this one requires are required too. */
 static void merge_branch(struct fit *f, cJSON *schema, cJSON *branch, bool all,
 			 int level)
 {
@@ -415,7 +420,8 @@ static void merge_branch(struct fit *f, cJSON *schema, cJSON *branch, bool all,
 	merge_rest(schema, branch);
 }
 
-/* Merges the branches of one kind of union into the schema. */
+/* Merges the branches of one kind of union (oneOf, anyOf or allOf) into the
+ * schema. */
 static void merge_union(struct fit *f, cJSON *schema,
 			const struct tool_union *u, int level)
 {
@@ -431,7 +437,7 @@ static void merge_union(struct fit *f, cJSON *schema,
 	cJSON_Delete(list);
 }
 
-/* Turns the branches of unions into one object schema. */
+/* Merges all unions of a schema into one object schema. */
 static void flatten_unions(struct fit *f, cJSON *schema, int level)
 {
 	for (const struct tool_union *u = tool_unions; u->name; u++)
@@ -480,8 +486,8 @@ static const char *type_named(const cJSON *item)
 	return NULL;
 }
 
-/* Returns all types of a schema without duplicates; nullable adds "null". Owned
- * array. */
+/* Removes the type of a schema and returns it as a list without duplicates;
+ * nullable adds "null". The caller owns the list. */
 static cJSON *detach_types(cJSON *schema)
 {
 	cJSON *type = cJSON_DetachItemFromObjectCaseSensitive(schema, "type");
@@ -514,7 +520,8 @@ static bool has_any_form(const cJSON *schema)
 	return false;
 }
 
-/* Returns the only type that a schema without a type can have; NULL: any. */
+/* Returns the type of a schema without "type" if its keywords allow only one;
+ * NULL: any type. */
 static const char *guess_type(const cJSON *schema)
 {
 	const cJSON *list = json_get(schema, "enum");
@@ -530,8 +537,8 @@ static const char *guess_type(const cJSON *schema)
 	return texts ? "string" : NULL;
 }
 
-/* Moves an enum into the description ("(enum: [1,2])") if it has values that
- * are not strings and the vendor accepts only strings. */
+/* Moves an enum into the description ("(enum: [1,2])") if the vendor accepts
+ * only strings and it has other values. */
 static void fit_enum(const struct fit *f, cJSON *schema, cJSON *list)
 {
 	cJSON *item = get_member(schema, "enum");
@@ -579,7 +586,8 @@ static void fit_enum(const struct fit *f, cJSON *schema, cJSON *list)
 	delete_member(schema, "enum");
 }
 
-/* Before draft 2020-12, items may be a list with one schema per position. */
+/* Corrects "items". Before draft 2020-12 it may be a list with one schema per
+ * position. */
 static void fit_items(const struct fit *f, cJSON *schema, bool is_array)
 {
 	cJSON *items = get_member(schema, "items");
@@ -615,15 +623,16 @@ static const char *const counts[] = { "minimum",          "maximum",
 static const char *const texts[] = { "description", "title", "format",
 				     "pattern", NULL };
 
-/* Keywords without meaning here, or that would make the schema invalid. */
+/* Keywords that have no effect here or would make the converted schema
+ * invalid. */
 static const char *const noise[] = { "$schema",          "$id",
 				     "$anchor",          "$comment",
 				     "$vocabulary",      "$dynamicAnchor",
 				     "$dynamicRef",      "$recursiveRef",
 				     "$recursiveAnchor", NULL };
 
-/* Converts the exclusive limits of draft 4. Removes keywords that have a value
- * of the wrong type or no meaning here. */
+/* Converts the exclusive limits of draft 4, which are booleans. Removes
+ * keywords with a value of the wrong type. */
 static void fit_values(cJSON *schema)
 {
 	static const struct {
@@ -631,7 +640,7 @@ static void fit_values(cJSON *schema)
 	} old[] = { { "minimum", "exclusiveMinimum" },
 		    { "maximum", "exclusiveMaximum" } };
 
-	for (size_t i = 0; i < 2; i++) { /* draft 4 */
+	for (size_t i = 0; i < 2; i++) { /* exclusive limits of draft 4 */
 		cJSON *limit = get_member(schema, old[i].limit);
 
 		if (!cJSON_IsTrue(get_member(schema, old[i].flag)) ||
@@ -657,8 +666,8 @@ static void fit_values(cJSON *schema)
 	}
 }
 
-/* In draft 3, "required": true is in the property; later drafts have a list in
- * the object. */
+/* Moves "required": true of draft 3, which is in the property, to the list of
+ * names that later drafts have in the object. */
 static void fit_required(cJSON *schema)
 {
 	cJSON *properties = get_member(schema, "properties");
@@ -695,7 +704,8 @@ static void fit_required(cJSON *schema)
 	}
 }
 
-/* Removes required names that are not properties: some vendors refuse them. */
+/* Removes the names of missing properties from "required": some vendors refuse
+ * such names. */
 static void drop_unknown(cJSON *schema)
 {
 	const cJSON *properties = get_member(schema, "properties");
@@ -713,7 +723,7 @@ static void drop_unknown(cJSON *schema)
 		delete_member(schema, "required");
 }
 
-/* Keywords that apply to one type only. */
+/* Keywords, each with the only type that it applies to. */
 static const struct {
 	const char *type, *name;
 } of_type[] = {
@@ -784,7 +794,7 @@ static void set_types(const struct fit *f, cJSON *schema, const cJSON *list)
 		cJSON_AddItemToObject(schema, "type",
 				      cJSON_Duplicate(list, true));
 	else if (get_member(schema, "anyOf"))
-		return; /* anyOf already has the types */
+		return; /* the types are in anyOf already */
 	else
 		split_types(schema, list);
 }
@@ -799,7 +809,8 @@ static bool is_taken(const struct tool_rules *r, const char *keyword)
 	return !r->keywords;
 }
 
-/* Removes keywords that the vendor refuses and describes them instead. */
+/* Removes keywords that the vendor refuses and writes them into the description
+ * instead. */
 static void drop_keywords(const struct fit *f, cJSON *schema)
 {
 	cJSON *item;
@@ -818,7 +829,8 @@ static void drop_keywords(const struct fit *f, cJSON *schema)
 	}
 }
 
-/* Allows a value of any type, for vendors that require types. */
+/* Makes the schema accept values of all types, for vendors that require a
+ * type. */
 static void set_any_type(cJSON *schema)
 {
 	static const char *const any[] = { "string", "number", "boolean" };
@@ -872,7 +884,8 @@ static void correct_schema(void *arg, cJSON *schema, unsigned depth)
 
 static const char *const definitions[] = { "$defs", "definitions", NULL };
 
-/* Adds a property of any type for each required name without a schema. */
+/* Adds a property that accepts any type for each required name that is not a
+ * property. */
 static void add_required(cJSON *top)
 {
 	cJSON *properties = object_of(top, "properties");
@@ -884,7 +897,8 @@ static void add_required(cJSON *top)
 			cJSON_AddObjectToObject(properties, item->valuestring);
 }
 
-/* Removes definitions that no reference may use: see is_accepted_ref(). */
+/* Removes definitions that cannot be the target of a reference: see
+ * is_accepted_ref(). */
 static void drop_definitions(const struct fit *f, cJSON *top, const char *key)
 {
 	cJSON *map = get_member(top, key);
@@ -902,7 +916,8 @@ static void drop_definitions(const struct fit *f, cJSON *top, const char *key)
 	}
 }
 
-/* Keeps only the keywords that a strict vendor accepts at the top level. */
+/* Removes all keywords that a vendor with top_plain refuses at the top
+ * level. */
 static void filter_keywords(cJSON *schema)
 {
 	static const char *const plain[] = { "type", "properties", "required",
@@ -929,8 +944,9 @@ static size_t prefix_chars(struct str s, size_t chars)
 	return at < s.len ? at : s.len;
 }
 
-/* Returns the tool's description, cut to the vendor's limit; owned. If it is
- * cut, the full text goes into the schema's description, which has no limit. */
+/* Returns the tool's description, cut to the vendor's limit; owned. If it was
+ * cut, the full text becomes the description of the schema, for which there is
+ * no limit. */
 static char *fit_description(const struct fit *f, const char *own, cJSON *top)
 {
 	struct buf all = BUF_INIT(MOST_TEXT);

@@ -1,8 +1,8 @@
 /* tool_schema.c - JSON Schemas of tools: vendors' limits, traversal,
  * renaming. */
 /* SPDX-License-Identifier: MIT */
-/* Servers write schemas that vendors refuse, and tool_fit.c converts them. It
- * is built on three things here: the limits of each vendor as data
+/* MCP servers write schemas that vendors refuse, and tool_fit.c converts them.
+ * It uses three things that are here: the limits of each vendor as data
  * (tool_rules_find()); a traversal of a schema's parts (tool_schema_each());
  * and the renaming of properties whose names a vendor refuses, in the schema
  * (tool_keys_fit()) and in the arguments of calls (tool_keys_args()). */
@@ -87,7 +87,8 @@ static const struct tool_rules vendor_rules[] = {
 	{ .wire = "openai-responses", OPENAI },
 	{ .wire = "openai-chat", .provider = "openai", OPENAI },
 	{ .wire = "openai-chat", .provider = "azure_openai", OPENAI },
-	/* Servers of all kinds, and gateways to any vendor. */
+	/* Other providers with this wire: servers of all kinds, and gateways to
+	 * any vendor. */
 	{ .wire = "openai-chat",
 	  .tools = 128,
 	  .name = 64,
@@ -195,8 +196,8 @@ void tool_schema_each(cJSON *schema, unsigned depth, tool_schema_visit *visit,
 	}
 }
 
-/* Resolves a JSON pointer (RFC 6901): each part names a member of what the
- * parts before it refer to; "~1" is "/", "~0" is "~". */
+/* Resolves a JSON pointer (RFC 6901): each part of it names a member of the
+ * value found so far. "~1" stands for "/", "~0" for "~". */
 const cJSON *tool_schema_resolve(const cJSON *root, const char *ref)
 {
 	struct str rest = str_of(ref);
@@ -235,10 +236,10 @@ const cJSON *tool_schema_resolve(const cJSON *root, const char *ref)
 }
 
 enum {
-	MOST_KEYS = 512,  /* properties that may be renamed */
+	MOST_KEYS = 512,  /* maximum number of properties that are renamed */
 	MOST_LEVELS = 16, /* depth of unions and references */
 	MOST_STEPS = 100000,
-	MOST_NAME = 400, /* bytes of a server's name in a description */
+	MOST_NAME = 400, /* bytes of a property's own name in its description */
 	HASH_DIGITS = 8,
 };
 
@@ -246,7 +247,7 @@ struct key_naming {
 	const struct tool_rules *rules;
 	struct tool_keys *keys;
 	cJSON *top;
-	bool lost; /* more than MOST_KEYS names are refused */
+	bool lost; /* more than MOST_KEYS names must be changed */
 };
 
 struct key_search {
@@ -254,12 +255,13 @@ struct key_search {
 	bool found;
 };
 
-struct renaming { /* state while one call's arguments are renamed */
+struct renaming { /* state for the arguments of one call */
 	const struct tool_keys *keys;
 	const cJSON *top;
 	bool to_own;
-	int steps; /* steps so far; limited, because schemas may refer to
-		    * each other */
+	/* steps so far; limited, because schemas may refer to each other in a
+	 * circle */
+	int steps;
 };
 
 static bool is_key_char(const struct tool_rules *r, char c)
@@ -315,8 +317,8 @@ static uint32_t hash_text(const char *text)
 	return hash;
 }
 
-/* Makes an accepted name: "filter[a]" becomes "filter_a". Adds a hash if that
- * name is in use or was cut. Owned. */
+/* Makes a name that the vendor accepts: "filter[a]" becomes "filter_a". Appends
+ * a hash if that name is in use or was cut. Owned. */
 static char *make_sent(const struct key_naming *n, const char *own)
 {
 	const struct tool_rules *r = n->rules;
@@ -348,7 +350,8 @@ static char *make_sent(const struct key_naming *n, const char *own)
 	return buf_detach(&name);
 }
 
-/* Collects all properties with refused names, before any is renamed. */
+/* Records a new name for each property whose name the vendor refuses. Nothing
+ * is renamed yet. */
 static void name_keys(void *arg, cJSON *schema, unsigned depth)
 {
 	struct key_naming *n = arg;
@@ -374,7 +377,7 @@ static void name_keys(void *arg, cJSON *schema, unsigned depth)
 	tool_schema_each(schema, depth, name_keys, n);
 }
 
-/* Puts the server's own name at the start of the description. */
+/* Puts the server's own name of a property at the start of its description. */
 static void describe_key(cJSON *property, const char *own)
 {
 	const char *old = json_string(property, "description", "");
@@ -390,7 +393,8 @@ static void describe_key(cJSON *property, const char *own)
 	buf_release(&clean);
 }
 
-/* Copies a list of names, with the names used in requests; owned. */
+/* Returns a copy of a list of names in which renamed ones have the name used in
+ * requests; owned. */
 static cJSON *rename_list(const struct tool_keys *keys, const cJSON *list)
 {
 	cJSON *names = cJSON_CreateArray();
@@ -407,7 +411,8 @@ static cJSON *rename_list(const struct tool_keys *keys, const cJSON *list)
 	return names;
 }
 
-/* Renames the members of an object and keeps their order. */
+/* Renames the members of the object under this keyword and keeps their
+ * order. */
 static void rename_map(const struct tool_keys *keys, cJSON *schema,
 		       const char *keyword)
 {
@@ -427,7 +432,8 @@ static void rename_map(const struct tool_keys *keys, cJSON *schema,
 		(void)cJSON_DetachItemViaPointer(map, item);
 		if (k && cJSON_IsObject(item))
 			describe_key(item, k->own);
-		if (cJSON_IsArray(item)) { /* in dependentRequired */
+		/* a list of names, in dependentRequired */
+		if (cJSON_IsArray(item)) {
 			cJSON *names = rename_list(keys, item);
 
 			cJSON_Delete(item);
@@ -474,8 +480,8 @@ void tool_keys_release(struct tool_keys *keys)
 	*keys = (struct tool_keys){ 0 };
 }
 
-/* Finds a property's schema by its name in requests, also in branches of unions
- * and through references. */
+/* Finds a property's schema by its name in requests. Also looks in branches of
+ * unions and follows references. */
 static const cJSON *find_property(struct renaming *r, const cJSON *schema,
 				  const char *key, int level)
 {
@@ -500,8 +506,8 @@ static const cJSON *find_property(struct renaming *r, const cJSON *schema,
 	return found;
 }
 
-/* Finds the schema of a list's items (keyword "items"), or of members that no
- * property names ("additionalProperties"). */
+/* Finds the schema of a list's items (keyword "items"), or of members that are
+ * not in "properties" (keyword "additionalProperties"). */
 static const cJSON *find_inner(struct renaming *r, const cJSON *schema,
 			       const char *keyword, int level)
 {
@@ -529,7 +535,8 @@ static const cJSON *find_inner(struct renaming *r, const cJSON *schema,
 
 static bool rename_value(struct renaming *r, const cJSON *schema, cJSON *value);
 
-/* Renames members and keeps their order. True if one was renamed. */
+/* Renames the members of an object and keeps their order. True if any was
+ * renamed. */
 static bool rename_members(struct renaming *r, const cJSON *schema,
 			   cJSON *value)
 {

@@ -1,12 +1,13 @@
 /* tool_set.c - a conversation's tools, adapted to its vendor. */
 /* SPDX-License-Identifier: MIT */
 /* dcode's own tools work with every vendor, but tools of MCP servers may not.
- * This file gives each a name and a schema for requests (tool_set_new(), with
- * tool_fit.c), leaves out those that the vendor would refuse or has refused
- * (tool_set_refuse()), and translates calls in both directions
- * (tool_set_translate(), tool_set_restore()). Otherwise one refused tool would
- * make every turn fail.  The first part stores notes for the user about tools
- * that are left out: one list for all conversations of a run. */
+ * This file gives each MCP tool a name and a schema for requests
+ * (tool_set_new(), with tool_fit.c). It leaves out tools that the vendor would
+ * refuse or has refused (tool_set_refuse()): otherwise one such tool would make
+ * every turn fail. It translates calls in both directions
+ * (tool_set_translate(), tool_set_restore()). The first part stores notes for
+ * the user about tools that are left out: one list for all conversations of a
+ * run. */
 #include "model/tool_set.h"
 
 #include <ctype.h>
@@ -24,14 +25,14 @@ enum { MOST_NOTES = 2000 };
 
 struct note {
 	char *key;
-	char *line; /* NULL after it was taken */
+	char *line; /* NULL after tool_notes_take() returned it */
 };
 
 struct tool_notes {
 	pthread_mutex_t lock;
 	struct note *list;
 	size_t n;
-	size_t told; /* number of lines taken */
+	size_t told; /* number of lines that tool_notes_take() has returned */
 };
 
 struct tool_notes *tool_notes_new(void)
@@ -97,18 +98,19 @@ char *tool_notes_take(struct tool_notes *n)
 }
 
 enum {
-	MOST_REFUSALS = 12, /* refusals of single tools in a row */
-	MOST_NAMES = 5,     /* tools named in a line */
-	MOST_LINE = 2000,   /* bytes */
-	MOST_WHY = 300,     /* bytes quoted of the vendor's message */
-	LEAST_TOOLS = 16,   /* a lower number in a refusal is not a limit of
-			     * tools */
+	/* after more refused requests than this, all MCP tools are left out */
+	MOST_REFUSALS = 12,
+	MOST_NAMES = 5,   /* tools named in one note */
+	MOST_LINE = 2000, /* bytes of one note */
+	MOST_WHY = 300,   /* bytes quoted of the vendor's message */
+	/* a lower number in a refusal is not taken for a limit of tools */
+	LEAST_TOOLS = 16,
 };
 
 struct offered_tool {
 	struct tool_spec own; /* strings are owned if own.server is set */
 	struct tool_fit fit;
-	char *sent; /* name in requests if it differs; owned */
+	char *sent; /* its name in requests, if that is another; owned */
 	char *server;
 	bool out;
 };
@@ -126,16 +128,16 @@ struct tool_set {
 	size_t refusals;
 };
 
-struct surplus { /* tools of one server above the limit */
+struct surplus { /* tools of one server that exceed the vendor's limit */
 	const char *server;
 	size_t n;
 	struct buf names;
 };
 
-/* Vendors identify a tool by its position in the request: "tools.14.custom" and
- * "tools.15.member" (Anthropic; Bedrock, whose "member" counts from 1),
- * "tools[14].function" (OpenAI), "tools[0].function_declarations[14]"
- * (Gemini). */
+/* In refusals, vendors name a tool by its position in the request:
+ * "tools.14.custom" and "tools.15.member" (Anthropic; Bedrock, whose "member"
+ * counts from 1), "tools[14].function" (OpenAI),
+ * "tools[0].function_declarations[14]" (Gemini). */
 static const char *const places[] = { "function_declarations",
 				      "functionDeclarations", "tools", NULL };
 
@@ -144,8 +146,8 @@ static bool is_foreign(const struct offered_tool *r)
 	return r->own.server != NULL;
 }
 
-/* Returns the key under which a refusal is remembered, owned. It includes the
- * schema, so a changed tool is tried again. */
+/* Returns the key of the note about a refusal, owned. It includes a hash of the
+ * schema, so a tool that has changed is tried again. */
 static char *refusal_key(const struct tool_set *s, const struct offered_tool *r)
 {
 	uint32_t hash = 0x811C9DC5u; /* FNV-1a */
@@ -167,8 +169,8 @@ static void add_note(const struct tool_set *s, const char *key, struct str line)
 	buf_release(&clean);
 }
 
-/* Leaves a tool out and notes why. The note's key also remembers the
- * refusal. */
+/* Leaves a tool out and adds a note with the reason. Later tool sets find the
+ * refusal by the note's key. */
 static void omit_tool(struct tool_set *s, struct offered_tool *r,
 		      const char *why)
 {
@@ -210,8 +212,8 @@ static bool is_name(const struct tool_rules *r, const char *name)
 		name[0] == '_');
 }
 
-/* Makes the tool's name acceptable: "3d_cube" becomes "_3d_cube" if a name must
- * begin with a letter. */
+/* Gives the tool a name that the vendor accepts: "3d_cube" becomes "_3d_cube"
+ * if a name must begin with a letter. */
 static void fit_name(struct tool_set *s, struct offered_tool *r)
 {
 	struct buf name = BUF_INIT(s->rules->name);
@@ -234,7 +236,7 @@ static void fit_name(struct tool_set *s, struct offered_tool *r)
 	r->sent = buf_detach(&name);
 }
 
-/* Records a note about tools of one server that exceed the vendor's limit. */
+/* Adds a note about the tools of one server that exceed the vendor's limit. */
 static void note_surplus(const struct tool_set *s, struct surplus *x)
 {
 	struct buf line = BUF_INIT(MOST_LINE);
@@ -268,8 +270,8 @@ static void add_surplus(const struct tool_set *s, struct surplus *x,
 			 r->own.name);
 }
 
-/* Lists the tools for requests. dcode's own are always listed; MCP tools fill
- * the rest of the limit. */
+/* Makes the list of tools for requests. dcode's own tools are always in it. MCP
+ * tools are added up to the vendor's limit. */
 static void make_list(struct tool_set *s)
 {
 	struct surplus surplus = { 0 };
@@ -389,8 +391,8 @@ char *tool_set_take_note(struct tool_set *s)
 	return tool_notes_take(s->notes);
 }
 
-/* Parses a number of at most five digits at the start of s and skips it; -1:
- * none. */
+/* Parses a number of at most five digits at the start of *s and skips it. -1 if
+ * there is none. */
 static int64_t read_number(struct str *s)
 {
 	int64_t number = -1;
@@ -402,7 +404,8 @@ static int64_t read_number(struct str *s)
 	return number;
 }
 
-/* Parses a tool's position (".14", "[14]") in a refusal; -1: none. */
+/* Parses a tool's position (".14", "[14]") at the start of rest. -1 if there is
+ * none. */
 static int64_t index_after(struct str rest)
 {
 	int64_t index;
@@ -416,7 +419,7 @@ static int64_t index_after(struct str rest)
 	return index;
 }
 
-/* Leaves out the tools whose positions the body names. */
+/* Leaves out the tools whose positions are in the refusal's body. */
 static bool refuse_places(struct tool_set *s, struct str body, const char *why)
 {
 	bool any = false;
@@ -446,7 +449,7 @@ static bool refuse_places(struct tool_set *s, struct str body, const char *why)
 	return any;
 }
 
-/* True if the body contains the name as a whole word. */
+/* True if the body contains the tool's name as a whole word. */
 static bool names_tool(struct str body, const char *name)
 {
 	struct str word = str_of(name);
@@ -468,14 +471,14 @@ static bool names_tool(struct str body, const char *name)
 	return false;
 }
 
-/* Leaves out the tools that the body names. */
+/* Leaves out the tools whose names are in the refusal's body. */
 static bool refuse_names(struct tool_set *s, struct str body, const char *why)
 {
 	static const char *const about[] = { "tool", "function", "schema" };
 	bool is_about = false;
 	bool any = false;
 
-	/* The refusal must be about tools: a tool may have the same name as
+	/* Only if the refusal is about tools: a tool may have the same name as
 	 * another member of the request, such as "messages". */
 	for (size_t i = 0; i < sizeof(about) / sizeof(*about); i++)
 		is_about |= str_search(body, str_of(about[i])) < body.len;
@@ -490,9 +493,9 @@ static bool refuse_names(struct tool_set *s, struct str body, const char *why)
 	return any;
 }
 
-/* Lowers the limit of tools if the refusal names one: "Expected an array with
- * maximum length 128" (OpenAI), "maximum number of items is 128" (Groq), "At
- * most 512 function declarations" (Gemini). */
+/* Lowers the limit of tools to the one that the refusal names, if any:
+ * "Expected an array with maximum length 128" (OpenAI), "maximum number of
+ * items is 128" (Groq), "At most 512 function declarations" (Gemini). */
 static bool refuse_number(struct tool_set *s, struct str body)
 {
 	static const char *const leads[] = {
@@ -518,7 +521,7 @@ static bool refuse_number(struct tool_set *s, struct str body)
 	return false;
 }
 
-/* Leaves out all MCP tools, after several were refused one by one. */
+/* Leaves out all MCP tools. */
 static void refuse_rest(struct tool_set *s, const char *why)
 {
 	for (size_t i = 0; i < s->n; i++)
@@ -559,7 +562,8 @@ const char *tool_set_sent_name(const struct tool_set *s, const char *name)
 	return r && r->sent ? r->sent : name;
 }
 
-/* Translates the name and arguments of a call, or the name of a result. */
+/* Translates the name and arguments of a call, or the name in a result.
+ * restore: from the names in requests to the tools' own. */
 static void rename_part(const struct tool_set *s, struct part *p, bool restore)
 {
 	const struct offered_tool *r = find_row(s, p->name, restore);

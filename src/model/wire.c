@@ -1,10 +1,10 @@
 /* wire.c - code shared by the wires of all vendors. */
 /* SPDX-License-Identifier: MIT */
-/* Each file in wires/ writes requests and reads answers of one protocol; this
- * one has what several of them share. Begin reading at wire_push(): every
- * message passes through it on its way into a request. It removes data of other
- * vendors and files that the model does not accept, then calls the wire's
- * push(). */
+/* A wire writes requests and reads answers in one vendor's protocol. Each file
+ * in wires/ is one; this file has what several of them share. Begin reading at
+ * wire_push(): every message passes through it on its way into a request. It
+ * removes data of other vendors and files that the model does not accept, then
+ * calls the wire's push(). */
 #include "model/wire.h"
 
 #include <ctype.h>
@@ -41,8 +41,8 @@ static bool all_taken(const struct wire *w, const struct history *h,
 	return true;
 }
 
-/* Adds the line that replaces a file: as text of its own, or at the end of the
- * tool result that it belongs to. */
+/* Adds the line that replaces a file. For a tool result's file the line is
+ * appended to the result, otherwise it is a text part. */
 static void add_note(struct message *to, enum role role,
 		     const struct part *media)
 {
@@ -64,7 +64,8 @@ static void add_note(struct message *to, enum role role,
 	last->text = buf_detach(&text);
 }
 
-/* Copies a part; own false: without the vendor's replay data. */
+/* Copies a part. own false: leaves out the replay data, which only its own
+ * vendor understands. */
 static void copy_part(struct message *to, const struct part *from, bool own)
 {
 	struct part *p = message_add(to, from->kind);
@@ -192,7 +193,8 @@ void wire_args(struct buf *out, const struct part *call)
 		buf_adds(out, call->args);
 		return;
 	}
-	/* show the model what it wrote, as valid JSON */
+	/* The arguments are not JSON. Put them into a JSON string, so that the
+	 * model sees what it wrote. */
 	buf_addc(out, '{');
 	json_member(out, "invalid_arguments", str_of(call->args));
 	buf_addc(out, '}');
@@ -208,7 +210,8 @@ int64_t wire_tokens(const cJSON *usage, const char *key, int64_t fallback)
 enum {
 	NAME_MAX_LEN = 64,
 	ID_MAX_LEN = 64,
-	ID_FRONT = ID_MAX_LEN - 17, /* followed by "_" and 16 digits */
+	/* length of the part before "_" and 16 digits */
+	ID_FRONT = ID_MAX_LEN - 17,
 };
 
 static char plain_char(char c)
@@ -241,7 +244,7 @@ void wire_id(struct buf *out, const char *id)
 	write_plain(out, id, SIZE_MAX, "call");
 }
 
-/* FNV-1a, 64 bits, of the id as wire_id() writes it. */
+/* Returns the 64-bit FNV-1a hash of the id as wire_id() writes it. */
 static uint64_t hash_id(const char *id)
 {
 	uint64_t hash = 0xCBF29CE484222325u;
@@ -258,7 +261,7 @@ void wire_short_id(struct buf *out, const char *id)
 		return;
 	}
 	write_plain(out, id, ID_FRONT, "");
-	out->len--; /* the closing quote */
+	out->len--; /* remove the closing quote */
 	buf_addf(out, "_%016" PRIx64 "\"", hash_id(id));
 }
 
@@ -280,7 +283,8 @@ static bool is_sendable(const struct part *p, const struct wire_blocks *f)
 {
 	if (p->kind == PART_TEXT)
 		return !wire_is_blank(p->text);
-	if (p->kind == PART_THINKING) /* not another vendor's thinking */
+	/* send thinking only to the vendor that it came from */
+	if (p->kind == PART_THINKING)
 		return p->replay && str_starts(str_of(p->replay), f->thinking);
 	return true;
 }
@@ -309,15 +313,16 @@ static void write_part(struct buf *out, const struct message *m, size_t i,
 	}
 }
 
-/* Starts the next block of this role: in a new message, or in the last one. */
+/* Starts a block: in the last message if that has this role, otherwise in a new
+ * message. */
 static void open_block(struct history *h, enum role role)
 {
 	wire_open_block(h, role, role == ROLE_USER ? "user" : "assistant",
 			"content");
 }
 
-/* Returns the number of parts without those at the end that must not be
- * last. */
+/* Returns the number of parts to send. Parts that the vendor refuses at the end
+ * of a message are not counted. */
 static size_t find_end(const struct message *m, const struct wire_blocks *f)
 {
 	size_t n = m->n;
