@@ -193,8 +193,8 @@ const struct setting settings_core[] = {
 		.type = SETTING_LIST,
 		.flags = SETTING_PREFIX_ONLY,
 		.env = "SHELL_ALLOW_LIST",
-		.help = "Commands that run without asking, or one of the "
-			"words recommended and all",
+		.help = "Commands that run without asking, or the word "
+			"\"recommended\" or \"all\"",
 	},
 	{
 		.key = "skills.extra_allowed_dirs",

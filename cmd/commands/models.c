@@ -576,7 +576,7 @@ static const struct subcommand subs[] = {
 	{ .name = "list",
 	  .aliases = "ls",
 	  .args = "[FILTER]",
-	  .summary = "List models with context window, output limit, price and "
+	  .summary = "List models: context window, output limit, price, and "
 		     "whether they are ready",
 	  .options = options,
 	  .most = 1,

@@ -53,7 +53,8 @@ int agent_check_name(const char *name, struct error *err)
 		error_set(err, ERR_USAGE, "not a valid agent name: '%.80s'",
 			  name);
 		return error_hint(err,
-				  "Use letters, digits, - and _, at most %d.",
+				  "Use letters, digits, - and _, at most %d "
+				  "characters.",
 				  NAME_MOST);
 	}
 	if (is_reserved(name))

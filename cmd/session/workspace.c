@@ -80,9 +80,9 @@ static int try_mounted(struct sandbox *sb, const char *dir,
 			dir);
 		error_hint(err, "Use --workspace repo, which sends a copy.");
 	} else if (rc == 0 && st.st_uid != geteuid()) {
-		app_warn("files made in the sandbox belong to user %lu in %s, "
+		app_warn("in %s, files made by the sandbox belong to user %lu, "
 			 "not to you",
-			 (unsigned long)st.st_uid, dir);
+			 dir, (unsigned long)st.st_uid);
 	}
 	if (rc == 0)
 		(void)unlink(here);

@@ -82,7 +82,9 @@ static int get_document(const struct oauth_net *n, const char *what,
 		return 0;
 	if (status < 300)
 		return error_set(err, ERR_PROTOCOL,
-				 "%s: %.200s is not a JSON object", what, url);
+				 "%s: the answer of %.200s is not a JSON "
+				 "object",
+				 what, url);
 	return error_set(err, ERR_REMOTE, "%s: %.200s answered with HTTP %d",
 			 what, url, status);
 }

@@ -81,7 +81,8 @@ int bind_check(const struct settings *set, const char *dir, char **real,
 		 (contains_path(own, *real) || contains_path(*real, own)))
 		rc = error_set(
 			err, ERR_CONFIG,
-			"refusing to bind %s: it contains dcode's own files",
+			"refusing to bind %s: it contains dcode's own files, "
+			"or lies among them",
 			*real);
 	if (rc < 0)
 		error_hint(err, "Start dcode in a project's directory, or use "

@@ -253,7 +253,7 @@ static int fail_unknown(struct store *s, const char *name, struct error *err)
 	if (n.ids[1][0])
 		return error_hint(err,
 				  "Did you mean %s or %s? `dcode threads list` "
-				  "shows all.",
+				  "lists them.",
 				  n.ids[0], n.ids[1]);
 	if (n.ids[0][0])
 		return error_hint(

@@ -663,12 +663,14 @@ int user_index_lock(const char *index, const char *token, struct error *err)
 		bool busy = errno == EEXIST;
 
 		rc = error_errno(err, "creating %s", lock);
-		if (busy)
+		if (busy) {
 			error_set(err, ERR_BUSY,
 				  "another git is using the index: %s exists",
 				  lock);
-		error_hint(err, "Try again when it has finished, or remove the "
-				"file if no git is running.");
+			error_hint(err, "Try again when it has finished, or "
+					"remove the file if no git is "
+					"running.");
+		}
 	}
 	unlink(temporary);
 	free(lock);
