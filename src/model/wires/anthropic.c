@@ -3,19 +3,19 @@
 /* Requests first: write_head() writes the fixed start of a request,
  * push_message() appends one message. Then answers: parse_event() is called for
  * each event. wire_anthropic, at the end, lists the functions; use it as the
- * example for a new wire.  Requests: anthropic-sdk-python 0.121 (types/,
- * _client.py) and platform.claude.com/docs (api/versioning,
+ * example for a new wire. Source for requests: anthropic-sdk-python 0.121
+ * (types/, _client.py) and platform.claude.com/docs (api/versioning,
  * models/opus-5/overview), read 2026-11-20. dcode uses the older of the two API
  * versions: compatible servers know it, and 2026-10-21 refuses "temperature"
  * even for models that support it. A request may have four cache marks, and the
  * vendor looks for cached content up to 20 blocks before a mark
- * (microsoft/vscode pull request 315505; startdebugging.net on caching; the
- * same day). One mark is on the tools, one on the system prompt, two are in the
- * history.  Answers: types/raw_*.py, stop_reason.py, refusal_stop_details.py of
- * the same SDK. New kinds of events, blocks and deltas may appear in any
- * version (platform.claude.com/docs/en/api/versioning) and are skipped.
- * pause_turn comes only with the vendor's own tools, which dcode does not
- * use. */
+ * (microsoft/vscode pull request 315505; startdebugging.net on caching; read
+ * the same day). One mark is on the tools, one on the system prompt, two are in
+ * the history. Source for answers: types/raw_*.py, stop_reason.py,
+ * refusal_stop_details.py of the same SDK. New kinds of events, blocks and
+ * deltas may appear in any version (platform.claude.com/docs/en/api/versioning)
+ * and are skipped. The stop reason pause_turn comes only with the vendor's own
+ * tools, which dcode does not use. */
 #include <string.h>
 
 #include "base/json.h"
@@ -27,7 +27,7 @@
 
 #define MARK ",\"cache_control\":{\"type\":\"ephemeral\"}"
 
-enum { /* max_tokens is required; dcode's defaults, in tokens */
+enum { /* max_tokens is required; these are dcode's defaults, in tokens */
        MAX_TOKENS = 32000,
        MAX_TOKENS_OTHER = 8192, /* claude-3-5, and other vendors' models */
        MAX_TOKENS_OLD = 4096,   /* claude-3-opus, claude-3-haiku, claude-2 */
@@ -80,9 +80,9 @@ static void write_tools(const struct wire_head *in, struct buf *out)
 static void write_head(const struct wire_head *in, struct buf *out)
 {
 	buf_addc(out, '{');
-	/* on Vertex AI the address names the model (@anthropic-ai/vertex-sdk,
-	 * client.ts; docs.cloud.google.com, "Request predictions with Claude";
-	 * read 2026-11-23) */
+	/* On Vertex AI the address names the model, so the request must not
+	 * (@anthropic-ai/vertex-sdk, client.ts; docs.cloud.google.com, "Request
+	 * predictions with Claude"; read 2026-11-23). */
 	if (in->choice->vertex)
 		buf_adds(out, "\"anthropic_version\":\"vertex-2023-10-16\"");
 	else
@@ -111,7 +111,8 @@ static void put_text(struct buf *out, const char *text)
 	buf_addc(out, '}');
 }
 
-/* See types/image_block_param.py and document_block_param.py of the SDK. */
+/* Writes a file in the form of types/image_block_param.py and
+ * document_block_param.py of the SDK. */
 static void put_media(struct buf *out, const struct part *p)
 {
 	buf_addf(out,
@@ -122,7 +123,7 @@ static void put_media(struct buf *out, const struct part *p)
 	buf_adds(out, "}}");
 }
 
-/* Writes a result and the n files that follow it. */
+/* Writes a tool's result and the n files that follow it. */
 static void put_result(struct buf *out, const struct part *p, size_t n)
 {
 	bool text = p->text && !wire_is_blank(p->text);
@@ -172,8 +173,8 @@ static const struct wire_blocks form = {
 	.put_empty = put_empty,
 };
 
-/* Adds a message and records where a cache mark can go: before the closing
- * brace of the last block. */
+/* Adds a message and records where a cache mark can be inserted: before the
+ * closing brace of its last block. */
 static void push_message(struct history *h, const struct message *m)
 {
 	wire_push_blocks(h, m, &form);
@@ -181,7 +182,8 @@ static void push_message(struct history *h, const struct message *m)
 		h->block_end = h->bytes.len - 1;
 }
 
-/* Writes a thinking block unchanged: the vendor checks its signature. */
+/* Writes a thinking block exactly as it was received: the vendor checks its
+ * signature. */
 static void write_replay(const struct draft_part *p, struct buf *out)
 {
 	if (p->kind != PART_THINKING || (!p->extra.len && !p->text.len))
@@ -198,7 +200,8 @@ static void write_replay(const struct draft_part *p, struct buf *out)
 	buf_addc(out, '}');
 }
 
-enum { KEY_DETAILS = -1 }; /* key of a part that has no index in the stream */
+/* draft_part.key for a part that has no index in the stream */
+enum { KEY_DETAILS = -1 };
 
 static int add_text(struct draft *d, struct draft_part *p, const char *text,
 		    struct error *err)
@@ -206,7 +209,7 @@ static int add_text(struct draft *d, struct draft_part *p, const char *text,
 	return draft_add(d, p, str_of(text), err);
 }
 
-/* Adds a delta to the part that it belongs to. */
+/* Adds a delta to the part with its index. */
 static int parse_delta(struct draft *d, const cJSON *tree, struct error *err)
 {
 	const cJSON *delta = json_get(tree, "delta");
@@ -249,7 +252,7 @@ static int start_call(struct draft *d, const cJSON *block, int64_t key,
 		return -1;
 	draft_name(&p->id, json_string(block, "id", NULL));
 	draft_name(&p->name, json_string(block, "name", NULL));
-	/* some servers send the whole input here; the vendor sends {} */
+	/* some servers send all arguments here; the vendor sends {} */
 	if (cJSON_IsObject(input) && input->child)
 		json_print(&p->text, input);
 	return 0;
@@ -302,7 +305,7 @@ static const struct draft_reason reasons[] = {
 	{ 0 },
 };
 
-/* Uses a refusal's explanation as text, because a refusal may have no text. */
+/* Adds a refusal's explanation as text: the refusal may have no other text. */
 static int parse_details(struct draft *d, const cJSON *details,
 			 struct error *err)
 {
@@ -346,7 +349,7 @@ static int parse_message(struct draft *d, const cJSON *tree, struct error *err)
 static int parse_typed(struct draft *d, const char *type, const cJSON *tree,
 		       struct error *err)
 {
-	/* an error from a gateway */
+	/* A gateway may report an error without a type. */
 	const cJSON *error = json_get(tree, "error");
 
 	if (strcmp(type, "content_block_delta") == 0)
@@ -368,8 +371,8 @@ static int parse_typed(struct draft *d, const char *type, const cJSON *tree,
 	return 0;
 }
 
-/* Some compatible servers send the type only in the event field, not in the
- * data. */
+/* Handles an event. Some compatible servers send its type only in the event
+ * field, not in the data. */
 static int parse_event(struct draft *d, struct str event, struct str data,
 		       struct error *err)
 {
@@ -401,7 +404,8 @@ static bool is_complete(const struct draft *d)
 const struct wire wire_anthropic = {
 	.name = "anthropic",
 	.path = "/v1/messages",
-	.idle_ms = 120000, /* the vendor sends a ping every few seconds */
+	/* long enough: the vendor sends a ping every few seconds */
+	.idle_ms = 120000,
 	.betas = "anthropic-beta: ",
 	.auth = "x-api-key: ",
 	.version = "anthropic-version: 2023-06-01",

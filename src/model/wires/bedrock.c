@@ -33,8 +33,9 @@ static bool is_claude(const char *model)
 	return strstr(model, "anthropic.claude-") != NULL;
 }
 
-/* True for Claude 3.5 Haiku, Claude 3.7 and later, and Nova. The ARN of an
- * inference profile does not name its model, so no cache is used. */
+/* True if dcode may use cache points: for Claude 3.5 Haiku, Claude 3.7 and
+ * later, and Nova. If the model is the ARN of an inference profile, its real
+ * model is not known: false. */
 static bool has_cache(const char *model)
 {
 	static const char *const old[] = { "claude-v",
@@ -59,7 +60,7 @@ static void init_history(const struct model_choice *c, struct history *h)
 static const struct {
 	const char *from, *group, *to;
 } places[] = {
-	/* the Python client's names, and the vendor's */
+	/* Python client's names and the vendor's own */
 	{ "max_tokens", "inferenceConfig", "maxTokens" },
 	{ "maxTokens", "inferenceConfig", "maxTokens" },
 	{ "temperature", "inferenceConfig", "temperature" },
@@ -74,7 +75,8 @@ static const struct {
 	  "reasoning_effort" },
 };
 
-/* Moves the user's parameters to where the vendor expects them. */
+/* Moves the user's parameters to the objects in which the vendor expects
+ * them. */
 static void fit_params(const struct model_choice *c, cJSON *params)
 {
 	static const char *const not_sent[] = { "toolConfig", "region_name",
@@ -102,7 +104,7 @@ static void write_tools(const struct wire_head *in, struct buf *out)
 			  ",\"inputSchema\":{\"json\":");
 		buf_adds(out, "}}}");
 	}
-	/* Nova refuses a cache point here */
+	/* only for Claude: Nova refuses a cache point after the tools */
 	if (has_cache(in->choice->model) && is_claude(in->choice->model))
 		buf_adds(out, CACHE_POINT);
 }
@@ -147,10 +149,10 @@ static void put_call(struct buf *out, const struct part *p)
 	buf_adds(out, "}}");
 }
 
-/* A document's name must be unique in the request and have only letters,
- * digits, spaces, "-", "()" and "[]" (API_runtime_DocumentBlock, read
- * 2026-11-23). The file's own name is not sent: it could contain instructions,
- * as that page warns. */
+/* Writes a file. A document's name must be unique in the request and have only
+ * letters, digits, spaces, "-", "()" and "[]" (API_runtime_DocumentBlock, read
+ * 2026-11-23). dcode does not send the file's own name: as that page warns, a
+ * name could contain instructions for the model. */
 static void put_media(struct buf *out, const struct part *p)
 {
 	if (media_is_pdf(p->type))
@@ -233,7 +235,7 @@ static int add_reasoning(struct draft *d, const cJSON *delta, int64_t key,
 	return draft_add(d, p, str_of(json_string(delta, "text", "")), err);
 }
 
-/* Adds a delta to the part that it belongs to. */
+/* Adds a delta to the part with its index. */
 static int on_delta(struct draft *d, const cJSON *tree, struct error *err)
 {
 	const cJSON *delta = json_get(tree, "delta");
@@ -277,7 +279,8 @@ static int on_stop(struct draft *d, const cJSON *tree, struct error *err)
 	return 0;
 }
 
-/* Reads the token counts. This event ends the answer. */
+/* Reads the token counts. They are in the last event, so the answer is
+ * complete. */
 static int on_metadata(struct draft *d, const cJSON *tree, struct error *err)
 {
 	const cJSON *usage = json_get(tree, "usage");
@@ -323,7 +326,8 @@ static bool is_complete(const struct draft *d)
 	return d->finish != 0;
 }
 
-/* Writes reasoning to send back. The vendor accepts only signed reasoning. */
+/* Writes reasoning in the form in which it is sent back. The vendor accepts it
+ * only with a signature, so unsigned reasoning is left out. */
 static void write_replay(const struct draft_part *p, struct buf *out)
 {
 	if (p->kind != PART_THINKING || !p->extra.len)
@@ -345,7 +349,7 @@ const struct wire wire_bedrock = {
 	.name = "bedrock",
 	.url = write_url,
 	.aws = true,
-	.idle_ms = 300000, /* models may think without sending anything */
+	.idle_ms = 300000, /* long: models may think without sending anything */
 	.betas = "anthropic-beta: ",
 	.auth = "Authorization: Bearer ",
 	.mark = CACHE_POINT,

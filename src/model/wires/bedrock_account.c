@@ -2,9 +2,10 @@
 /* SPDX-License-Identifier: MIT */
 /* bedrock_account_open() finds the key and the region; bedrock_account_sign()
  * makes the headers of a request. The first part corrects the time used for
- * signatures, because AWS refuses them if the clock is minutes off. Codes and
- * texts: @smithy/service-error-classification (CLOCK_SKEW_ERROR_CODES);
- * aws/aws-sdk-go issue 859, aws/aws-sdk-js issue 2565; read 2026-11-23. */
+ * signatures, because AWS refuses them if this machine's clock is wrong by
+ * minutes. Sources of the error codes and texts:
+ * @smithy/service-error-classification (CLOCK_SKEW_ERROR_CODES); aws/aws-sdk-go
+ * issue 859, aws/aws-sdk-js issue 2565; read 2026-11-23. */
 #include "model/wires/bedrock_account.h"
 
 #include <stdatomic.h>
@@ -20,12 +21,13 @@
 #include "config/settings_env.h"
 
 enum {
-	LEAST_S = 240, /* AWS accepts a skew of five minutes */
+	/* a smaller difference is not corrected: AWS accepts five minutes */
+	LEAST_S = 240,
 	MOST_S = 24 * 3600,
 };
 
-/* Seconds that AWS's clock is ahead of this machine's. One value for all
- * accounts, because the machine's clock is wrong. */
+/* How many seconds AWS's clock is ahead of this machine's. All accounts share
+ * it, because it is the machine's clock that is wrong. */
 static atomic_llong ahead_s;
 
 static int64_t machine_now(void)
@@ -53,7 +55,8 @@ static bool blames_clock(const char *error_type)
 	return false;
 }
 
-/* Returns Unix seconds, or 0 if text does not have that format. */
+/* Parses a time of this format. Returns Unix seconds, or 0 if text has another
+ * format. */
 static int64_t read_time(const char *text, const char *format)
 {
 	struct tm tm = { 0 };
@@ -107,9 +110,10 @@ bool bedrock_clock_correct(const char *error_type, const char *date,
 }
 
 struct bedrock_account {
-	struct aws aws; /* zeroed if a key is sent instead */
+	/* zeroed if an API key is sent instead of a signature */
+	struct aws aws;
 	char *region;
-	char *key_id; /* the id of the last key used, or NULL */
+	char *key_id; /* id of the key that was used last, or NULL */
 };
 
 static const char *get_env(const void *arg, const char *name)
@@ -128,8 +132,8 @@ static char **program_env(const void *arg)
 	return settings_environ(arg, NULL);
 }
 
-/* True for a region such as "us-west-2". Strict, because it becomes part of a
- * host name. */
+/* True for a region such as "us-west-2". Accepts no other characters, because
+ * the region becomes part of a host name. */
 static bool is_region(const char *region)
 {
 	size_t len = strlen(region);
@@ -138,7 +142,8 @@ static bool is_region(const char *region)
 	       strspn(region, "abcdefghijklmnopqrstuvwxyz-0123456789") == len;
 }
 
-/* Finds the region: config.toml, the environment, then the profile. */
+/* Finds the region. The first of these counts: config.toml, the environment,
+ * the profile. */
 static int find_region(struct bedrock_account *a, const struct settings *set,
 		       const char *region, struct error *err)
 {
@@ -222,8 +227,8 @@ static void add_own(struct signed_request *r, const char *name,
 		r->own[r->n_own++] = xasprintf("%s: %s", name, value);
 }
 
-/* Splits an address into the host with its port (owned) and the path. Both are
- * signed. */
+/* Splits an address into the host with its port (*host, owned) and the path
+ * (returned). Both are part of the signature. */
 static struct str split_url(const char *url, char **host)
 {
 	struct str rest = str_of(url);

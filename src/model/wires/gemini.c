@@ -2,11 +2,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Requests first: write_head() writes the fixed start of a request,
  * push_message() appends one message. Then answers: parse_event() is called for
- * each chunk. wire_gemini, at the end, lists the functions.  Source:
+ * each chunk. wire_gemini, at the end, lists the functions. Source:
  * @google/genai 2.32.0 (dist/genai.d.ts) and ai.google.dev/gemini-api/docs
  * (thought-signatures, function-calling, thinking), read 2026-11-22. A thought
- * signature is sent back in the part that it came in, even if that part has no
- * text. Parts with a signature are never joined with others. */
+ * signature must be sent back in the part in which it came, even if that part
+ * has no text. So a part with a signature is never joined with another. */
 #include <string.h>
 
 #include "base/json.h"
@@ -17,7 +17,8 @@
 #include "model/wire.h"
 #include "model/wires/vertex_account.h"
 
-/* Accepted in place of a signature, for calls made by another model. */
+/* The vendor accepts this instead of a signature, for calls that another model
+ * made. */
 #define UNSIGNED "skip_thought_signature_validator"
 
 static void write_url(const struct model_choice *c, struct buf *out)
@@ -33,8 +34,8 @@ static void write_url(const struct model_choice *c, struct buf *out)
 
 enum { NEWEST = 9 };
 
-/* Returns 2 for "gemini-2.5-pro", NEWEST for "gemini-flash-latest", 0 for a
- * model that is not a Gemini. */
+/* Returns the generation: 2 for "gemini-2.5-pro", NEWEST for
+ * "gemini-flash-latest", 0 for a model that is not a Gemini. */
 static int parse_generation(const char *model)
 {
 	struct str name = str_of(model);
@@ -49,15 +50,17 @@ static int parse_generation(const char *model)
 		       : NEWEST;
 }
 
-/* Generation 3 refuses unsigned calls of other models: "Function call is
- * missing a thought_signature" (jeremychone/rust-genai pull request 115, read
+/* Sets what the model requires of the history. Generation 3 refuses calls
+ * without a signature, even other models' calls: "Function call is missing a
+ * thought_signature" (jeremychone/rust-genai pull request 115, read
  * 2026-11-22). */
 static void init_history(const struct model_choice *c, struct history *h)
 {
 	h->sign_calls = parse_generation(c->model) >= 3;
-	/* For older models, files are sent in a content after the results
-	 * (FunctionResponse.parts of the SDK; badlogic/pi-mono,
-	 * google-shared.ts; read 2026-11-23). */
+	/* From generation 3 on, files are part of results
+	 * (FunctionResponse.parts of the SDK). For older models they are sent
+	 * in a content after the results (badlogic/pi-mono, google-shared.ts;
+	 * read 2026-11-23). */
 	h->result_media = h->sign_calls;
 	/* Vertex AI refuses ids: "Unknown name "id" at ... function_call"
 	 * (vercel/ai issue 15664, charmbracelet/fantasy issue 265; read
@@ -79,7 +82,7 @@ static bool has_no_thinking(const char *model)
 static const struct {
 	const char *from, *group, *to;
 } places[] = {
-	/* the Python client's names, and the vendor's */
+	/* Python client's names and the vendor's own */
 	{ "reasoning_effort", "thinkingConfig", "thinkingLevel" },
 	{ "thinking_level", "thinkingConfig", "thinkingLevel" },
 	{ "thinking_budget", "thinkingConfig", "thinkingBudget" },
@@ -98,8 +101,8 @@ static const struct {
 	{ "seed", "generationConfig", "seed" },
 };
 
-/* Converts a level to upper case: settings say "low", ThinkingLevel has LOW
- * (npm @google/genai 2.32.0, read 2026-11-23). */
+/* Converts a thinking level to upper case: the user writes "low", the vendor's
+ * ThinkingLevel has LOW (npm @google/genai 2.32.0, read 2026-11-23). */
 static void capitalize_level(cJSON *level)
 {
 	if (!cJSON_IsString(level))
@@ -108,7 +111,8 @@ static void capitalize_level(cJSON *level)
 		*c -= *c >= 'a' && *c <= 'z' ? 'a' - 'A' : 0;
 }
 
-/* Requests the thoughts, unless the user's parameters decide that. */
+/* Asks the model to send its thoughts, unless the user's parameters decide
+ * that. */
 static void show_thoughts(const struct model_choice *c, cJSON *params)
 {
 	cJSON *config =
@@ -174,7 +178,7 @@ static void write_head(const struct wire_head *in, struct buf *out)
 	buf_adds(out, "\"contents\":[");
 }
 
-/* Adds the signature that came with a part. */
+/* Writes the signature that came with a part, if there is one. */
 static void write_signature(struct buf *out, const struct part *p)
 {
 	size_t len = p->replay ? strlen(p->replay) : 0;
@@ -185,7 +189,8 @@ static void write_signature(struct buf *out, const struct part *p)
 	buf_add(out, p->replay + 1, len - 2);
 }
 
-/* Adds the id. If ids are refused, results are matched to calls by order. */
+/* Writes the id of a call or result. If the server refuses ids (no_ids), writes
+ * nothing: it then matches results to calls by their order. */
 static void write_id(const struct history *h, struct buf *out, const char *id)
 {
 	if (h->no_ids)
@@ -220,7 +225,7 @@ static void write_media(struct buf *out, const struct part *p)
 	buf_adds(out, "}}");
 }
 
-/* Adds a result. The n files after p are part of it. */
+/* Adds a result. The n files that follow p in the message belong to it. */
 static void write_result(struct history *h, const struct part *p, size_t n)
 {
 	struct buf *out = &h->bytes;
@@ -266,7 +271,8 @@ static bool is_sendable(const struct part *p)
 	return p->kind != PART_THINKING || p->replay;
 }
 
-/* Starts a part of this role, in a new content if the role changes. */
+/* Starts a part. If the last content has another role, starts a new content
+ * first. */
 static void open_part(struct history *h, enum role role)
 {
 	wire_open_block(h, role, role == ROLE_ASSISTANT ? "model" : "user",
@@ -281,7 +287,7 @@ static bool has_signed_call(const struct message *m)
 	return false;
 }
 
-/* Adds the files of results in a user content. */
+/* Adds the files of results in a user content after them. */
 static void follow_results(struct history *h, const struct message *m)
 {
 	for (size_t i = 0; i < m->n; i++)
@@ -291,7 +297,7 @@ static void follow_results(struct history *h, const struct message *m)
 		}
 }
 
-/* Adds a message. Calls of other models get a marker instead of a signature. */
+/* Adds a message. Calls of other models get UNSIGNED instead of a signature. */
 static void push_message(struct history *h, const struct message *m)
 {
 	bool sign = h->sign_calls && !has_signed_call(m);
@@ -310,7 +316,7 @@ static void push_message(struct history *h, const struct message *m)
 						     : 0);
 		else
 			write_part(h, p, sign);
-		/* only the first of parallel calls needs a signature */
+		/* of parallel calls only the first needs a signature */
 		sign = sign && p->kind != PART_TOOL_CALL;
 		sent++;
 	}
@@ -323,8 +329,8 @@ static void push_message(struct history *h, const struct message *m)
 }
 
 static const struct wire_option options[] = {
-	/* this text is common to the different refusals of models that cannot
-	 * think */
+	/* The different refusals of models that cannot think have this text in
+	 * common. */
 	{ .name = "generationConfig",
 	  .member = ",\"generationConfig\":{\"thinkingConfig\":{"
 		    "\"includeThoughts\":true}}",
@@ -333,9 +339,11 @@ static const struct wire_option options[] = {
 	{ 0 },
 };
 
-enum { KEY_OPEN = 0, KEY_SIGNED = -1 }; /* keys; never join signed */
+/* draft_part.key of text: open, or with a signature; these must not be
+ * joined */
+enum { KEY_OPEN = 0, KEY_SIGNED = -1 };
 
-/* Returns the last part if text of this kind may be appended to it, else
+/* Returns the last part if text of this kind can be appended to it, else
  * NULL. */
 static struct draft_part *open_text(struct draft *d, enum part_kind kind)
 {
@@ -374,7 +382,7 @@ static int parse_text(struct draft *d, const cJSON *part, struct error *err)
 	return store_signature(p, part, err);
 }
 
-/* Adds a call; Gemini sends each in one piece. */
+/* Adds a call. Gemini sends each call as a whole. */
 static int parse_call(struct draft *d, const cJSON *part, struct error *err)
 {
 	const cJSON *call = json_get(part, "functionCall");
@@ -421,7 +429,7 @@ static const struct draft_reason reasons[] = {
 	{ 0 },
 };
 
-/* Mistakes of the model; a retry may succeed. */
+/* Finish reasons for mistakes of the model. A retry may succeed. */
 static const char *const blunders[] = { "MALFORMED_FUNCTION_CALL",
 					"UNEXPECTED_TOOL_CALL",
 					"TOO_MANY_TOOL_CALLS" };
@@ -444,7 +452,7 @@ static int parse_reason(struct draft *d, const cJSON *candidate,
 	return 0;
 }
 
-/* Handles a refused prompt: the answer has a reason and no candidates. */
+/* Handles a refused prompt: the answer has the reason but no candidates. */
 static int parse_block(struct draft *d, const cJSON *feedback,
 		       struct error *err)
 {
@@ -505,7 +513,7 @@ static int parse_chunk(struct draft *d, const cJSON *tree, struct error *err)
 static int parse_event(struct draft *d, struct str event, struct str data,
 		       struct error *err)
 {
-	(void)event; /* unused by this protocol */
+	(void)event; /* this protocol does not use the event field */
 	return wire_feed(d, data, parse_chunk, err);
 }
 
@@ -531,7 +539,7 @@ const struct wire wire_gemini = {
 	/* GIF is not supported: PNG, JPEG, WebP, HEIC, HEIF (ai.google.dev,
 	 * "Image understanding", read 2026-11-23) */
 	.refuses = "image/gif",
-	.idle_ms = 300000, /* models may think without sending anything */
+	.idle_ms = 300000, /* long: models may think without sending anything */
 	.betas = "anthropic-beta: ",
 	.auth = "x-goog-api-key: ",
 	.tail = "]}]",

@@ -4,8 +4,8 @@
  * push_message() appends one message. Then OpenRouter's reasoning_details. Then
  * answers: parse_event() is called for each chunk. wire_openai_chat, at the
  * end, lists the functions. Many servers implement this protocol with small
- * differences; comments name the server that needs an exception.  Source:
- * openai-python of 2026-08-21 (types/chat/completion_create_params.py:
+ * differences; the comments name the server for which an exception is made.
+ * Source: openai-python of 2026-08-21 (types/chat/completion_create_params.py:
  * max_tokens is deprecated and refused by the o-series, prompt_cache_key,
  * stream_options; types/chat/chat_completion_chunk.py), read 2026-11-20. */
 #include <stdlib.h>
@@ -28,8 +28,8 @@ static void write_tools(const struct wire_head *in, struct buf *out)
 	}
 }
 
-/* Writes the parameters. OpenAI's own models refuse the old name of the
- * limit. */
+/* Writes the parameters. For OpenAI's own server and Azure's, max_tokens is
+ * renamed to max_completion_tokens: their models refuse the old name. */
 static void write_params(const struct wire_head *in, struct buf *out)
 {
 	bool openai = str_starts(str_of(in->choice->base_url),
@@ -62,7 +62,8 @@ static void write_head(const struct wire_head *in, struct buf *out)
 		write_tools(in, out);
 		buf_adds(out, "],");
 	}
-	/* always present, so that every later message begins with a comma */
+	/* The system message is written even if it is empty, so that every
+	 * later message begins with a comma. */
 	buf_adds(out, "\"messages\":[{\"role\":\"system\",");
 	json_member(out, "content", str_of(in->brief->system));
 	buf_addc(out, '}');
@@ -75,7 +76,8 @@ static void write_id(struct buf *out, const char *id)
 	json_quote(out, str_of(id && id[0] ? id : "call"));
 }
 
-/* Adds a comma and the members of a replay object if it starts with begins. */
+/* Appends the members of a replay object after a comma. Does nothing unless the
+ * replay starts with `begins`. */
 static void append_replay(struct buf *out, const char *replay,
 			  const char *begins)
 {
@@ -119,11 +121,11 @@ static size_t write_calls(struct buf *out, const struct message *m)
 	return n;
 }
 
-/* Sends thoughts back. DeepSeek requires those of every answer once it has used
- * tools, at least as an empty member
+/* Sends the thinking of an answer back to the model. DeepSeek requires that for
+ * every answer once it has used tools, at least as an empty member
  * (api-docs.deepseek.com/guides/thinking_mode.md, openclaw issue 73417,
- * kimi-cli issue 2141; read 2026-11-20). Kimi and OpenRouter need those that
- * led to calls and ignore others. */
+ * kimi-cli issue 2141; read 2026-11-20). Kimi and OpenRouter need the thinking
+ * that led to calls and ignore the rest. */
 static void write_thoughts(struct history *h, const struct message *m)
 {
 	static const char begins[] = "{\"reasoning_content\":";
@@ -142,10 +144,10 @@ static void write_thoughts(struct history *h, const struct message *m)
 		buf_adds(&h->bytes, ",\"reasoning_content\":\"\"");
 }
 
-/* Adds an assistant message if a run ended after tool results without an
- * answer. Mistral's servers and templates refuse a user message right after
- * results (code 3230, "invalid_request_message_order": litellm issue 17761,
- * read 2026-11-20). */
+/* Adds an assistant message between tool results and a user message, if a run
+ * ended before the model answered the results. Mistral's servers and templates
+ * refuse a user message right after results (code 3230,
+ * "invalid_request_message_order": litellm issue 17761, read 2026-11-20). */
 static void bridge_results(struct history *h, const char *words)
 {
 	if (h->last != ROLE_TOOL)
@@ -164,8 +166,8 @@ static bool has_media(const struct message *m)
 	return false;
 }
 
-/* See chat_completion_content_part_image_param.py and _param.py (File) of the
- * SDK. */
+/* Writes a file in the form of chat_completion_content_part_image_param.py and
+ * _param.py (File) of the SDK. */
 static void write_media(struct buf *out, const struct part *p)
 {
 	if (media_is_pdf(p->type)) {
@@ -180,8 +182,9 @@ static void write_media(struct buf *out, const struct part *p)
 	buf_adds(out, "}}");
 }
 
-/* Adds a message with several parts, or extends the user's last one. For
- * results, adds only the files: tool messages allow only text. */
+/* Adds a message with several parts, or appends the parts to the last message
+ * if that is the user's. Of results, only the files are added here: tool
+ * messages can have only text. */
 static void write_parts(struct history *h, const struct message *m)
 {
 	struct buf *out = &h->bytes;
@@ -212,7 +215,8 @@ static void write_parts(struct history *h, const struct message *m)
 	buf_adds(out, "]}");
 }
 
-/* Adds a user message, or extends the last one. */
+/* Adds a user message, or appends its text to the last message if that is the
+ * user's. */
 static void write_user(struct history *h, const struct message *m)
 {
 	struct buf *out = &h->bytes;
@@ -222,8 +226,8 @@ static void write_user(struct history *h, const struct message *m)
 	bridge_results(h, "(interrupted)");
 	json_quote(&quoted, str_of(text));
 	if (h->last == ROLE_USER) {
-		/* many chat templates require strict turns: extend the last
-		 * message */
+		/* Many chat templates require that user and assistant
+		 * alternate, so append to the last message. */
 		out->len -= strlen("\"}");
 		buf_adds(out, "\\n\\n");
 		buf_addstr(out, str_skip(buf_str(&quoted), 1));
@@ -236,7 +240,7 @@ static void write_user(struct history *h, const struct message *m)
 	free(text);
 }
 
-/* Adds an answer with its calls and thoughts. */
+/* Adds an answer of the model with its calls and its thinking. */
 static void write_assistant(struct history *h, const struct message *m)
 {
 	struct buf *out = &h->bytes;
@@ -298,9 +302,10 @@ static const struct wire_option options[] = {
 	  .member = ",\"stream_options\":{\"include_usage\":true}",
 	  .at_first = true,
 	  .complaint = "stream_options" },
-	/* From gpt-5.4 on, tools with reasoning work only in /v1/responses;
-	 * from gpt-5.5 on that includes the default effort (openai-openapi
-	 * issue 541, litellm pull request 34569; read 2026-11-20). */
+	/* From gpt-5.4 on, tools work together with reasoning only in
+	 * /v1/responses. From gpt-5.5 on, that includes the default effort
+	 * (openai-openapi issue 541, litellm pull request 34569; read
+	 * 2026-11-20). */
 	{ .name = "reasoning_effort",
 	  .member = ",\"reasoning_effort\":\"none\"",
 	  .complaint = "tools with reasoning_effort are not supported",
@@ -309,9 +314,9 @@ static const struct wire_option options[] = {
 	{ 0 },
 };
 
-/* Returns the member that grows from piece to piece, or NULL. OpenRouter
- * streams reasoning_details in pieces and needs the complete blocks back
- * (RooCodeInc/Roo-Code pull request 9506, read 2026-11-20). */
+/* Returns the text member of a reasoning_details item that is sent in pieces,
+ * or NULL. OpenRouter streams such items piece by piece and needs the complete
+ * blocks back (RooCodeInc/Roo-Code pull request 9506, read 2026-11-20). */
 static const char *find_growing(const cJSON *item)
 {
 	const char *type = json_string(item, "type", "");
@@ -336,7 +341,8 @@ static void set_member(cJSON *object, const char *key, cJSON *value)
 	cJSON_AddItemToObject(object, key, value);
 }
 
-/* Copies all members of a later piece: the last one has the signature. */
+/* Copies all members of a later piece, since only the last piece has the
+ * signature. */
 static void merge_members(cJSON *into, const cJSON *piece)
 {
 	const cJSON *item;
@@ -347,7 +353,7 @@ static void merge_members(cJSON *into, const cJSON *piece)
 				   cJSON_Duplicate(item, true));
 }
 
-/* Joins first with the following pieces of the same block. */
+/* Joins an item with the following pieces of the same block. */
 static void join_pieces(cJSON *list, cJSON *first)
 {
 	const char *key = find_growing(first);
@@ -367,7 +373,8 @@ static void join_pieces(cJSON *list, cJSON *first)
 	buf_release(&text);
 }
 
-/* Appends pieces of reasoning_details as they arrive: "[{...},{...}". */
+/* Appends pieces of reasoning_details as they arrive. The closing "]" is
+ * missing: "[{...},{...}". */
 static void add_pieces(struct buf *pieces, const cJSON *list)
 {
 	const cJSON *item;
@@ -380,8 +387,8 @@ static void add_pieces(struct buf *pieces, const cJSON *list)
 	}
 }
 
-/* Writes {"reasoning_details":[...]} with the pieces joined. Writes nothing if
- * they are not JSON. */
+/* Writes {"reasoning_details":[...]} with the pieces joined to whole blocks.
+ * Writes nothing if they are not JSON. */
 static void print_pieces(const struct buf *pieces, struct buf *out)
 {
 	struct buf whole = BUF_INIT(SIZE_MAX / 2);
@@ -402,8 +409,8 @@ static void print_pieces(const struct buf *pieces, struct buf *out)
 	buf_release(&whole);
 }
 
-/* Values of draft_part.key for a call: complete, so that no delta is added to
- * it; sent without an index. */
+/* Special values of draft_part.key for a call. KEY_OVER: it is complete, and no
+ * delta may be added. KEY_NONE: the server sent it without an index. */
 enum { KEY_OVER = -1, KEY_NONE = -2 };
 
 static int add_text(struct draft *d, enum part_kind kind, const char *text,
@@ -417,8 +424,8 @@ static int add_text(struct draft *d, enum part_kind kind, const char *text,
 	return p ? draft_add(d, p, str_of(text), err) : -1;
 }
 
-/* Parses content that is a list of parts, as Mistral's reasoning models send
- * it. */
+/* Parses content that is a list of parts instead of a string. Mistral's
+ * reasoning models send that. */
 static int parse_content_list(struct draft *d, const cJSON *list,
 			      struct error *err)
 {
@@ -445,8 +452,8 @@ static int parse_content_list(struct draft *d, const cJSON *list,
 	return 0;
 }
 
-/* Stores OpenRouter's details, sent beside "reasoning": the vendor behind it
- * needs them back. */
+/* Stores OpenRouter's reasoning_details, which come in addition to "reasoning".
+ * They must be sent back: the vendor behind OpenRouter needs them. */
 static int add_details(struct draft *d, const cJSON *list, struct error *err)
 {
 	struct draft_part *p;
@@ -461,9 +468,9 @@ static int add_details(struct draft *d, const cJSON *list, struct error *err)
 	return buf_check(&p->extra, "the model's reasoning", err);
 }
 
-/* Servers use different names. "reasoning_content": DeepSeek, Kimi, xAI,
- * llama.cpp. "reasoning": OpenRouter, Groq, Cerebras, newer vLLM. Some send
- * both. */
+/* Reads the thinking in a delta. Its member is "reasoning_content" for
+ * DeepSeek, Kimi, xAI and llama.cpp, and "reasoning" for OpenRouter, Groq,
+ * Cerebras and newer vLLM. Some servers send both. */
 static int parse_thinking(struct draft *d, const cJSON *delta,
 			  struct error *err)
 {
@@ -500,19 +507,19 @@ static struct draft_part *call_by_id(struct draft *d, const char *id)
 	return NULL;
 }
 
-/* True if the arguments are complete: a delta with a name is then a new
- * call. */
+/* True if the arguments received so far are complete. A delta with a name then
+ * starts a new call. */
 static bool is_whole(const struct draft_part *p)
 {
 	return p->text.len && p->text.ptr[p->text.len - 1] == '}' &&
 	       args_strict(buf_str(&p->text));
 }
 
-/* Returns the call that a delta belongs to, or NULL for a new call. In OpenAI's
- * protocol the index decides. Other servers send every call with index 0 and
- * different ids (Gemini's compatible endpoint), no index (old Ollama, Mistral's
- * first versions), whole calls with neither index nor id, or an index only from
- * the second delta on. */
+/* Returns the call that a delta belongs to, or NULL if it starts a new one. In
+ * OpenAI's protocol the index decides. Other servers send every call with index
+ * 0 and different ids (Gemini's compatible endpoint), without an index (old
+ * Ollama, Mistral's first versions), as a whole with neither index nor id, or
+ * with an index only from the second delta on. */
 static struct draft_part *find_call(struct draft *d, int64_t key,
 				    const char *id, const char *name)
 {
@@ -526,7 +533,7 @@ static struct draft_part *find_call(struct draft *d, int64_t key,
 		p = last_call(d);
 	if (!p || !name)
 		return p;
-	/* a new id means a new call only together with a name */
+	/* A new id starts a new call only if a name comes with it. */
 	if (id && p->id && strcmp(p->id, id) != 0)
 		p->key = KEY_OVER;
 	else if (!id && is_whole(p))
@@ -541,7 +548,8 @@ static const char *filled_string(const cJSON *object, const char *key)
 	return text && text[0] ? text : NULL;
 }
 
-/* Appends arguments to a call: text, or a whole object. */
+/* Appends arguments to a call. They are text, or from some servers a whole
+ * object. */
 static int add_call_args(struct draft *d, struct draft_part *p,
 			 const cJSON *args, struct error *err)
 {
@@ -575,13 +583,15 @@ static int parse_call(struct draft *d, const cJSON *call, struct error *err)
 		return -1;
 	draft_name(&p->id, id);
 	draft_name(&p->name, name);
-	/* Gemini's thought signatures are sent here and must be sent back
-	 * (discuss.ai.google.dev topic 109823, read 2026-11-20) */
+	/* Gemini's thought signatures come in this member and must be sent back
+	 * (discuss.ai.google.dev topic 109823, read 2026-11-20). */
 	if (cJSON_IsObject(extra)) {
 		buf_clear(&p->extra);
 		json_print(&p->extra, extra);
 		if (!args_strict(buf_str(&p->extra)))
-			buf_clear(&p->extra); /* vendors would refuse it */
+			/* too large: drop it, since vendors would refuse a part
+			 * of it */
+			buf_clear(&p->extra);
 	}
 	return add_call_args(d, p, json_get(function, "arguments"), err);
 }
@@ -598,8 +608,8 @@ static int parse_calls(struct draft *d, const cJSON *calls, struct error *err)
 	return 0;
 }
 
-/* Adds a refusal's text. OpenAI's models may send finish_reason "stop" with
- * it. */
+/* Adds a refusal's text and marks the answer as refused, because OpenAI's
+ * models may send it with finish_reason "stop". */
 static int add_refusal(struct draft *d, const char *words, struct error *err)
 {
 	d->refuses |= words[0] != '\0';
@@ -644,12 +654,13 @@ static int parse_choice(struct draft *d, const cJSON *choice, struct error *err)
 	const cJSON *delta = json_get(choice, "delta");
 	const char *reason = filled_string(choice, "finish_reason");
 
-	/* the server does not stream, or ends with the whole message */
+	/* The server does not stream, or it sends the whole message at the
+	 * end. */
 	if (!cJSON_IsObject(delta) && !d->n)
 		delta = json_get(choice, "message");
 	if (parse_delta(d, delta, err) < 0)
 		return -1;
-	/* OpenRouter: the vendor behind it broke off */
+	/* The vendor behind OpenRouter broke off the answer. */
 	if (reason && strcmp(reason, "error") == 0)
 		return error_set(err, ERR_REMOTE,
 				 "the model's server broke off the answer");
@@ -657,8 +668,8 @@ static int parse_choice(struct draft *d, const cJSON *choice, struct error *err)
 	return 0;
 }
 
-/* Reads the token counts of the whole answer. They may be in any chunk, also
- * repeatedly. */
+/* Reads the token counts of the answer so far. They may come in any chunk, and
+ * more than once. */
 static void parse_usage(struct draft *d, const cJSON *usage)
 {
 	const cJSON *details = json_get(usage, "prompt_tokens_details");
@@ -668,7 +679,7 @@ static void parse_usage(struct draft *d, const cJSON *usage)
 	if (!cJSON_IsObject(usage))
 		return;
 	input = wire_tokens(usage, "prompt_tokens", 0);
-	/* fallback: DeepSeek's name */
+	/* DeepSeek's name for the same count, if that is missing */
 	cached = wire_tokens(details, "cached_tokens",
 			     wire_tokens(usage, "prompt_cache_hit_tokens", 0));
 	if (cached > input)
@@ -701,7 +712,7 @@ static int parse_chunk(struct draft *d, const cJSON *tree, struct error *err)
 static int parse_event(struct draft *d, struct str event, struct str data,
 		       struct error *err)
 {
-	(void)event; /* unused by this protocol */
+	(void)event; /* this protocol does not use the event field */
 	if (str_is(str_trim(data), "[DONE]")) {
 		d->done = true;
 		return 0;
@@ -709,14 +720,14 @@ static int parse_event(struct draft *d, struct str event, struct str data,
 	return wire_feed(d, data, parse_chunk, err);
 }
 
-/* True if there is a finish reason. [DONE] alone does not mean that the answer
- * is complete. */
+/* True if a finish reason was received. [DONE] alone does not mean that the
+ * answer is complete. */
 static bool is_complete(const struct draft *d)
 {
 	return d->finish != 0;
 }
 
-/* Writes what is sent back with a part, see append_replay(). */
+/* Writes what must be sent back with a part: see append_replay(). */
 static void write_replay(const struct draft_part *p, struct buf *out)
 {
 	if (!p->extra.len)
@@ -740,10 +751,11 @@ const struct wire wire_openai_chat = {
 	.path = "/chat/completions",
 	.deployments = true,
 	.base_path = "/v1",
-	/* Models may think without sending anything, and a local server may
-	 * first load one. */
+	/* Long: models may think without sending anything, and a local server
+	 * may have to load a model first. */
 	.idle_ms = 300000,
-	.betas = "anthropic-beta: ", /* a gateway may pass it on */
+	/* for gateways that pass the header on to Anthropic */
+	.betas = "anthropic-beta: ",
 	.auth = "Authorization: Bearer ",
 	.tail = "]",
 	.options = options,

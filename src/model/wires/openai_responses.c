@@ -2,13 +2,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Requests first: write_head() writes the fixed start of a request,
  * push_message() appends one message. Then answers: parse_event() is called for
- * each event. wire_openai_responses, at the end, lists the functions.  Source:
+ * each event. wire_openai_responses, at the end, lists the functions. Source:
  * openai-node 6.49.0 (resources/responses/responses.d.ts: a function needs
- * strict, phase is sent back with each answer), read 2026-11-22. The vendor
- * stores nothing: reasoning arrives encrypted and is sent back with its answer.
- * Each item of an answer has an output_index. What the deltas lacked is taken
- * from the complete item at its end, or from the complete response if a server
- * does not stream. Unknown events are skipped. */
+ * strict, phase is sent back with each answer), read 2026-11-22. dcode asks the
+ * vendor to store nothing: reasoning arrives encrypted and is sent back with
+ * its answer. Each item of an answer has an output_index. What the deltas did
+ * not contain is taken from the complete item at the item's end, or from the
+ * complete response if a server does not stream. Unknown events are skipped. */
 #include <string.h>
 
 #include "base/json.h"
@@ -25,13 +25,15 @@ static void write_tools(const struct wire_head *in, struct buf *out)
 		buf_adds(out, i ? "," : "");
 		buf_adds(out, "{\"type\":\"function\",");
 		wire_tool(out, &in->brief->tools[i], ",\"parameters\":");
-		/* the default, true, requires every member */
+		/* The default, true, would make every argument of a tool
+		 * required. */
 		buf_adds(out, ",\"strict\":false}");
 	}
 }
 
-/* True for models that do not reason and refuse parameters about it. For a name
- * missing here, the first request is refused and sent again without them. */
+/* True for models that do not reason and refuse parameters about it. If such a
+ * model is missing here, its first request is refused and sent again without
+ * them. */
 static bool never_reasons(const char *model)
 {
 	static const char *const names[] = { "gpt-3",    "gpt-4",    "chatgpt",
@@ -43,7 +45,8 @@ static bool never_reasons(const char *model)
 	return *n != NULL;
 }
 
-/* Renames the user's parameters, and omits reasoning where it is refused. */
+/* Renames the user's parameters. For models that never reason, omits those
+ * about reasoning. */
 static void fit_params(const struct model_choice *c, cJSON *params)
 {
 	static const char *const reasoning[] = { "include", "reasoning" };
@@ -117,7 +120,8 @@ static void write_call(struct buf *out, const struct part *p)
 	buf_release(&args);
 }
 
-/* See ResponseInputImage and ResponseInputFile of the SDK. */
+/* Writes a file in the form of ResponseInputImage and ResponseInputFile of the
+ * SDK. */
 static void write_media(struct buf *out, const struct part *p)
 {
 	if (media_is_pdf(p->type)) {
@@ -132,7 +136,7 @@ static void write_media(struct buf *out, const struct part *p)
 	buf_addc(out, '}');
 }
 
-/* Adds a result. The n files after p are part of it. */
+/* Adds a result. The n files that follow p in the message belong to it. */
 static void write_result(struct buf *out, const struct part *p, size_t n)
 {
 	buf_adds(out, "{\"type\":\"function_call_output\",\"call_id\":");
@@ -155,7 +159,9 @@ static void write_result(struct buf *out, const struct part *p, size_t n)
 
 static bool is_sendable(const struct part *p, enum role role)
 {
-	if (p->kind == PART_MEDIA) /* write_result() sends files of results */
+	/* the user's own files are sent here; write_result() sends those of
+	 * results */
+	if (p->kind == PART_MEDIA)
 		return role == ROLE_USER;
 	if (p->kind == PART_THINKING)
 		return p->replay &&
@@ -198,9 +204,9 @@ static void push_message(struct history *h, const struct message *m)
 {
 	size_t n = m->n;
 
-	/* Reasoning must be followed by the item that it led to: "provided
-	 * without its required following item" (continuedev/continue issue
-	 * 8933, read 2026-11-22). */
+	/* Leave out reasoning at the end of a message. The item that it led to
+	 * must follow it: "provided without its required following item"
+	 * (continuedev/continue issue 8933, read 2026-11-22). */
 	while (n && (!is_sendable(&m->parts[n - 1], m->role) ||
 		     m->parts[n - 1].kind == PART_THINKING))
 		n--;
@@ -211,13 +217,15 @@ static void push_message(struct history *h, const struct message *m)
 }
 
 static const struct wire_option options[] = {
-	/* refusal: "Encrypted content is not supported with this model." */
+	/* Models that do not reason refuse it: "Encrypted content is not
+	 * supported with this model." */
 	{ .name = "include",
 	  .member = ",\"include\":[\"reasoning.encrypted_content\"]",
 	  .at_first = true,
 	  .complaint = "ncrypted content is not supported" },
-	/* Refused for organizations that are not verified (continuedev/continue
-	 * issue 12031, read 2026-11-22) and by models without reasoning. */
+	/* Organizations that are not verified may not ask for it
+	 * (continuedev/continue issue 12031, read 2026-11-22), and models
+	 * without reasoning refuse it. */
 	{ .name = "reasoning",
 	  .member = ",\"reasoning\":{\"summary\":\"auto\"}",
 	  .at_first = true,
@@ -251,7 +259,8 @@ static int on_thinking(struct draft *d, const cJSON *tree, struct error *err)
 	return add_delta(d, PART_THINKING, tree, "delta", err);
 }
 
-/* Starts a new paragraph for a new part of a summary. */
+/* Starts a new paragraph, because a new part of the reasoning's summary
+ * begins. */
 static int on_summary_part(struct draft *d, const cJSON *tree,
 			   struct error *err)
 {
@@ -284,7 +293,7 @@ static int parse_call(struct draft *d, const cJSON *item, int64_t key,
 	return draft_add(d, p, str_of(json_string(item, "arguments", "")), err);
 }
 
-/* Adds the text of an item's parts if no deltas brought it. */
+/* Adds the texts in a complete item if no deltas brought them before. */
 static int parse_texts(struct draft *d, struct draft_part *p, const cJSON *list,
 		       struct error *err)
 {
@@ -335,11 +344,11 @@ static void write_member(const cJSON *item, const char *key, struct buf *out)
 	json_print(out, value);
 }
 
-/* Stores the members of a reasoning item that are sent back. An id would refer
- * to an item that the vendor did not store, and tie it to the ids of
- * neighboring items (OpenHands/software-agent-sdk pull request 1754, read
- * 2026-11-22). vLLM does not encrypt and needs an id. "status" is refused in
- * requests. */
+/* Stores the members of a reasoning item that must be sent back. Its id is left
+ * out: it would refer to an item that the vendor did not store, and tie it to
+ * the ids of neighboring items (OpenHands/software-agent-sdk pull request 1754,
+ * read 2026-11-22). vLLM does not encrypt reasoning and needs the id. "status"
+ * is left out too: vendors refuse it in requests. */
 static void store_reasoning(struct draft_part *p, const cJSON *item)
 {
 	const cJSON *content = json_get(item, "content");
@@ -359,7 +368,9 @@ static void store_reasoning(struct draft_part *p, const cJSON *item)
 	write_member(item, "encrypted_content", &p->extra);
 	buf_addc(&p->extra, '}');
 	if (!p->extra.over && !args_strict(buf_str(&p->extra)))
-		buf_clear(&p->extra); /* vendors would refuse it */
+		/* too large: drop it, since vendors would refuse a part of
+		 * it */
+		buf_clear(&p->extra);
 }
 
 static int parse_reasoning(struct draft *d, const cJSON *item, int64_t key,
@@ -425,8 +436,8 @@ static void parse_usage(struct draft *d, const cJSON *usage)
 	u->reasoning = wire_tokens(out, "reasoning_tokens", 0);
 }
 
-/* Removes the event's type, which is only "error", so that the error's own type
- * is reported. */
+/* Reports an error event. Removes its type first, which is only "error", so
+ * that the type of the error itself is reported. */
 static int report_failure(struct draft *d, const cJSON *tree, struct error *err)
 {
 	cJSON *copy = cJSON_Duplicate(tree, true);
@@ -444,8 +455,8 @@ static const struct draft_reason reasons[] = {
 	{ 0 },
 };
 
-/* Parses the complete response in the last event: completed, incomplete or
- * failed. */
+/* Parses the complete response that the last event contains. Its status is
+ * completed, incomplete or failed. */
 static int parse_response(struct draft *d, const cJSON *response,
 			  struct error *err)
 {
@@ -502,7 +513,7 @@ static int parse_typed(struct draft *d, const cJSON *tree, struct error *err)
 			return events[i].parse(d, tree, err);
 	if (strcmp(json_string(tree, "object", ""), "response") == 0)
 		return parse_response(d, tree, err);
-	/* an error from a gateway */
+	/* A gateway may report an error without a type. */
 	if (!type[0] && (cJSON_IsObject(error) || cJSON_IsString(error)))
 		return failure_in_stream(d, tree, err);
 	return 0;
@@ -511,8 +522,9 @@ static int parse_typed(struct draft *d, const cJSON *tree, struct error *err)
 static int parse_event(struct draft *d, struct str event, struct str data,
 		       struct error *err)
 {
-	(void)event;                          /* the data repeats it */
-	if (str_is(str_trim(data), "[DONE]")) /* from compatible servers */
+	(void)event; /* the data has the event's type too */
+	/* compatible servers send it at the end */
+	if (str_is(str_trim(data), "[DONE]"))
 		return 0;
 	return wire_feed(d, data, parse_typed, err);
 }
@@ -539,7 +551,7 @@ const struct wire wire_openai_responses = {
 	.name = "openai-responses",
 	.path = "/responses",
 	.base_path = "/v1",
-	.idle_ms = 300000, /* models may think without sending anything */
+	.idle_ms = 300000, /* long: models may think without sending anything */
 	.betas = "OpenAI-Beta: ",
 	.auth = "Authorization: Bearer ",
 	.tail = "]",

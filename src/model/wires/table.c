@@ -1,7 +1,7 @@
 /* table.c - the list of all wires. */
 /* SPDX-License-Identifier: MIT */
-/* Only the table, so that the wires' files do not depend on each other: WIRES
- * in wire.h lists them, wire_NAME is defined in NAME.c. */
+/* Only the table is here, so that the files of the wires do not depend on each
+ * other. WIRES in wire.h lists the wires; wire_NAME is defined in NAME.c. */
 #include <string.h>
 
 #include "model/wire.h"

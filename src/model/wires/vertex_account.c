@@ -2,10 +2,11 @@
 /* SPDX-License-Identifier: MIT */
 /* vertex_account_open() finds the project, the location and the program gcloud;
  * vertex_account_header() makes the header of a request. A token from gcloud is
- * kept for all requests of the account, guarded by its lock.  Variables,
- * addresses and paths: @google/genai 2.32.0 (dist/node/index.mjs: GoogleGenAI,
- * ApiClient, tModel) and google-auth-library (getProjectId). Names of regions:
- * @anthropic-ai/vertex-sdk. Read 2026-11-23. */
+ * reused for all requests of the account; the account's lock guards it. Sources
+ * of the variables, addresses and paths: @google/genai 2.32.0
+ * (dist/node/index.mjs: GoogleGenAI, ApiClient, tModel) and google-auth-library
+ * (getProjectId). Names of regions: @anthropic-ai/vertex-sdk. Read
+ * 2026-11-23. */
 #include "model/wires/vertex_account.h"
 
 #include <pthread.h>
@@ -20,8 +21,9 @@
 
 enum {
 	GCLOUD_MS = 60000,
-	/* gcloud's tokens are valid for an hour (cloud.google.com/sdk, "gcloud
-	 * auth print-access-token", read 2026-11-23) */
+	/* How long a token is reused. gcloud's tokens are valid for an hour
+	 * (cloud.google.com/sdk, "gcloud auth print-access-token", read
+	 * 2026-11-23). */
 	LIFE_MS = 50 * 60 * 1000,
 	MAX_TOKEN = 16 << 10,
 };
@@ -29,14 +31,14 @@ enum {
 struct vertex_account {
 	const struct settings *set; /* borrowed */
 	char *project, *location;
-	char *program; /* path of gcloud, or NULL: the user gave a token */
+	char *program; /* path of gcloud; NULL: the user gave a token */
 	pthread_mutex_t lock;
 	char *token;        /* the last token from gcloud, or NULL */
-	int64_t good_until; /* CLOCK_MONOTONIC ms */
+	int64_t good_until; /* until when token is reused: CLOCK_MONOTONIC ms */
 };
 
-/* True for a valid project id: "my-app", "example.com:my-app". Strict, because
- * it becomes part of a path. */
+/* True for a valid project id: "my-app", "example.com:my-app". Accepts no other
+ * characters, because the id becomes part of a URL's path. */
 static bool is_name(const char *s)
 {
 	static const char letters[] = "abcdefghijklmnopqrstuvwxyz"
@@ -66,7 +68,7 @@ static const char *first_env(const struct settings *set,
 	return found;
 }
 
-/* Finds project and location and checks both. */
+/* Finds the project and the location and checks both. */
 static int find_place(struct vertex_account *a, const char *project,
 		      const char *location, struct error *err)
 {
@@ -103,8 +105,8 @@ static int find_place(struct vertex_account *a, const char *project,
 	return 0;
 }
 
-/* Finds gcloud, which provides tokens. variable: the token's, for the
- * message. */
+/* Finds gcloud, which provides tokens. variable: the one that could hold a
+ * token instead, for the error message. */
 static int find_gcloud(struct vertex_account *a, const char *variable,
 		       struct error *err)
 {
@@ -152,7 +154,7 @@ char *vertex_account_url(const struct vertex_account *a)
 
 	if (strcmp(a->location, "global") == 0)
 		return xasprintf("https://aiplatform.%s", host);
-	/* the two multi-regions use another host */
+	/* the multi-regions "us" and "eu" have a host of another form */
 	if (strcmp(a->location, "us") == 0 || strcmp(a->location, "eu") == 0)
 		return xasprintf("https://aiplatform.%s.rep.%s", a->location,
 				 host);
@@ -194,7 +196,7 @@ static int hint_login(struct error *err)
 			       "into GOOGLE_OAUTH_ACCESS_TOKEN.");
 }
 
-/* Stores gcloud's output if it can be a token. */
+/* Stores the output of gcloud as the token, if it has the form of one. */
 static int parse_token(struct vertex_account *a, struct str printed,
 		       struct error *err)
 {
