@@ -59,14 +59,15 @@ void docker_bind_user(const cJSON *info, char *user, size_t size);
 /* True if the working directory is a mounted directory of the user. Its owner
  * must not change. */
 bool docker_is_bound(const struct sandbox *sb);
-/* exec.c: struct sandbox_ops.execute. */
+/* exec.c: implements sandbox_ops.execute. */
 int docker_execute(struct sandbox *sb, const struct exec_request *req,
 		   struct exec_result *res, const struct stop *stop,
 		   struct error *err);
 
 extern const struct sandbox_provider docker_provider;
 
-/* kill.c: sandbox.priv, shared by the threads that run commands. */
+/* kill.c: sandbox.priv points to it. Shared by the threads that run
+ * commands. */
 struct docker_box {
 	struct docker *docker; /* borrowed */
 	bool created; /* dcode created the container and may restart it */

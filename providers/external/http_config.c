@@ -527,8 +527,8 @@ static const char *read_text(struct config_reader *r, void *field)
 	return wrong;
 }
 
-/* Reads a shell string, whose result {command} in path and body stands for.
- * Each placeholder in it must be a word of its own. */
+/* Reads a shell string. In path and body, {command} stands for its expanded
+ * text. Each placeholder in it must be a word of its own. */
 static const char *read_shell(struct config_reader *r, void *field)
 {
 	const char *wrong = read_string(r, field);

@@ -314,8 +314,8 @@ static bool is_within(struct str host, const struct toml_value *within)
 	return false;
 }
 
-/* Copies the description's headers. If the sandbox has a token, it replaces
- * Authorization. */
+/* Copies the description's headers. If the sandbox has its own token, that
+ * replaces the Authorization header. */
 static int copy_headers(struct rest *to, const struct rest *from,
 			const char *token, struct error *err)
 {

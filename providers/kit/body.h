@@ -62,8 +62,9 @@ int env_list_labels(const struct settings *set, const char *group,
 		    struct error *err);
 
 /* Appends, as JSON, the strings that follow "-c" in the arguments of sh. This
- * is the command itself, or, if it is too long for one argument (Linux allows
- * 128 KiB), a script that joins its parts and then the parts. */
+ * is the command itself. If it is too long for one argument (Linux allows 128
+ * KiB), it is a script followed by the command's parts, which the script
+ * joins. */
 void shell_argument_add(struct buf *json, struct str command);
 
 #endif

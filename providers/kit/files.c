@@ -1,10 +1,10 @@
 /* files.c - uploads and downloads through a vendor's file API. */
 /* SPDX-License-Identifier: MIT */
-/* Three parts: the source of an upload, which a small file is read into memory
- * for (file_source); what a vendor's API cannot check or do, so that the shell
- * must (stat_files); and the transfer through a vendor's struct http_files,
- * with its retries (send_part, download_one). classify_failure() decides what
- * is retried. */
+/* Three parts: the source of an upload, which holds a small file in memory
+ * (file_source); what a vendor's API cannot check or do, so that the shell must
+ * (stat_files); and the transfer through a vendor's struct http_files, with its
+ * retries (send_part, download_one). classify_failure() decides what is
+ * retried. */
 #include "providers/kit/files.h"
 
 #include <inttypes.h>

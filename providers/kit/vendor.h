@@ -103,7 +103,8 @@ struct vendor {
 	/* NULL, or writes a header "Name: value" that is new for each request
 	 * except GET. */
 	void (*header)(char line[VENDOR_HEADER]);
-	/* Fills the body of the create request, except fields.labels. */
+	/* Fills the body of the create request, except the member that
+	 * fields.labels names. */
 	int (*describe)(struct vendor_client *c,
 			const struct sandbox_spec *spec, cJSON *body,
 			const struct stop *stop, struct error *err);
@@ -204,7 +205,7 @@ struct vendor_client *vendor_open(struct sandbox_client *client,
 /* Adds "Authorization: Bearer TOKEN". */
 int vendor_bearer(struct rest *r, const char *token, struct error *err);
 struct vendor_client *vendor_of(const struct sandbox_client *client);
-/* created by the first call */
+/* Returns the sandbox's state, which the first call creates. */
 struct vendor_box *vendor_box(struct sandbox *sb);
 /* True if the id is safe in a path: letters, digits, '-', '_' and dots, but no
  * dot at the start. */

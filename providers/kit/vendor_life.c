@@ -322,9 +322,9 @@ static int describe_sandbox(struct sandbox *sb, const struct sandbox_spec *spec,
 	return -1;
 }
 
-/* For unique names: after a failure, a GET by the name tells whether the
- * sandbox was created. A refusal can leave a sandbox that failed to start; the
- * caller needs its id to delete it. */
+/* For vendors with unique_names. After a failed create, a GET by the name tells
+ * whether the sandbox exists. Even a create that was refused can leave a
+ * sandbox that failed to start; the caller needs its id to delete it. */
 static int find_by_name(struct sandbox *sb, const char *label, cJSON **answer,
 			const struct stop *stop, struct error *err)
 {

@@ -1,4 +1,4 @@
-/* guard.c - prevents that files in a bound directory run on the host. */
+/* guard.c - prevents files in a bound directory from running on the host. */
 /* SPDX-License-Identifier: MIT */
 /*
  * With "workspace" = "bind" the model writes a directory of the user. Its files
@@ -35,8 +35,8 @@
 #include "config/protect.h"
 #include "providers/local/local.h"
 
-/* Where in the tree a directory or name is, as git sees it. This decides which
- * names inside are relevant, that is, can make a program run. */
+/* What a directory or name in the tree is to git. This decides which names
+ * inside are relevant, that is, can make git run a program. */
 enum node_kind {
 	NODE_TREE, /* an ordinary directory */
 	NODE_GIT,  /* .git, or one of .git/modules */
@@ -81,7 +81,7 @@ struct watch { /* zero-initialise */
 	void *arg;
 };
 
-/* What a path in root is, that a git config of the user names: in
+/* Kinds of paths in root to which a git config of the user refers: in
  * core.hooksPath, in include.path or as a program. The model may write root, so
  * without a guard it could change what the user's git runs. All paths are
  * relative to root, without "." and "..". Included configs are read, too. */

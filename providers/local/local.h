@@ -85,12 +85,12 @@ int pump_rest(struct pump *p, struct error *err);
 void pump_release(struct pump *p, struct pipe_reaper *reaper);
 
 struct pump_program {
-	/* borrowed during pump_program() */
+	/* the next two are borrowed during pump_program() */
 	struct proc_spec spec; /* without fds: pump_program() sets those */
 	/* identifies its processes, see struct proc_tree */
 	const char *marker;
-	/* borrowed until the kill has ended, which may be after
-	 * pump_program() */
+	/* the following are borrowed until the kill has ended, which may be
+	 * after pump_program() */
 	/* the kill runs on its thread; NULL: on the caller's */
 	struct sandbox *sb;
 	struct pipe_reaper *reaper;
@@ -140,7 +140,7 @@ struct local { /* sandbox_client.priv points to it */
 	bool bind;
 };
 
-/* box.c: sandbox_ops.describe_limits */
+/* box.c: implements sandbox_ops.describe_limits */
 void local_describe_limits(const struct sandbox_client *client,
 			   struct buf *out);
 

@@ -1,10 +1,10 @@
 /* rpc.c - calls to Modal's two services, and processes in a sandbox. */
 /* SPDX-License-Identifier: MIT */
-/* In this order: a call to the control plane (modal_ask), whose retries,
- * changes of the server and delays are those of Modal's own clients; the router
- * of one sandbox (modal_route), whose address and token come from the control
- * plane; and a process that the router starts, with its output, input and end
- * (modal_start, modal_read, modal_write, modal_wait). Begin with
+/* The parts of the file: a call to the control plane (modal_ask), whose
+ * retries, changes of the server and delays are those of Modal's own clients;
+ * the router of one sandbox (modal_route), whose address and token come from
+ * the control plane; and a process that the router starts, with its output,
+ * input and end (modal_start, modal_read, modal_write, modal_wait). Begin with
  * wait_to_repeat() and handle_failure(), which decide what is retried. */
 #include <pthread.h>
 #include <stdlib.h>
