@@ -390,8 +390,8 @@ static bool is_valid_cursor(const char *cursor)
 }
 
 struct deno_selection {    /* which sandboxes are passed to sink */
-	const char *label; /* or NULL */
-	const char *owner; /* or NULL */
+	const char *label; /* only sandboxes with this label; or NULL */
+	const char *owner; /* only sandboxes of this owner; or NULL */
 	/* only the sandbox with this id, in any state; or NULL */
 	const char *id;
 	const struct info_sink *sink;

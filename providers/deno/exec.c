@@ -59,8 +59,7 @@ enum {
 	WRITE_MS = 60000, /* longest wait for the answer to a write */
 	/* ms without a byte, then the rest is requested again */
 	IDLE_MS = 60000,
-	/* bytes of the line "ok 123
-	 * " */
+	/* bytes of a line like "ok 123", the line end included */
 	HEAD_MAX = 32,
 };
 

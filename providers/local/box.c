@@ -300,8 +300,8 @@ static bool has_word(struct str words, char sep, const char *word)
 	return false;
 }
 
-/* Returns the directory in which groups with this controller can be created,
- * owned by the caller, or NULL. */
+/* Returns the directory in which control groups with this controller can be
+ * created, owned by the caller, or NULL. */
 static char *parent_of(const char *controller)
 {
 	struct buf text = BUF_INIT(1 << 16);
@@ -333,8 +333,8 @@ static char *parent_of(const char *controller)
 	return found;
 }
 
-/* Removes groups that killed dcodes left behind. The kernel refuses to remove
- * those in use. */
+/* Removes control groups left behind by a dcode that was killed. The kernel
+ * refuses to remove those in use. */
 static void remove_orphans(const char *parent)
 {
 	DIR *dir = opendir(parent);
@@ -485,7 +485,7 @@ void local_describe_limits(const struct sandbox_client *client, struct buf *out)
 	cgroup_release(&c);
 }
 
-/* A thread that measures a sandbox's directories, from FIRST_MS on. */
+/* Thread that measures a sandbox's directories, FIRST_MS after the start. */
 struct disk_watch {
 	const char *dirs[3]; /* borrowed, NULL-terminated */
 	uint64_t limit;      /* bytes; 0: not watched */

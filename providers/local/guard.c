@@ -56,7 +56,8 @@ struct node {
 	char *path; /* owned, relative to the root; "" is the root */
 	enum node_kind kind;
 	uint64_t dev, ino;
-	/* creation time in ns; 0 unknown. Inode numbers alone are reused */
+	/* creation time in ns, 0 unknown: a new file may reuse an inode
+	 * number */
 	int64_t born;
 	int64_t changed; /* ctime in ns when last listed; 0: must be listed */
 	bool bare;       /* a git repository without .git */

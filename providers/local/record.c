@@ -294,8 +294,8 @@ static void remove_all(const struct placeholders *all,
 			remove_placeholder(&all->list[i]);
 }
 
-/* Adds the placeholders of a record. False if its process has ended, so that
- * nobody holds its lock. */
+/* Adds the placeholders of a record. Returns false if its process has ended, in
+ * which case nobody holds the record's lock. */
 static bool read_record(const char *path, struct placeholders *out)
 {
 	struct buf text = BUF_INIT(RECORD_MAX);
