@@ -69,7 +69,7 @@ void proc_protect(void);
 /* Converts waitpid()'s status as a shell does: the exit status, or 128 +
  * signal. */
 int proc_exit_code(int wstatus);
-/* Returns a descriptor that becomes readable when the process ends;
+/* Returns a pidfd: a descriptor that becomes readable when the process ends;
  * close-on-exec. */
 int proc_fd(pid_t pid, struct error *err);
 /* Returns the path of the first executable of this name in the absolute

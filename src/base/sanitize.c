@@ -12,7 +12,8 @@ enum state {
 	INTERMEDIATE, /* after ESC and 0x20..0x2F */
 	CSI,          /* ECMA-48 §5.4: up to a byte in 0x40..0x7E */
 	CONTROL_STRING /* OSC, DCS, SOS, PM, APC: until BEL or ST */,
-	/* ESC inside such a string: part of ST, or the string is aborted */
+	/* after ESC inside such a string: the first half of ST, or the string
+	 * is aborted */
 	STRING_ESCAPE,
 };
 
@@ -41,9 +42,9 @@ static unsigned char after_escape(uint32_t c)
 /* Returns the state after character c. */
 static unsigned char next_state(unsigned char state, uint32_t c)
 {
-	/* CAN and SUB abort any sequence. A line end does so too here: it never
-	 * reaches a terminal within a sequence, and an unterminated string
-	 * would swallow everything that follows. */
+	/* CAN and SUB abort any sequence. Here a line end does so too: a
+	 * sequence never needs one, and without this a string that is not
+	 * terminated would swallow all output after it. */
 	if (c == 0x18 || c == 0x1A || c == '\n')
 		return TEXT;
 	switch ((enum state)state) {
@@ -93,9 +94,11 @@ static bool ends_line(uint32_t c)
 	       c == 0x2029;
 }
 
-enum { NUMBER_MAX = 65535 }; /* maximum parameter of a control sequence */
+/* largest parameter of a control sequence that is stored */
+enum { NUMBER_MAX = 65535 };
 
-/* Handles one more byte of a control sequence (ECMA-48 section 5.4). */
+/* Handles the next byte of a control sequence's parameters (ECMA-48 section
+ * 5.4). */
 static void read_number(struct sanitizer *c, uint32_t cp)
 {
 	int *n = c->n_at < 2 ? &c->n[c->n_at] : NULL;
@@ -112,8 +115,8 @@ static void read_number(struct sanitizer *c, uint32_t cp)
 	}
 }
 
-/* Passes a character to the sink, as text or as a control. old is the state
- * before it. */
+/* Passes a character to the sink, as text or as a control. old: the state
+ * before this character. */
 static void pass_to_sink(struct sanitizer *c, unsigned char old, uint32_t cp,
 			 struct str bytes)
 {
@@ -142,8 +145,8 @@ static void pass_to_sink(struct sanitizer *c, unsigned char old, uint32_t cp,
 	}
 }
 
-/* Handles one character: passes it to the sink or appends it if it is
- * printable. */
+/* Handles one character: passes it to the sink if there is one. Otherwise
+ * appends it to out if it is printable. */
 static void handle_char(struct sanitizer *c, uint32_t cp, struct str bytes,
 			struct buf *out)
 {
@@ -205,7 +208,8 @@ static size_t sequence_length(unsigned char lead)
 	return lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
 }
 
-/* Adds one byte to the unfinished UTF-8 sequence and emits it when complete. */
+/* Adds one byte to the unfinished UTF-8 sequence. Handles the character when it
+ * is complete. */
 static void add_byte(struct sanitizer *c, unsigned char b, struct buf *out)
 {
 	struct str bytes = { (const char *)c->part, 0 };
@@ -233,8 +237,8 @@ static void add_byte(struct sanitizer *c, unsigned char b, struct buf *out)
 		emit_replacement(c, out);
 }
 
-/* Returns how many bytes at the front are printable ASCII, which can be copied
- * in the TEXT state. */
+/* Returns how many bytes at the front are printable ASCII. In state TEXT they
+ * can be copied without looking at each. */
 static size_t count_plain(struct str s)
 {
 	size_t n = 0;

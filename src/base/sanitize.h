@@ -14,10 +14,11 @@ enum sanitize_kind {
 	/* a control sequence whose final byte is this character */
 	SANITIZE_CSI,
 };
-/* Receives text and controls instead of the out buffer, for callers that
- * interpret them like a terminal. */
+/* For callers that interpret output like a terminal: receives text and
+ * controls, and nothing is appended to out. */
 struct sanitize_sink {
-	/* c: the single character in bytes; 0: bytes is printable ASCII. */
+	/* c: the only character in bytes. 0: bytes is printable ASCII of any
+	 * length. */
 	void (*text)(void *arg, struct str bytes, uint32_t c);
 	/* n: the first two parameters of a control sequence, -1 if missing.
 	 * Private sequences and those with intermediate bytes are not
@@ -28,39 +29,43 @@ struct sanitize_sink {
 };
 
 /*
- * A filter for one stream, so that sequences split between chunks are
- * recognised. Zero-initialise. Removes escape sequences (ECMA-48 CSI, OSC, DCS,
- * SOS, PM, APC, two-byte ones, 8-bit C1), at most up to the end of the line. A
- * single CR and CR LF become LF. Other control characters except LF and TAB are
- * removed. Invalid UTF-8 becomes U+FFFD. Bidirectional and zero-width format
- * characters are removed.
+ * A filter for one stream. It has a state, so that sequences split between
+ * chunks are recognised. Zero-initialise. Removes escape sequences (ECMA-48
+ * CSI, OSC, DCS, SOS, PM, APC, two-byte ones, 8-bit C1), at most up to the end
+ * of the line. A single CR and CR LF become LF. Other control characters except
+ * LF and TAB are removed. U+FFFD replaces invalid UTF-8. Bidirectional and
+ * zero-width format characters are removed.
  */
 struct sanitizer {
 	unsigned char state;
-	bool one_line; /* set by the caller: only LF ends a line */
+	/* set by the caller: only LF ends a line, other line ends become
+	 * spaces */
+	bool one_line;
 	bool after_cr;
-	/* set by the caller; if set, out is not used */
+	/* set by the caller, or NULL; if it is set, nothing is appended to
+	 * out */
 	const struct sanitize_sink *sink;
-	int n[2];           /* parameters of the control sequence */
-	unsigned char n_at; /* index of the parameter being read */
-	bool odd; /* the sequence is private or has intermediate bytes */
+	int n[2]; /* the first two parameters of the current control sequence */
+	unsigned char n_at; /* index of the parameter that is being read */
+	/* the current sequence is private or has intermediate bytes */
+	bool odd;
 	unsigned char part[4]; /* an unfinished UTF-8 sequence */
 	unsigned char part_len;
 };
 
-/* Appends the printable text of chunk to out. */
+/* Appends the printable text of chunk to out, unless there is a sink. */
 void sanitize_feed(struct sanitizer *c, struct str chunk, struct buf *out);
 /* Ends the stream: an unfinished UTF-8 sequence becomes U+FFFD. */
 void sanitize_end(struct sanitizer *c, struct buf *out);
 /* Filters one complete text. */
 void sanitize_text(struct str text, struct buf *out);
-/* For messages: only LF ends a line, so that a name in the message cannot start
- * a new one. CR, VT, FF, NEL, LINE and PARAGRAPH SEPARATOR become spaces. */
+/* For messages, in which a name must not start a new line: only LF ends a line.
+ * CR, VT, FF, NEL, LINE and PARAGRAPH SEPARATOR become spaces. */
 void sanitize_message(struct str text, struct buf *out);
 /* Like sanitize_message(), but in one line: LF and tabs become spaces, too. */
 void sanitize_line(struct str text, struct buf *out);
 /* True for characters that reorder or hide text (Unicode UAX #9, general
- * category Cf, and fillers). False for U+200D, which joins emoji. */
+ * category Cf, and fillers), except U+200D, which joins emoji. */
 bool sanitize_is_invisible(uint32_t c);
 
 #endif

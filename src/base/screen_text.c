@@ -12,23 +12,26 @@
 #include "base/str.h"
 
 /*
- * A row is plain (just bytes) while text is only appended to it. The first
- * other change converts it to cells, each of which refers to bytes of the same
- * buffer, so that a change costs the same at any column.
+ * A row is plain (just bytes) as long as text is only appended to it. The first
+ * change of another kind converts it to cells. Each cell refers to bytes in the
+ * row's text, so changing a cell costs the same at any column.
  */
 enum {
-	PLAIN_MAX = 8 << 10, /* bytes of the row that can still change */
-	CELLS_MAX = 4096,    /* cells per row */
+	/* bytes at the end of a row that can still change */
+	PLAIN_MAX = 8 << 10,
+	CELLS_MAX = 4096, /* cells per row */
 	/* bytes of a character including its combining marks */
 	CLUSTER_MAX = 64,
-	ARENA_MIN = 4 << 10, /* bytes of text before unused ones are dropped */
+	/* unused bytes of a row's text are only dropped if there is more than
+	 * this */
+	ARENA_MIN = 4 << 10,
 	TAB = 8,
 };
 
 struct cell {
-	uint32_t at; /* offset in the row's text */
+	uint32_t at; /* offset of the character in the row's text */
 	uint16_t len;
-	uint8_t width; /* 0: second column of a wide character */
+	uint8_t width; /* columns; 0: second column of a wide character */
 };
 
 struct screen_row {
@@ -36,11 +39,15 @@ struct screen_row {
 	struct cell *cells; /* owned; NULL if the row is plain */
 	size_t n;           /* number of cells, or columns of a plain row */
 	size_t room;        /* allocated cells */
-	size_t used;  /* bytes of text used by cells at the last compaction */
-	size_t given; /* bytes of the row already written to out */
-	bool ended;   /* its line end was written to out, too */
-	bool stale;   /* the version written to out is out of date */
-	bool cut; /* the start of the row is written and can no longer change */
+	/* bytes of text that the cells use, as counted by the last
+	 * compact_text() */
+	size_t used;
+	size_t given; /* bytes of the row that were already written to out */
+	bool ended;   /* the row's line end was written to out */
+	bool stale;   /* the row has changed since it was written to out */
+	/* a too long row: its start was written to out and can no longer
+	 * change */
+	bool cut;
 };
 
 static struct screen_row *row_at(struct screen_text *s, size_t i)
@@ -55,8 +62,8 @@ static size_t width_of(uint32_t c)
 	return width < 0 ? 0 : (size_t)width;
 }
 
-/* Appends the row as text. Trailing blanks of a row with cells are dropped:
- * they remain from longer versions. */
+/* Appends the row as text. If it has cells, without trailing blanks: these are
+ * left from longer versions of the row. */
 static void append_row(const struct screen_row *r, struct buf *out)
 {
 	size_t n = r->n;
@@ -78,8 +85,8 @@ static void append_row(const struct screen_row *r, struct buf *out)
 	}
 }
 
-/* Writes the part of row i that out does not have yet; whole: also its line
- * end. */
+/* Writes the part of row i to out that was not written yet. whole: also its
+ * line end. */
 static void write_row(struct screen_text *s, size_t i, bool whole,
 		      struct buf *out)
 {
@@ -159,7 +166,7 @@ static void new_line(struct screen_text *s)
 	s->col = 0;
 }
 
-/* Call before the row changes anywhere except at its end. */
+/* Call before a change of the row, except for appending to it. */
 static void mark_changed(struct screen_text *s, struct screen_row *r)
 {
 	size_t up = s->n - 1 - s->row;
@@ -188,7 +195,8 @@ static void pad_row(struct screen_row *r, size_t n)
 		r->cells[r->n++] = (struct cell){ .width = 1 };
 }
 
-/* Blanks a wide character if only a part of it will be overwritten. */
+/* If only one column of a wide character will be overwritten, replaces the
+ * character by blanks. */
 static void split_wide(struct screen_row *r, size_t at)
 {
 	size_t from = at;
@@ -204,7 +212,7 @@ static void split_wide(struct screen_row *r, size_t at)
 		r->cells[from] = (struct cell){ .width = 1 };
 }
 
-/* Drops unused bytes of the row's text once they are more than half of it. */
+/* Removes unused bytes from the row's text if they are more than half of it. */
 static void compact_text(struct screen_row *r)
 {
 	struct buf text = BUF_INIT(SIZE_MAX / 2);
@@ -224,7 +232,7 @@ static void compact_text(struct screen_row *r)
 	r->used = text.len;
 }
 
-/* Adds a combining mark to the character before column col. */
+/* Adds a combining mark to the character in the column before col. */
 static void add_mark(struct screen_row *r, size_t col, struct str bytes)
 {
 	struct cell *c;
@@ -270,15 +278,15 @@ static void write_cell(struct screen_row *r, size_t col, struct str bytes,
 	compact_text(r);
 }
 
-/* Returns the columns that a character takes at col. A tab extends to the next
- * tab stop. */
+/* Returns how many columns a character takes if it begins at col. A tab extends
+ * to the next tab stop. */
 static size_t columns_of(uint32_t c, size_t col)
 {
 	return c == '\t' ? TAB - col % TAB : width_of(c);
 }
 
-/* Converts the cursor's row to cells and returns it. If the start of the row
- * can no longer change, starts a new row. */
+/* Converts the cursor's row to cells and returns it. If the row's start can no
+ * longer change, starts a new row for the change. */
 static struct screen_row *cells_here(struct screen_text *s)
 {
 	struct screen_row *r = row_at(s, s->row);
@@ -320,7 +328,7 @@ static struct screen_row *cells_here(struct screen_text *s)
 	return r;
 }
 
-/* Writes out a row that is too long. Everything up to here becomes final. */
+/* Writes a row that is too long to out. Everything up to here becomes final. */
 static void cut_row(struct screen_text *s)
 {
 	struct screen_row *r;
@@ -334,7 +342,7 @@ static void cut_row(struct screen_text *s)
 	r->cut = true;
 }
 
-/* Returns the row where the text of a full row continues. */
+/* The cursor's row is full: returns the row in which its text continues. */
 static struct screen_row *make_room(struct screen_text *s)
 {
 	if (s->row + 1 < s->n) {
@@ -347,14 +355,15 @@ static struct screen_row *make_room(struct screen_text *s)
 	return row_at(s, s->row);
 }
 
-/* Appends text to a plain row. Returns how many bytes were appended. */
+/* Appends text to the cursor's row, which is plain. Returns how many bytes were
+ * appended. */
 static size_t append_plain(struct screen_text *s, struct str bytes, uint32_t c)
 {
 	struct screen_row *r = row_at(s, s->row);
 	size_t room = PLAIN_MAX - r->text.len;
 	size_t width;
 
-	/* Rows are filled with the same bytes however the input is split. */
+	/* Where a full row ends must not depend on how the input was split. */
 	if (room < (c ? bytes.len : 1)) {
 		r = make_room(s);
 		room = PLAIN_MAX;
@@ -368,7 +377,7 @@ static size_t append_plain(struct screen_text *s, struct str bytes, uint32_t c)
 	return bytes.len;
 }
 
-/* Writes a character at the cursor of a row with cells. */
+/* Writes a character at the cursor, in a row with cells. */
 static void write_char(struct screen_text *s, struct str one, uint32_t c)
 {
 	size_t width = columns_of(c, s->col);
@@ -384,7 +393,8 @@ static void write_char(struct screen_text *s, struct str one, uint32_t c)
 	s->col += width;
 }
 
-/* bytes: ASCII text (c is 0), or the character c. */
+/* Callback for text: bytes is printable ASCII if c is 0, else the character
+ * c. */
 static void on_text(void *arg, struct str bytes, uint32_t c)
 {
 	struct screen_text *s = arg;
@@ -447,8 +457,8 @@ static void delete_columns(struct screen_text *s, size_t n)
 	r->n -= n;
 }
 
-/* Returns the ring index of the page's first row. Starts a page if there is
- * none. */
+/* Returns the ring index of the first row of the page (see screen_text.h).
+ * Starts a page if there is none. */
 static size_t page_row(struct screen_text *s)
 {
 	if (!s->page) {
@@ -488,7 +498,9 @@ static void drop_below(struct screen_text *s)
 		struct screen_row *r = row_at(s, s->n - 1);
 
 		if (s->open == s->gone + s->n)
-			s->open = SIZE_MAX; /* belongs to no row */
+			/* the row that has written an open line is gone: no row
+			 * may continue it */
+			s->open = SIZE_MAX;
 		clear_row(r);
 		*r = (struct screen_row){ .text = r->text };
 	}
@@ -597,14 +609,15 @@ static void on_escape(struct screen_text *s, unsigned char c)
 		new_line(s);
 }
 
-/* Moves the cursor to column 0. The row will most likely be rewritten. */
+/* Moves the cursor to column 0. The program will probably write the row
+ * again. */
 static void move_to_start(struct screen_text *s)
 {
 	s->col = 0;
 	s->holds = true;
 }
 
-/* Applies a control character or a sequence. */
+/* Callback for a control character or a sequence. */
 static void on_control(void *arg, enum sanitize_kind kind, unsigned char c,
 		       const int *n)
 {
@@ -634,8 +647,8 @@ static void init_rows(struct screen_text *s)
 	push_row(s);
 }
 
-/* For readers that only append: writes the rows that would change only with a
- * sequence of a kind not seen so far. */
+/* If s->eager: writes the rows that will not change, provided that only
+ * sequences of the kinds seen so far follow. */
 static void write_early(struct screen_text *s, struct buf *out)
 {
 	struct screen_row *last = row_at(s, s->n - 1);
@@ -652,7 +665,8 @@ void screen_text_feed(struct screen_text *s, struct str chunk, struct buf *out)
 	const struct sanitize_sink sink = { on_text, on_control, s };
 
 	if (!chunk.len && !s->rows)
-		return; /* most commands print nothing to standard error */
+		/* no input so far, as on most commands' standard error */
+		return;
 	init_rows(s);
 	s->out = out;
 	s->clean.sink = &sink;

@@ -65,7 +65,7 @@ int cancel_chain_init(struct cancel_chain *c, const struct cancel *outer,
 		return -1;
 	epoll = epoll_create1(EPOLL_CLOEXEC);
 	c->own = c->cancel.fd[0];
-	/* readable when the own or the outer pipe is */
+	/* epoll: readable if the chain's own pipe or the outer one is */
 	c->cancel.fd[0] = epoll;
 	if (epoll >= 0 && watch_fd(epoll, c->own) == 0 &&
 	    watch_fd(epoll, outer ? outer->fd[0] : -1) == 0)

@@ -8,7 +8,8 @@
 
 #include "base/error.h"
 
-/* A pipe that becomes readable when the cancel is triggered, and stays so. */
+/* A pipe. It becomes readable when the cancel is triggered, and stays
+ * readable. */
 struct cancel {
 	int fd[2]; /* read end, write end; -1 when not initialised */
 };
@@ -16,8 +17,8 @@ struct cancel {
 struct stop {
 	const struct cancel *cancel; /* borrowed; NULL: cannot be cancelled */
 	int64_t deadline;            /* CLOCK_MONOTONIC ms; INT64_MAX: none */
-	/* silence of a server is measured from this clock_ms() time on at the
-	 * earliest; 0: not set */
+	/* clock_ms() before which the silence of a server does not count,
+	 * because it may hold the request until then; 0: not set */
 	int64_t held;
 };
 
@@ -26,18 +27,20 @@ int64_t clock_unix_ms(void); /* CLOCK_REALTIME, ms since 1970 */
 
 int cancel_init(struct cancel *c, struct error *err);
 void cancel_release(struct cancel *c);
-/* A cancel that is triggered by itself or by outer, to end a part of the work
- * separately. outer may be NULL; it must outlive the chain. */
+/* A cancel for a part of the work. It can be triggered itself, and it counts as
+ * triggered if outer is. outer may be NULL; it must outlive the chain. */
 struct cancel_chain {
 	struct cancel cancel;
-	int own; /* read end of its own pipe */
+	/* read end of the chain's own pipe; cancel.fd[0] is an epoll
+	 * descriptor */
+	int own;
 };
 int cancel_chain_init(struct cancel_chain *c, const struct cancel *outer,
 		      struct error *err);
 void cancel_chain_release(struct cancel_chain *c);
-/* Any thread, and signal handlers: calls only write(2). */
+/* Callable from any thread and from signal handlers: only calls write(2). */
 void cancel_trigger(const struct cancel *c);
-/* Resets the cancel. No other thread may be using it. */
+/* Makes the cancel untriggered again. No other thread may be using it. */
 void cancel_reset(const struct cancel *c);
 bool cancel_triggered(const struct cancel *c);
 
@@ -48,12 +51,13 @@ int cancel_await(const struct cancel *c, const struct stop *stop,
 struct stop stop_on(const struct cancel *c); /* cancel only, no deadline */
 /* Returns s with its deadline limited to now + ms. */
 struct stop stop_within(const struct stop *s, int64_t ms);
-/* For cleanup that must also run after Ctrl-C: has only a deadline. */
+/* For cleanup that must also run after Ctrl-C: a stop with a deadline that
+ * cannot be cancelled. */
 struct stop stop_cleanup(int64_t ms);
-/* Returns the timeout for poll(2) in ms: 0 if the deadline has passed, at most
- * max (-1: no maximum). */
+/* Returns the timeout in ms for poll(2): 0 if the deadline has passed; at most
+ * max, where -1 means no maximum. */
 int stop_poll_ms(const struct stop *s, int max);
-/* Returns the fd to add to a poll set, -1 if there is none. */
+/* Returns the descriptor to add to a poll set; -1 if s cannot be cancelled. */
 int stop_fd(const struct stop *s);
 /* Returns 0 to continue, or -1 with ERR_CANCELLED or ERR_TIMEOUT. */
 int stop_check(const struct stop *s, struct error *err);

@@ -3,7 +3,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * All functions work on borrowed text, which need not end with NUL. Functions
- * that count characters assume UTF-8; an invalid byte counts as one character.
+ * that count characters assume UTF-8 and count an invalid byte as one
+ * character.
  */
 #include "base/str.h"
 
@@ -151,8 +152,8 @@ bool str_to_size(struct str s, int64_t *bytes)
 	return true;
 }
 
-/* Returns the length of the valid UTF-8 sequence at the front, or 0 (RFC 3629
- * §4). */
+/* Returns the length of the UTF-8 sequence at the front, or 0 if it is not
+ * valid (RFC 3629 §4). */
 static size_t sequence_length(const unsigned char *p, size_t len)
 {
 	unsigned char low = 0x80;
@@ -305,8 +306,8 @@ static char to_lower(char c)
 	return c >= 'A' && c <= 'Z' ? (char)(c + ('a' - 'A')) : c;
 }
 
-/* Computes the optimal string alignment distance. Row i has the distances of
- * a's first i bytes. */
+/* Computes the optimal string alignment distance. Row i of the table has the
+ * distances of a's first i bytes to the beginnings of b. */
 size_t nearest_distance(struct str a, struct str b)
 {
 	size_t rows[3][LONGEST + 1];
@@ -404,7 +405,7 @@ static size_t decode_char(struct str s, uint32_t *c)
 	return n;
 }
 
-/* True for C1 controls and the characters that base/sanitize.h removes. */
+/* True for C1 controls and for characters that base/sanitize.h removes. */
 static bool is_hidden(uint32_t c)
 {
 	return (c >= 0x80 && c < 0xA0) || c == 0xAD || c == 0x34F ||

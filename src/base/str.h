@@ -22,10 +22,11 @@ struct str str_trim(struct str s);
 struct str str_skip(struct str s, size_t n);
 /* Returns the index of the first c, or s.len. */
 size_t str_find(struct str s, char c);
-/* Returns the index of the first needle, or s.len. An empty needle is at 0. */
+/* Returns the index of the first needle, or s.len. An empty needle is found at
+ * 0. */
 size_t str_search(struct str s, struct str needle);
-/* Removes the bytes up to the next sep from the front of *rest into *item.
- * False at the end. "a,,b" gives three items, "" none. */
+/* Moves the bytes up to the next sep from the front of *rest to *item, and
+ * skips sep. False at the end. "a,,b" gives three items, "" none. */
 bool str_split(struct str *rest, char sep, struct str *item);
 /* Parses a decimal number with an optional sign. False for any other text, and
  * on overflow. */
@@ -38,7 +39,7 @@ bool str_to_size(struct str s, int64_t *bytes);
 void str_format_size(int64_t bytes, char room[32]);
 /* Returns the number of code points. An invalid byte counts as one. */
 size_t str_chars(struct str s);
-/* Returns the bytes of the first n code points. */
+/* Returns how many bytes the first n code points have. */
 size_t str_char_offset(struct str s, size_t n);
 /* True if s is valid UTF-8 (RFC 3629: no surrogates, no overlong forms). */
 bool str_is_utf8(struct str s);
@@ -53,21 +54,21 @@ size_t str_utf8_prefix(struct str s);
  * text "<U+202E>". */
 void visible_line(struct str line, struct buf *out);
 
-/* Removes a word from the front of rest. Blanks, quotes and backslashes work as
- * in a shell, without expansions. A quote may stay open. Returns the word
- * (owned), or NULL at the end. */
+/* Removes a word from the front of rest. Blanks, quotes and backslashes have
+ * the same effect as in a shell, but nothing is expanded. A quote need not be
+ * closed. Returns the word (owned), or NULL at the end. */
 char *words_take(struct str *rest);
 
 /* Appends text percent-encoded, except for letters, digits, "-._~" and the
  * characters in keep. */
 void percent_encode(struct buf *out, struct str text, const char *keep);
-/* Appends the decoded value of a query or form: "+" becomes a space. Invalid
- * "%XX" are copied. */
+/* Appends the decoded value of a query or a form: "+" becomes a space. An
+ * invalid "%XX" is copied unchanged. */
 void percent_decode(struct buf *out, struct str text);
 
-/* Returns how many letters must be added, dropped, replaced or swapped with a
- * neighbour to turn a into b, ignoring case. If a word is longer than 63 bytes,
- * returns the longer length. */
+/* Returns how many letters must be added, removed, replaced or swapped with a
+ * neighbour to turn a into b, ignoring case. If one of them is longer than 63
+ * bytes, returns the length of the longer one. */
 size_t nearest_distance(struct str a, struct str b);
 /* Returns the name closest to word, the first of several; NULL if there are no
  * names. */

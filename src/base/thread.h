@@ -7,8 +7,8 @@
 
 #include "base/error.h"
 
-/* Starts a thread with all signals blocked: they are for the threads that wait
- * for them. ERR_SYSTEM on failure. */
+/* Starts a thread in which all signals are blocked, because only the threads
+ * that wait for signals should get them. ERR_SYSTEM on failure. */
 int thread_start(pthread_t *thread, void *(*run)(void *arg), void *arg,
 		 struct error *err);
 

@@ -1,11 +1,11 @@
 /* hooks.c - runs the user's commands at events. */
 /* SPDX-License-Identifier: MIT */
 /*
- * Four parts. The wire format: tools and arguments as hooks for Claude Code
- * expect them. Answers: checks and masks what a hook printed, and adds it to
- * the event's outcome. Loading: reads the two files, and asks whether a
- * project's is allowed. Running: begin reading at hooks_run(). hooks_file.c
- * parses hooks.json.
+ * Four parts. The wire format: names of tools and arguments as hooks for Claude
+ * Code expect them. Answers: checks and masks what a hook printed, and adds it
+ * to the event's outcome. Loading: reads the user's and the project's
+ * hooks.json, and asks whether the project's is allowed. Running: begin reading
+ * at hooks_run(). hooks_file.c parses hooks.json.
  */
 #include "hooks/hooks.h"
 
@@ -30,14 +30,15 @@ struct hooks {
 	struct hooks_source src;
 	char *user_file, *project_file, *root, *cwd; /* owned */
 	struct hook_list handlers;
-	/* owned; per handler: the user was warned that it cannot run */
+	/* owned; per handler: the user was warned that it cannot be run */
 	bool *told;
-	struct buf project_text; /* the whole project file, as it was allowed */
+	/* the whole project file as the user has allowed it */
+	struct buf project_text;
 	char **user_env, **project_env; /* owned */
 	char *session;                  /* owned, or NULL */
 	const char *(*mode)(void *arg);
 	void *mode_arg;
-	struct cancel cancel; /* cancels notifications */
+	struct cancel cancel; /* cancels running notifications */
 	/* guards session, mode, notifying, told and the creation of the two
 	 * environments */
 	pthread_mutex_t lock;
@@ -53,7 +54,8 @@ struct hook_process {
 	char *shell[4];
 };
 
-/* How the value of an argument differs between dcode and the wire. */
+/* How the value of an argument is converted between dcode's tools and Claude
+ * Code's. */
 enum conversion { AS_IT_IS, MILLISECONDS, FROM_ONE, PATTERN };
 
 struct wire_field {
@@ -117,7 +119,7 @@ const char *hook_tool_name(const char *tool)
 	return t ? t->wire : tool;
 }
 
-/* Escapes text for Claude Code's Grep, which takes a regular expression. */
+/* Escapes literal text: Claude Code's Grep takes a regular expression. */
 static cJSON *escape_pattern(const char *text)
 {
 	struct buf out = BUF_INIT(1 << 20);
@@ -133,7 +135,7 @@ static cJSON *escape_pattern(const char *text)
 	return item;
 }
 
-/* The reverse of escape_pattern(), for arguments that a hook changed. */
+/* Reverses escape_pattern(), for arguments that a hook has changed. */
 static cJSON *unescape_pattern(const char *text)
 {
 	struct buf out = BUF_INIT(1 << 20);
@@ -149,7 +151,7 @@ static cJSON *unescape_pattern(const char *text)
 	return item;
 }
 
-/* Converts one argument's value to the wire's unit, or back. */
+/* Converts the value of an argument to Claude Code's unit, or back. */
 static cJSON *convert_value(const cJSON *value, enum conversion how,
 			    bool to_wire)
 {
@@ -211,11 +213,11 @@ enum {
 	MASKED_MAX = 4 * HOOK_OUTPUT_MAX,
 };
 
-/* Exit statuses of a shell and of env(1) for a program that cannot be executed
- * or was not found (POSIX.1-2017, XCU 2.8.2). */
+/* Exit statuses of a shell and of env(1) if a program cannot be executed or is
+ * not found (POSIX.1-2017, XCU 2.8.2). */
 enum { NOT_EXECUTABLE = 126, NOT_FOUND = 127 };
 
-/* Appends at most that many bytes of the masked text. */
+/* Appends the first `most` bytes of the text, masked. */
 static void add_masked_prefix(const struct hooks *h, struct str text,
 			      size_t most, struct buf *out)
 {
@@ -271,7 +273,7 @@ static void describe_hook(const struct hooks *h, const struct hook_call *call,
 	buf_addf(out, ") of %s", x->project ? h->project_file : h->user_file);
 }
 
-/* Shows a notice that starts with the hook's description. */
+/* Shows a notice about the hook that begins with its description. */
 static void report_hook(struct hooks *h, const struct hook_call *call,
 			const struct hook_process *p, const char *what)
 {
@@ -282,7 +284,7 @@ static void report_hook(struct hooks *h, const struct hook_call *call,
 	buf_release(&name);
 }
 
-/* Appends the reason of a failure: "exit status 3: no such file". */
+/* Appends why a hook failed: "exit status 3: no such file". */
 static void describe_failure(const struct hooks *h,
 			     const struct hook_process *p, struct buf *out)
 {
@@ -311,7 +313,7 @@ static void report_failure(struct hooks *h, const struct hook_call *call,
 	buf_release(&what);
 }
 
-/* Sets the permission and its reason if it is the strictest so far. */
+/* Sets the permission and its reason, unless an earlier one is as strict. */
 static void set_permission(struct hooks *h, struct hook_outcome *out,
 			   enum hook_permission permission, struct str reason)
 {
@@ -323,7 +325,8 @@ static void set_permission(struct hooks *h, struct hook_outcome *out,
 }
 
 /* Applies exit status 2 or the decision "block" to the event. p: the hook that
- * decided; NULL: dcode decides in place of a hook that may not run. */
+ * decided; NULL: dcode itself decides, because the project's hooks may not
+ * run. */
 static void block_event(struct hooks *h, const struct hook_call *call,
 			const struct hook_process *p, struct str reason,
 			struct hook_outcome *out)
@@ -374,7 +377,8 @@ static bool is_first_report(struct hooks *h, const struct hook_handler *x)
 	return first;
 }
 
-/* Warns once. A guard that could not run refuses the event. */
+/* Warns once per hook that it could not be run. If it is a guard, refuses the
+ * event. */
 static void handle_not_run(struct hooks *h, const struct hook_call *call,
 			   const struct hook_process *p,
 			   struct hook_outcome *out)
@@ -401,8 +405,8 @@ static enum hook_permission permission_of(const char *word)
 	return !strcmp(word, "deny") ? HOOK_DENY : HOOK_NO_OPINION;
 }
 
-/* Adds the members of "hookSpecificOutput". Only the first hook that changes
- * arguments or output counts; changes are not merged. */
+/* Adds the members of "hookSpecificOutput". If several hooks change arguments
+ * or output, only the first one counts: changes are not merged. */
 static void add_specific(struct hooks *h, const struct hook_call *call,
 			 const struct hook_process *p, const cJSON *own,
 			 const char *reason, struct hook_outcome *out)
@@ -438,8 +442,8 @@ static void add_specific(struct hooks *h, const struct hook_call *call,
 	}
 }
 
-/* True if s has no control characters. C1 controls are two bytes in UTF-8; some
- * terminals would end the sequence at one and begin another. */
+/* True if s has no control characters, not even C1 ones, which are two bytes in
+ * UTF-8: some terminals would end the sequence at one and begin another. */
 static bool all_printable(struct str s)
 {
 	struct buf clean = BUF_INIT(MASKED_MAX);
@@ -451,8 +455,8 @@ static bool all_printable(struct str s)
 	return same;
 }
 
-/* True for BEL and for sequences that only set a title or notify. They cannot
- * draw, type for the user or read the clipboard. */
+/* True for BEL, and for sequences that only set a title or show a notification.
+ * Other sequences could draw, type for the user or read the clipboard. */
 static bool is_harmless_sequence(struct str s)
 {
 	static const char *const numbers[] = { "0;", "1;",  "2;",
@@ -475,7 +479,7 @@ static bool is_harmless_sequence(struct str s)
 	return false;
 }
 
-/* Forwards "terminalSequence" if it is harmless. */
+/* Passes "terminalSequence" to the terminal if it is harmless. */
 static void add_terminal(struct hooks *h, const struct hook_call *call,
 			 const struct hook_process *p, const char *sequence)
 {
@@ -490,7 +494,7 @@ static void add_terminal(struct hooks *h, const struct hook_call *call,
 		call->terminal(call->arg, sequence);
 }
 
-/* Handles "continue": false, which ends the run. The first reason is kept. */
+/* Handles "continue": false, which ends the run. Stores the first reason. */
 static void add_stop(struct hooks *h, const struct hook_call *call,
 		     const struct hook_process *p, const cJSON *said,
 		     struct hook_outcome *out)
@@ -509,7 +513,7 @@ static void add_stop(struct hooks *h, const struct hook_call *call,
 	out->stop = true;
 }
 
-/* Adds the members common to all events, then the event's own. */
+/* Adds the members that all events have, then those of this event. */
 static void add_json_answer(struct hooks *h, const struct hook_call *call,
 			    const struct hook_process *p, const cJSON *said,
 			    struct hook_outcome *out)
@@ -530,8 +534,8 @@ static void add_json_answer(struct hooks *h, const struct hook_call *call,
 		     out);
 }
 
-/* Parses the output of a hook with exit status 0: a JSON object, or plain text
- * for the two events that pass it to the model. */
+/* Parses the output of a hook with exit status 0: a JSON object. For two events
+ * it may be plain text, which the model gets. */
 static void parse_answer(struct hooks *h, const struct hook_call *call,
 			 const struct hook_process *p, struct hook_outcome *out)
 {
@@ -551,8 +555,9 @@ static void parse_answer(struct hooks *h, const struct hook_call *call,
 	cJSON_Delete(said);
 }
 
-/* True if a guard's JSON answer was cut. The attack: a very long call makes the
- * guard's reason, which repeats it, too long for dcode to read. */
+/* True if the JSON answer of a guard was cut off. Attack: a call is made so
+ * long that the guard's reason, which repeats it, is longer than dcode reads,
+ * and the refusal is lost. */
 static bool is_cut_verdict(const struct hook_call *call,
 			   const struct hook_process *p)
 {
@@ -589,7 +594,7 @@ static void add_answer(struct hooks *h, const struct hook_call *call,
 enum {
 	INPUT_MAX = 64 << 20,
 	OUTCOME_MAX = 1 << 20,
-	MOST_NOTIFICATIONS = 16, /* running at the same time */
+	MOST_NOTIFICATIONS = 16, /* notifications that may run at once */
 	NOTIFY_MS = 600000,
 };
 
@@ -600,8 +605,8 @@ struct notification {
 	char *match;
 };
 
-/* Reads a file. Returns 1 when it was read, 0 if it does not exist, -1 with
- * err. A dangling link is an error. */
+/* Reads a hooks.json. Returns 1 when it was read, 0 if it does not exist, -1
+ * with err. A link whose target is missing is an error. */
 static int read_file(const struct hooks_source *src, bool project,
 		     struct buf *text, struct error *err)
 {
@@ -615,7 +620,7 @@ static int read_file(const struct hooks_source *src, bool project,
 		return errno == ENOENT || errno == ENOTDIR
 			       ? 0
 			       : error_errno(err, "reading %s", path);
-	/* another user's file restricts nothing, so it is ignored */
+	/* Another user's file is ignored: it must not restrict this user. */
 	if (project &&
 	    project_check(src->root, path, project_owner(src->cwd), err) < 0) {
 		src->warn(err->message);
@@ -631,7 +636,7 @@ static int read_file(const struct hooks_source *src, bool project,
 	return rc < 0 ? -1 : 1;
 }
 
-/* Collects the words of all commands of the project's file, for its fingerprint
+/* Collects the words of all commands in the project's file, for its fingerprint
  * in trust. words NULL: only counts. Returns the number of words. */
 static size_t add_words(const struct hook_list *list, const char **words)
 {
@@ -652,8 +657,8 @@ static size_t add_words(const struct hook_list *list, const char **words)
 	return n;
 }
 
-/* Returns the trust entry of the project's file, without words. Borrowed from
- * h. */
+/* Returns the trust entry of the project's file; the caller sets the words.
+ * Borrowed from h. */
 static struct trust_entry project_entry(const struct hooks *h)
 {
 	return (struct trust_entry){ .kind = TRUST_HOOK,
@@ -664,7 +669,7 @@ static struct trust_entry project_entry(const struct hooks *h)
 				     .text = buf_str(&h->project_text) };
 }
 
-/* Sets the words of one hook: the shell command, or its argv. */
+/* Sets the entry's words to those of one hook: its shell command or argv. */
 static void set_words(struct trust_entry *e, const struct hook_handler *x)
 {
 	e->words = x->argv ? (const char *const *)x->argv
@@ -674,8 +679,8 @@ static void set_words(struct trust_entry *e, const struct hook_handler *x)
 		e->n_words++;
 }
 
-/* True if a hook of the project names none of the project's files, so that
- * trust cannot detect changes of what it runs. */
+/* True if a hook of the project names no file of the project. Then trust cannot
+ * detect that the code it runs was changed. */
 static bool has_unnamed(const struct hooks *h, const char *path)
 {
 	for (size_t i = 0; i < h->handlers.n; i++) {
@@ -690,8 +695,8 @@ static bool has_unnamed(const struct hooks *h, const char *path)
 	return false;
 }
 
-/* Checks the whole file as one entry: with one question per hook the user would
- * stop reading them. *verdict becomes TRUST_ALLOWED or another value. ask: the
+/* Checks the whole file as one entry: if there was one question per hook, the
+ * user would stop reading them. *verdict: TRUST_ALLOWED, or why not. ask: the
  * user may be asked. */
 static int check_project(struct hooks *h, bool ask, enum trust_verdict *verdict,
 			 struct buf *why, struct error *err)
@@ -718,7 +723,7 @@ static int check_project(struct hooks *h, bool ask, enum trust_verdict *verdict,
 	return rc;
 }
 
-/* Removes the handlers of a project that was not allowed. */
+/* Removes the project's handlers, because the project was not allowed. */
 static void drop_project(struct hook_list *list)
 {
 	struct hook_list project = { 0 };
@@ -734,7 +739,9 @@ static void drop_project(struct hook_list *list)
 	hook_list_release(&project);
 }
 
-/* Tells the user what code a file's hooks may run besides named files. */
+/* Tells the user which code the file's hooks may run without naming it: of
+ * runners such as npx, which look in the start directory and, for a project, of
+ * hooks that name no file of the project. */
 static void report_project_code(const struct hooks *h, const char *file,
 				bool project)
 {
@@ -771,8 +778,8 @@ static void report_project_code(const struct hooks *h, const char *file,
 	buf_release(&line);
 }
 
-/* Parses the project's file and asks the user about it. Compiles its patterns
- * only if it is allowed. */
+/* Parses the project's file and asks the user about it. Its patterns are
+ * compiled only if it is allowed: see hook_list_compile(). */
 static int load_project(struct hooks *h, struct error *err)
 {
 	const struct hook_file file = { h->project_file, true, h->src.warn };
@@ -809,8 +816,10 @@ static int load_user(struct hooks *h, struct str text, struct error *err)
 	return 0;
 }
 
-/* Handles a file that cannot be used. Returns 0 to continue, -1 with err. A
- * repository that is only viewed must not keep dcode from starting. */
+/* Handles a file that cannot be used. Returns 0 to continue without it, -1 with
+ * err. The project's file is an error only if the user has ever allowed hooks
+ * of this project: a repository that he only looks at must not keep dcode from
+ * starting. */
 static int handle_unusable_file(const struct hooks_source *src, bool project,
 				struct error *err)
 {
@@ -843,7 +852,7 @@ static struct hooks *make_hooks(const struct hooks_source *src)
 	return h;
 }
 
-/* Reads one file: 1 when it was read, 0 to continue without it, -1. */
+/* Returns 1 when the file was read, 0 to continue without it, -1 with err. */
 static int read_or_do_without(const struct hooks_source *src, bool project,
 			      struct buf *text, struct error *err)
 {
@@ -970,8 +979,9 @@ static cJSON *make_input(struct hooks *h, const struct hook_call *call)
 	return input;
 }
 
-/* Returns the environment of a hook, created at first use. A project's hooks
- * get no keys; the user's get what he exported. */
+/* Returns the environment of a hook, which is made when first needed. Hooks of
+ * a project get no keys. Hooks of the user get all variables that he has
+ * exported. */
 static char *const *environ_of(struct hooks *h, bool project)
 {
 	char ***env = project ? &h->project_env : &h->user_env;
@@ -984,8 +994,8 @@ static char *const *environ_of(struct hooks *h, bool project)
 	return *env;
 }
 
-/* Returns the absolute path of a program, or NULL. In the user's own file a
- * name with a slash is always absolute: see runs_relative() in hooks_file.c. */
+/* Returns the absolute path of a program, or NULL. A relative name with a slash
+ * can only come from a project's file: see runs_relative() in hooks_file.c. */
 static char *find_program(const struct hooks *h, const char *name)
 {
 	if (strchr(name, '/'))
@@ -993,7 +1003,8 @@ static char *find_program(const struct hooks *h, const char *name)
 	return proc_find(name, settings_exported(h->src.settings, "PATH"));
 }
 
-/* Prepares a process. If it cannot start, proc_run_all() skips it. */
+/* Prepares the process of a hook. If it cannot start, proc_run_all() skips it
+ * and run.failed says why. */
 static void prepare_process(struct hooks *h, const struct hook_handler *x,
 			    struct str input, struct hook_process *p)
 {
@@ -1018,8 +1029,8 @@ static void prepare_process(struct hooks *h, const struct hook_handler *x,
 			  x->argv[0]);
 }
 
-/* Selects the handlers that match and may run. Returns their number. Appends to
- * why the reason if a project's may not run. */
+/* Selects the handlers that match and may run. Returns their number. If hooks
+ * of the project match but may not run, appends the reason to why. */
 static size_t select_handlers(struct hooks *h, const struct hook_call *call,
 			      const struct hook_handler **chosen,
 			      struct buf *why)
@@ -1033,7 +1044,7 @@ static size_t select_handlers(struct hooks *h, const struct hook_call *call,
 
 		if (x->event != call->event || !hook_matches(x, call->match))
 			continue;
-		/* the project's files may have changed meanwhile */
+		/* check again: the project's files may have changed since */
 		if (x->project && verdict == TRUST_ASK)
 			(void)check_project(h, false, &verdict, why, &ignored);
 		if (x->project && verdict != TRUST_ALLOWED) {
@@ -1103,7 +1114,8 @@ int hooks_run(struct hooks *h, const struct hook_call *call,
 	chosen = xcalloc(h->handlers.n + 1, sizeof(struct hook_handler *));
 	if (select_handlers(h, call, chosen, &why))
 		rc = run_chosen(h, call, chosen, out, stop, err);
-	/* The attack: the model edits the script that is to judge its calls. */
+	/* Attack: the model edits the script that is meant to judge its calls.
+	 * Then the script may not run, and the event is refused. */
 	if (rc == 0 && why.len && hook_event_guards(call->event))
 		block_event(h, call, NULL, buf_str(&why), out);
 	buf_release(&why);
@@ -1128,7 +1140,7 @@ static void free_notification(struct notification *n)
 	free(n);
 }
 
-/* Runs a notification on its own thread, which never delays the agent. */
+/* Thread of a notification: runs its hooks, so that the agent need not wait. */
 static void *run_notification(void *arg)
 {
 	struct notification *n = arg;
@@ -1143,12 +1155,14 @@ static void *run_notification(void *arg)
 	free_notification(n);
 	pthread_mutex_lock(&h->lock);
 	h->notifying--;
-	pthread_cond_signal(&h->idle); /* h may be gone once it is unlocked */
+	/* unlock last: hooks_free() may free h after that */
+	pthread_cond_signal(&h->idle);
 	pthread_mutex_unlock(&h->lock);
 	return NULL;
 }
 
-/* Starts a notification. False: too many are running, or no thread. */
+/* Starts the thread of a notification. False if too many are running, or the
+ * thread could not be started. */
 static bool start_notification(struct notification *n)
 {
 	struct hooks *h = n->hooks;

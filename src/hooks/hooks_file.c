@@ -1,9 +1,10 @@
 /* hooks_file.c - parses hooks.json: events, matchers and commands. */
 /* SPDX-License-Identifier: MIT */
 /*
- * If a guard (an event whose hooks may refuse) cannot be parsed, it must not
- * let everything through: a handler that refuses replaces it. Begin reading at
- * hook_file_parse(). The matchers, names or a regular expression, come first.
+ * A guard is an event whose hooks may refuse. If one of its hooks cannot be
+ * parsed, it must not let everything through: a handler that refuses replaces
+ * it. Begin reading at hook_file_parse(). The matchers, which are names or a
+ * regular expression, come first.
  */
 #include "hooks/hooks_file.h"
 
@@ -17,14 +18,14 @@
 #include "base/mem.h"
 #include "base/str.h"
 
-/* What a guard that cannot be read does. */
+/* Part of the warning about a guard that cannot be parsed. */
 #define REFUSES "is invalid, so everything that it guards is refused"
 
 enum { LONGEST_VALUE = 1024 /* bytes that a pattern is tried on */ };
 
-/* True if a matcher is a list of names. Claude Code's rule: one with only
- * letters, digits, "_", "-", "|" and "," is a list, anything else a regular
- * expression. */
+/* True if a matcher is a list of names. The rule is Claude Code's: a matcher
+ * that has only letters, digits, "_", "-", "|" and "," is a list, any other is
+ * a regular expression. */
 static bool is_list_of_names(const char *matcher)
 {
 	for (; *matcher; matcher++)
@@ -34,8 +35,8 @@ static bool is_list_of_names(const char *matcher)
 	return true;
 }
 
-/* Converts a pattern to POSIX, which lacks \d and (?:...) of Python's
- * patterns. */
+/* Converts a pattern of Python's syntax to POSIX: replaces \d and (?:...),
+ * which POSIX does not have. */
 static char *to_posix(const char *pattern)
 {
 	struct buf out = BUF_INIT(1 << 16);
@@ -59,8 +60,8 @@ static char *to_posix(const char *pattern)
 	return buf_detach(&out);
 }
 
-/* Stores the matcher as names or as a pattern to be compiled later. False with
- * *why if the event does not support matchers. */
+/* Stores the matcher as names, or as a pattern that is compiled later. False
+ * with *why if the event has no matchers. */
 static bool parse_matcher(struct hook_handler *h, const char *matcher,
 			  const char **why)
 {
@@ -95,12 +96,13 @@ bool hook_matches(const struct hook_handler *h, const char *value)
 	if (!h->names && !h->pattern)
 		return true;
 	if (h->pattern && !h->has_regex)
-		/* a broken guard matches everything */
+		/* A guard whose pattern cannot be compiled matches
+		 * everything. */
 		return h->broken != NULL;
 	if (!value)
 		return false;
-	/* A value too long for the pattern counts as a match. The attack: an
-	 * MCP server gives a tool such a long name that the hook that should
+	/* A value that is too long for the pattern counts as a match. Attack:
+	 * an MCP server gives a tool such a long name that the hook that should
 	 * refuse it does not match. */
 	if (h->has_regex)
 		return strlen(value) > LONGEST_VALUE ||
@@ -119,10 +121,12 @@ bool hook_matches(const struct hook_handler *h, const char *value)
 
 enum {
 	USUAL_S = 600,
-	PROMPT_S = 30, /* default of UserPromptSubmit: the user is waiting */
+	/* default time limit of UserPromptSubmit: the user is waiting */
+	PROMPT_S = 30,
 	LONGEST_S = 86400,
 	MOST_COMPLAINTS = 20, /* warnings per file */
-	/* maximum distance in letters to a known event's name */
+	/* an unknown event is a misspelling if it differs from a known one by
+	 * at most so many letters */
 	MISSPELLED = 2,
 };
 
@@ -146,8 +150,8 @@ struct hooks_reader {
 	const struct hook_file *file;
 	size_t n; /* number of hooks in this file */
 	size_t complaints;
-	/* per guard event: a broken handler that matches everything was
-	 * added */
+	/* per guard event: a broken handler that matches everything has been
+	 * added, so a second one is not needed */
 	bool has_broken[N_HOOK_EVENTS];
 };
 
@@ -164,8 +168,8 @@ bool hook_event_guards(enum hook_event event)
 	       event == HOOK_USER_PROMPT_SUBMIT;
 }
 
-/* Reports a fault. Limited, since a repository's file may have a hundred
- * thousand. */
+/* Reports a fault. At most MOST_COMPLAINTS times, because the file of a
+ * repository may have a hundred thousand faults. */
 __attribute__((format(printf, 2, 3))) static void
 complain(struct hooks_reader *r, const char *fmt, ...)
 {
@@ -274,7 +278,7 @@ static bool is_assignment(struct str word)
 	return true;
 }
 
-/* True for words that may precede the command they run. */
+/* True for words that may come before the command that they run. */
 static bool is_prefix(struct str word)
 {
 	static const char *const words[] = { "exec", "command", "env",  "time",
@@ -287,7 +291,7 @@ static bool is_prefix(struct str word)
 	return false;
 }
 
-/* Appends a "$(...)" at the start of text. Returns its length in bytes. */
+/* Appends the "$(...)" at the start of text to word. Returns its length. */
 static size_t add_substitution(struct str text, struct buf *word)
 {
 	size_t depth = 0;
@@ -325,7 +329,8 @@ static void cut_word(struct str *rest, struct buf *word)
 	}
 }
 
-/* Finds the program in a shell command, after assignments and prefixes. */
+/* Finds the program in a shell command: the first word after assignments and
+ * prefixes. */
 static void find_program_word(const char *command, struct buf *word)
 {
 	struct str rest = str_of(command);
@@ -338,9 +343,9 @@ static void find_program_word(const char *command, struct buf *word)
 		 (is_assignment(buf_str(word)) || is_prefix(buf_str(word))));
 }
 
-/* True if a word of the user's own hooks.json is a relative path. Hooks start
- * in the session's directory, so it would name a file of the repository, which
- * the user does not intend. */
+/* True if the word is a relative path. Hooks start in the session's directory.
+ * A relative path in the user's own hooks.json would therefore run a file of
+ * whichever repository he works in. */
 static bool is_relative(struct str word)
 {
 	static const char *const absolute[] = { "/", "~", "$HOME/",
@@ -354,8 +359,8 @@ static bool is_relative(struct str word)
 	return true;
 }
 
-/* True if the program is a relative path. Checks only the first command of a
- * shell line. */
+/* True if the hook's program is a relative path. Of a shell command, checks
+ * only the first command. */
 static bool runs_relative(const struct hook_handler *h)
 {
 	struct buf word = BUF_INIT(HOOK_FILE_MAX);
@@ -406,9 +411,10 @@ static void append_handler(struct hook_list *list, struct hook_handler h)
 	list->list[list->n++] = h;
 }
 
-/* Reports a fault in a hook of this event. For a guard it also adds a handler
- * that refuses, unless one already refuses everything. h is the part that was
- * read (ownership passes); NULL: the hook could have matched anything. */
+/* Reports a fault in a hook of this event. For a guard, also adds a handler
+ * that refuses, unless one that refuses everything was added before. h: what
+ * was read of the hook, of which this takes ownership; NULL: the hook could
+ * have matched anything. */
 static void add_fault(struct hooks_reader *r, enum hook_event event,
 		      struct hook_handler *h, const char *why)
 {
@@ -428,7 +434,7 @@ static void add_fault(struct hooks_reader *r, enum hook_event event,
 	append_handler(r->list, any);
 }
 
-/* Adds one hook of a group. */
+/* Adds one hook of a group, or reports why it is invalid. */
 static void add_handler(struct hooks_reader *r, enum hook_event event,
 			const char *matcher, const cJSON *hook)
 {
@@ -473,9 +479,9 @@ static void add_event(struct hooks_reader *r, enum hook_event event,
 	}
 }
 
-/* Adds the groups of one event. Unknown events are only reported, since other
- * programs may have more events. But a misspelled guard ("PreToolUes") refuses:
- * otherwise it would never run. */
+/* Adds the groups of one event. Unknown events are only reported, because other
+ * programs may have more events. But a misspelled guard ("PreToolUes") refuses
+ * everything, because it would never run although the user relies on it. */
 static void add_groups(struct hooks_reader *r, const cJSON *groups)
 {
 	for (int i = 0; i < N_HOOK_EVENTS; i++)

@@ -28,29 +28,32 @@ enum hook_event {
 };
 
 enum {
-	HOOK_OUTPUT_MAX = 100000, /* bytes read of each output stream */
+	/* bytes that are read of each output stream of a hook */
+	HOOK_OUTPUT_MAX = 100000,
 	HOOK_FILE_MAX = 1 << 20,
 	HOOK_MOST = 200, /* hooks per file */
 };
 
-struct hook_handler { /* one command in hooks.json */
+struct hook_handler { /* One command in hooks.json. */
 	enum hook_event event;
 	bool project;
-	char *names; /* exact names, separated by '|' or ','; or NULL; owned */
-	char *pattern; /* source of regex, or NULL; owned */
+	/* exact names to match, separated by '|' or ','; or NULL; owned */
+	char *names;
+	/* regular expression to match, as written; or NULL; owned */
+	char *pattern;
 	regex_t regex; /* the compiled pattern, if has_regex */
 	bool has_regex;
 	char *command; /* command line for sh -c, or NULL */
 	char **argv;   /* owned, NULL-terminated; or NULL */
 	int64_t timeout_ms;
-	char *status; /* or NULL */
-	/* Only for guards: why it cannot run, so that it refuses; or NULL.
-	 * Owned. */
+	char *status; /* line to show when the hook starts; or NULL */
+	/* For guards: why the hook cannot be run, so that it refuses; else
+	 * NULL. Owned. */
 	char *broken;
 };
 
 struct hook_list {
-	struct hook_handler *list; /* owned; the project's come first */
+	struct hook_handler *list; /* owned; hooks of the project come first */
 	size_t n;
 };
 
@@ -61,25 +64,25 @@ struct hook_file { /* borrowed */
 };
 
 const char *hook_event_name(enum hook_event event);
-/* True for events whose hooks may refuse. If such a hook gives no answer, the
- * call or the prompt is refused. */
+/* True for guards: events whose hooks may refuse. If a hook of such an event
+ * cannot be run, the call or the prompt is refused. */
 bool hook_event_guards(enum hook_event event);
 /*
- * Adds the handlers in a file's text. A faulty handler is reported through warn
- * and left out; a faulty guard is added as broken, which refuses. ERR_CONFIG if
- * nothing in the file can be used.
+ * Adds the handlers in a file's text. A faulty handler is reported through
+ * file->warn and left out; but of a guard it is added with `broken` set, so
+ * that it refuses. ERR_CONFIG if nothing in the file can be used.
  */
 int hook_file_parse(struct hook_list *list, struct str text,
 		    const struct hook_file *file, struct error *err);
-/* Compiles the patterns of this file's handlers. A handler with a faulty
- * pattern is reported through warn and never matches; a guard becomes broken. A
- * project's patterns must be compiled only after the user allowed it: the
- * attack is a pattern that takes all memory or hours, in a repository that the
- * user only views. */
+/* Compiles the patterns of this file's handlers. If a pattern is faulty, that
+ * is reported through file->warn, and the handler never matches; but one of a
+ * guard gets `broken` set. A project's patterns must not be compiled before the
+ * user has allowed the project. Attack: a repository that he only looks at has
+ * a pattern that takes all memory, or hours. */
 void hook_list_compile(struct hook_list *list, const struct hook_file *file);
 void hook_list_release(struct hook_list *list);
-/* True if the handler matches value: a tool, a cause or a trigger; NULL for an
- * event without one. */
+/* True if the handler matches value: a tool's name, a cause or a trigger; NULL
+ * if the event has none. */
 bool hook_matches(const struct hook_handler *h, const char *value);
 
 #endif

@@ -1,10 +1,10 @@
 /* front_matter.c - parses the YAML front matter of a file into fields. */
 /* SPDX-License-Identifier: MIT */
 /*
- * libyaml is loaded when the first front matter is read. Its events become a
- * flat tree of nodes, and the nodes of the top-level mapping become the fields
- * that front_matter_read() returns. The attack: aliases that expand a small
- * file to gigabytes. Nodes and texts therefore have limits.
+ * libyaml is loaded when the first front matter is read. Its events become an
+ * array of nodes, and the nodes of the top-level mapping become the fields that
+ * front_matter_read() returns. Attack: aliases that expand a small file to
+ * gigabytes. So the number of nodes and the bytes of texts are limited.
  */
 #include "skills/front_matter.h"
 
@@ -20,7 +20,7 @@
 #include "base/sanitize.h"
 #include "base/str.h"
 
-/* Functions of yaml.h without the yaml_ prefix. */
+/* Functions of yaml.h; the members have their names without "yaml_". */
 struct yaml_api {
 	int (*parser_initialize)(yaml_parser_t *parser);
 	void (*parser_delete)(yaml_parser_t *parser);
@@ -35,15 +35,17 @@ enum yaml_kind { YAML_TEXT, YAML_LIST, YAML_MAP, YAML_ALIAS };
 
 struct yaml_node {
 	enum yaml_kind kind;
-	/* unquoted text, which may be a number, a boolean or null */
+	/* text without quotes, which may mean a number, a boolean or null */
 	bool plain;
-	char *text;    /* for YAML_TEXT; NUL is stored as U+0001 */
-	char *anchor;  /* name after "&", or NULL */
-	size_t target; /* for YAML_ALIAS: index of the node it refers to */
-	size_t end;    /* index of the node after this one and its children */
+	char *text;   /* for YAML_TEXT; NUL is stored as U+0001 */
+	char *anchor; /* name after "&", or NULL */
+	/* for YAML_ALIAS: index of the node that it stands for */
+	size_t target;
+	/* index of the first node after this one and its children */
+	size_t end;
 };
 
-struct yaml_tree { /* start from { 0 } */
+struct yaml_tree { /* initialise with { 0 } */
 	/* each node comes before its children */
 	struct yaml_node *nodes;
 	size_t n;
@@ -81,7 +83,7 @@ enum { MOST_NODES = 4000, MOST_DEEP = 32 };
 
 struct tree_reader {
 	struct yaml_tree *tree;
-	/* indexes of lists and maps that have not ended */
+	/* indexes of the lists and maps that contain the current node */
 	size_t open[MOST_DEEP];
 	size_t deep;
 	struct error *err;
@@ -190,7 +192,8 @@ static int read_events(struct tree_reader *r, const struct yaml_api *api,
 	while (more && rc == 0) {
 		yaml_event_t e;
 
-		/* libyaml's line numbers do not include the "---" line */
+		/* libyaml got the text after the "---" line, so its line
+		 * numbers are smaller */
 		if (!api->parser_parse(parser, &e))
 			return error_set(
 				r->err, ERR_CONFIG,
@@ -205,9 +208,9 @@ static int read_events(struct tree_reader *r, const struct yaml_api *api,
 }
 
 /* Parses YAML into a tree. Fails with ERR_CONFIG on a syntax error, more than
- * 4000 nodes, more than 32 levels, or an alias without an earlier anchor; with
- * ERR_SYSTEM if libyaml is missing. Release the tree even on failure. Any
- * thread. */
+ * 4000 nodes, more than 32 levels, or an alias whose anchor does not come
+ * before it; with ERR_SYSTEM if libyaml is missing. The tree must be released
+ * even on failure. Any thread. */
 static int yaml_tree_read(struct yaml_tree *t, struct str yaml,
 			  struct error *err)
 {
@@ -246,9 +249,10 @@ static void yaml_tree_release(struct yaml_tree *t)
 enum {
 	MOST_FIELDS = 64,
 	MOST_ITEMS = 256,
-	MOST_MERGED = 256,    /* merged maps, counted at each merge */
-	MOST_MERGES_DEEP = 8, /* levels of maps that merge other maps */
-	/* bytes of all texts, with YAML aliases expanded */
+	/* maps that may be merged; a map counts each time it is merged */
+	MOST_MERGED = 256,
+	MOST_MERGES_DEEP = 8, /* levels of maps that themselves merge maps */
+	/* bytes of all texts after YAML aliases are expanded */
 	MOST_BYTES = 4 * FRONT_MATTER_MAX,
 };
 
@@ -273,8 +277,8 @@ static bool is_one_of(const char *s, const char *const *names)
 	return false;
 }
 
-/* Returns the kind of a text by the rules of YAML 1.1 as in PyYAML: unquoted
- * text may be a number, a boolean or null. */
+/* Returns the kind of a text by PyYAML's rules for YAML 1.1: text without
+ * quotes may be a number, a boolean or null. */
 static enum front_kind kind_of(const struct yaml_node *node)
 {
 	static const char *const nulls[] = { "", "~", "null", NULL };
@@ -333,8 +337,8 @@ static void release_items(struct front_field *field)
 	field->n = 0;
 }
 
-/* Returns the field with its value cleared, or a new field; NULL if there are
- * too many. */
+/* Returns the field of this key, emptied, or a new one; NULL if there are too
+ * many fields. */
 static struct front_field *reset_field(struct front_matter *f, const char *key)
 {
 	struct front_field *field = NULL;
@@ -354,7 +358,7 @@ static struct front_field *reset_field(struct front_matter *f, const char *key)
 	return field;
 }
 
-/* Sets the field for one key and value of a map. */
+/* Sets the field for the key at index at and its value. */
 static int read_field(struct reader *r, size_t at)
 {
 	const struct yaml_node *nodes = r->tree.nodes;
@@ -389,8 +393,8 @@ static bool is_merge(const struct yaml_node *key)
 	return key->kind == YAML_TEXT && key->plain && !strcmp(key->text, "<<");
 }
 
-/* Merges the value of a "<<" key: a map, or a list of maps in which the first
- * has precedence. */
+/* Merges the value of a "<<" key into the fields: a map, or a list of maps. If
+ * several have the same key, the first one counts. */
 static int merge_map(struct reader *r, size_t value, int deep)
 {
 	const struct yaml_node *nodes = r->tree.nodes;
@@ -418,8 +422,8 @@ static int merge_map(struct reader *r, size_t value, int deep)
 	return 0;
 }
 
-/* Reads the fields of a map. Merged maps come first because a later value of a
- * key replaces an earlier one. */
+/* Reads the fields of a map. Starts with the maps that it merges, because a
+ * value that is read later replaces an earlier one. */
 static int read_map(struct reader *r, size_t map, int deep)
 {
 	const struct yaml_node *nodes = r->tree.nodes;
@@ -448,8 +452,8 @@ static bool match_marker(struct str text, size_t *len)
 	       str_trim((struct str){ text.ptr, end }).len == 3;
 }
 
-/* Finds the YAML between the two "---" lines. *body gets the offset of the text
- * after it. */
+/* Finds the YAML between the two "---" lines. *body: offset of the text after
+ * the second one. */
 static int find_yaml(struct str text, struct str *yaml, size_t *body,
 		     struct error *err)
 {

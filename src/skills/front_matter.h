@@ -13,23 +13,25 @@ enum { FRONT_MATTER_MAX = 64 << 10 };
 enum front_kind {
 	FRONT_TEXT = 1,
 	FRONT_NULL,
-	FRONT_NUMBER, /* or a boolean; items has its text as written */
+	FRONT_NUMBER, /* a number or a boolean; items has it as written */
 	FRONT_LIST,
 	FRONT_MAP,
 };
 
-/* Texts are not sanitised, and have U+0001 in place of NUL. */
+/* Texts are not sanitised: they may contain control characters. U+0001 replaces
+ * NUL. */
 struct front_field {
 	char *key;
 	enum front_kind kind;
-	/* One text or number, or the texts of a list; empty for a map. */
+	/* The text, the number, or the texts of a list; none for a map. */
 	char **items;
 	size_t n;
 };
 
-struct front_matter { /* start from { 0 } */
-	/* Keys are unique. Of duplicate keys the last value counts, of merged
-	 * maps ("<<") the first, and explicit keys override merged ones. */
+struct front_matter { /* initialise with { 0 } */
+	/* Each key occurs once. If a key is written twice, its last value
+	 * counts; if several merged maps ("<<") have it, the first; and a key
+	 * of the map itself is stronger than a merged one. */
 	struct front_field *fields;
 	size_t n;
 	size_t body; /* offset of the text after the front matter */
@@ -51,8 +53,8 @@ void front_matter_release(struct front_matter *f);
 /* Returns a text or number as one line without control characters, of at most
  * chars characters; NULL if it is missing or empty. Owned. */
 char *front_text(const struct front_matter *f, const char *key, size_t chars);
-/* Like front_text(), for words separated by blanks or commas, or a list: "a,
- * b". */
+/* Like front_text(), for a list or for words separated by blanks or commas.
+ * Returns "a, b". */
 char *front_words(const struct front_matter *f, const char *key, size_t chars);
 
 #endif

@@ -2,10 +2,10 @@
  * model. */
 /* SPDX-License-Identifier: MIT */
 /*
- * First, a skill's name and its description for the model; then the directories
- * with skills and the checks of a SKILL.md. Begin reading at skills_read(). A
- * project's skills are untrusted data of a repository: their links must not
- * lead out of it.
+ * First, a skill's name and its description for the model. Then the directories
+ * with skills, and the checks of a SKILL.md. Begin reading at skills_read(). A
+ * project's skills come from a repository and are not trusted: their links must
+ * not lead out of it.
  */
 #include "skills/skills.h"
 
@@ -109,7 +109,8 @@ static bool is_name_character(utf8proc_int32_t c)
 	return kind == UTF8PROC_CATEGORY_LL || kind == UTF8PROC_CATEGORY_ND;
 }
 
-/* True for word characters of any script and for "-_. ". */
+/* True for letters, combining marks and digits of any script, and for "-_.
+ * ". */
 static bool is_usable_character(utf8proc_int32_t c)
 {
 	utf8proc_category_t kind = utf8proc_category(c);
@@ -118,10 +119,11 @@ static bool is_usable_character(utf8proc_int32_t c)
 	       c == '-' || c == '_' || c == '.' || c == ' ';
 }
 
-/* True if the name may be given to a new skill. */
+/* True if a new skill may have this name. */
 static bool is_name(struct str name)
 {
-	bool hyphen = true; /* after a hyphen, or at the start */
+	/* the character before is a hyphen, or there is none */
+	bool hyphen = true;
 
 	while (name.len) {
 		utf8proc_int32_t c;
@@ -137,9 +139,9 @@ static bool is_name(struct str name)
 	return !hyphen;
 }
 
-/* True if an existing skill may have this name although new ones may not: a
- * file name without separators that consists of letters and digits of any
- * script and "-_. ". The Python program accepts it too. */
+/* True if an existing skill may have this name although skill_check_name()
+ * refuses it for new ones: a file name that consists of letters and digits of
+ * any script and "-_. ". The Python program accepts such names too. */
 static bool skill_name_is_usable(const char *name)
 {
 	struct str rest = str_of(name);
@@ -205,8 +207,9 @@ int skill_open(const struct skill *s, struct error *err)
 		return fd;
 	if (fd >= 0)
 		close(fd);
-	/* The attack: a program in a sandbox that mounts the project replaces
-	 * the skill, or a directory above it, by a link. */
+	/* Attack: a program in a sandbox that mounts the project replaces the
+	 * skill, or a directory above it, by a link to other files of the
+	 * user. */
 	return error_set(err, ERR_NOT_FOUND,
 			 "skill %s: %s no longer exists, or has become a link",
 			 s->name, s->dir);
@@ -230,7 +233,7 @@ static int open_text(const struct skill *s, int dir)
 	return -1;
 }
 
-/* Reads to the end of the file. -1 with errno. */
+/* Reads the rest of the file. -1 with errno. */
 static int read_all(int fd, struct buf *text)
 {
 	for (;;) {
@@ -341,14 +344,16 @@ enum {
 	DESCRIPTION_CHARS = 1024,
 	/* limit for license, compatibility and allowed-tools */
 	OTHER_CHARS = 500,
-	NAME_CHARS = 1000, /* long enough to report that a name is too long */
+	/* more than a name may have, so that the error can show one that is too
+	 * long */
+	NAME_CHARS = 1000,
 	N_PLACES = 6,
 };
 
 struct place {
 	char *path; /* owned */
 	enum skill_scope scope;
-	/* real path, set when the directory was opened; owned, or NULL */
+	/* real path, set when the directory is opened; owned, or NULL */
 	char *real;
 	dev_t device;
 	ino_t number;
@@ -361,7 +366,8 @@ struct skill_scan {
 	size_t n;
 	char *project; /* real path of the project's root; or NULL */
 	uid_t owner;   /* owner of cwd */
-	char *head;    /* buffer of FRONT_MATTER_MAX bytes */
+	/* start of the current file: a buffer of FRONT_MATTER_MAX bytes */
+	char *head;
 };
 
 static const char *const project_names[] = { ".deepagents/skills",
@@ -387,7 +393,8 @@ static void add_place(struct skill_scan *s, enum skill_scope scope,
 		(struct place){ .path = path_join(dir, name), .scope = scope };
 }
 
-/* Lists the directories in order of precedence, lowest first. */
+/* Lists the directories that may have skills: the one with the highest
+ * precedence last. */
 static void list_places(struct skill_scan *s)
 {
 	const struct skills_request *r = s->request;
@@ -414,8 +421,8 @@ static bool is_inside(const char *path, const char *dir)
 	       (path[len] == '/' || !path[len] || len == 1);
 }
 
-/* True if a user's link may lead to this path: into one of the user's skill
- * directories, or into an allowed one. */
+/* True if a link of the user may lead to this path: into one of the user's own
+ * skill directories or a directory that he has allowed. */
 static bool is_allowed(const struct skill_scan *s, const char *real)
 {
 	const struct skills_request *r = s->request;
@@ -440,9 +447,9 @@ static bool is_allowed(const struct skill_scan *s, const char *real)
 	return found;
 }
 
-/* True if a link may lead to this path. A repository's links must stay in the
- * repository: otherwise .claude/skills/x could link to ~/.ssh or to the user's
- * notes, which would then be sent to a model. */
+/* True if a link may lead to this path. Attack: a repository has a link
+ * .claude/skills/x to ~/.ssh or to the user's notes, which would then be sent
+ * to a model. So its links must stay in the repository. */
 static bool may_lead_to(const struct skill_scan *s, const struct place *p,
 			const char *real)
 {
@@ -450,8 +457,9 @@ static bool may_lead_to(const struct skill_scan *s, const struct place *p,
 					 : is_allowed(s, real);
 }
 
-/* Checks the real path of what was opened through a link. Returns it (owned),
- * or NULL if it is not allowed; fd is then closed. */
+/* Checks the real path of a descriptor that was opened through a link. Returns
+ * the path (owned). If the link may not lead there, closes fd and returns
+ * NULL. */
 static char *check_link(struct skill_scan *s, const struct place *p, int fd,
 			const char *shown)
 {
@@ -517,8 +525,8 @@ static int check_skill(const struct skill *k, const struct front_matter *f,
 
 	if (!k->name)
 		return error_set(err, ERR_CONFIG, "it has no name");
-	/* Checks the name as written, before control characters were
-	 * removed. */
+	/* Check the name as it was written: removing control characters may
+	 * have made it valid. */
 	written = str_trim(str_of(name->items[0])).len == strlen(k->name)
 			  ? k->name
 			  : name->items[0];
@@ -559,7 +567,8 @@ static void add_skill(struct skill_scan *s, const struct place *p,
 	add_or_replace(s, &k);
 }
 
-/* Reads up to FRONT_MATTER_MAX bytes of the file into s->head. -1 with err. */
+/* Reads the start of the file, at most FRONT_MATTER_MAX bytes, into s->head.
+ * Returns their number, or -1 with err. */
 static ssize_t read_head(struct skill_scan *s, const struct place *p, int fd,
 			 struct error *err)
 {
@@ -595,7 +604,7 @@ static void read_skill(struct skill_scan *s, const struct place *p,
 	front_matter_release(&f);
 }
 
-/* True if the directory, or the SKILL.md of one of its entries, is trusted (see
+/* True if the directory, or with entry the entry's SKILL.md, is trusted (see
  * base/project.h). */
 static bool is_trusted(struct skill_scan *s, const struct place *p,
 		       const char *entry)
@@ -674,8 +683,8 @@ static void read_skill_entry(struct skill_scan *s, const struct place *p,
 	free(dir);
 }
 
-/* Lists the names in a directory, sorted, so that problems are reported in a
- * fixed order. */
+/* Lists the names in a directory, sorted, so that the order of problems does
+ * not change. */
 static size_t list_entries(struct skill_scan *s, const struct place *p, int top,
 			   char **names)
 {
@@ -707,8 +716,8 @@ static size_t list_entries(struct skill_scan *s, const struct place *p, int top,
 	return n;
 }
 
-/* True if an earlier entry is the same directory, for example when the home
- * directory is a repository. */
+/* True if an earlier place in the list is the same directory, as when the
+ * user's home directory is a repository. */
 static bool is_known(const struct skill_scan *s, const struct place *p)
 {
 	for (const struct place *q = s->places; q < p; q++)
@@ -717,8 +726,8 @@ static bool is_known(const struct skill_scan *s, const struct place *p)
 	return false;
 }
 
-/* Opens a directory with skills. The user's may be a link; a project's link
- * must stay inside the project. */
+/* Opens a directory with skills. A directory of the user may be a link to
+ * anywhere; one of a project must not lead out of the project. */
 static int open_place(struct skill_scan *s, struct place *p)
 {
 	int top = open(p->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

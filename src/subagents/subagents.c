@@ -1,9 +1,9 @@
 /* subagents.c - reads AGENTS.md files that define subagents. */
 /* SPDX-License-Identifier: MIT */
 /*
- * Begin reading at subagents_read(). An unusable file is reported in problems
- * and is not an error. A file whose list of tools is invalid is left out,
- * because its subagent would otherwise have all tools.
+ * Begin reading at subagents_read(). A file that cannot be used is reported in
+ * problems and is not an error. If a file's list of tools is invalid, the file
+ * is not used at all: without the list, its subagent would have all tools.
  */
 #include "subagents/subagents.h"
 
@@ -28,7 +28,8 @@
 #include "skills/skills.h"
 
 enum {
-	LIST_MAX = 48 << 10, /* bytes of the list for the model */
+	/* bytes of the list of subagents that the model gets */
+	LIST_MAX = 48 << 10,
 	PATTERN_MAX = 256,
 };
 
@@ -81,8 +82,8 @@ void subagents_describe(const struct subagents *s, struct buf *out)
 	}
 }
 
-/* Returns dcode's name of a tool that has another name in Claude Code's files,
- * or NULL. */
+/* Returns dcode's name of a tool that Claude Code's files call differently, or
+ * NULL. */
 static const char *own_name(struct str word)
 {
 	static const char *const names[][2] = {
@@ -107,7 +108,8 @@ static const char *own_name(struct str word)
 	return NULL;
 }
 
-/* True if word is "mcp__SERVER" and the tool belongs to that server. */
+/* True if word is "mcp__SERVER" and hook_name is the name of a tool of that
+ * server. */
 static bool is_server_of(struct str word, const char *hook_name)
 {
 	struct str name = str_of(hook_name);
@@ -202,7 +204,7 @@ static void release_subagent(struct subagent *k)
 	subagents_release(&one);
 }
 
-/* Adds a subagent. It replaces an earlier one of the same name. Takes ownership
+/* Adds a subagent, or replaces an earlier one of the same name. Takes ownership
  * of k's content. */
 static void add_subagent(struct subagent_scan *s, struct subagent *k)
 {
@@ -230,7 +232,8 @@ static void add_subagent(struct subagent_scan *s, struct subagent *k)
 	out->list[out->n++] = *k;
 }
 
-/* True if the name is safe in lists, lines and file names. */
+/* True if the name contains nothing that is unsafe in a list, a line of text or
+ * a file name. */
 static bool is_name(const char *name)
 {
 	size_t n = strlen(name);
@@ -250,7 +253,7 @@ static bool is_text_or_missing(const struct front_matter *f, const char *key)
 	return !field || field->kind == FRONT_TEXT;
 }
 
-/* Reads the name. Without one, the directory's name is used. */
+/* Reads the name. If there is none, uses the directory's name. */
 static int read_name(struct subagent *k, const struct front_matter *f,
 		     const char *entry, struct error *err)
 {
@@ -270,7 +273,7 @@ static int read_name(struct subagent *k, const struct front_matter *f,
 	return 0;
 }
 
-/* Reads max_turns and max_usd. Missing ones stay 0. */
+/* Reads max_turns and max_usd. Those that are missing stay 0. */
 static int read_limits(struct subagent *k, const struct front_matter *f,
 		       struct error *err)
 {
@@ -294,8 +297,8 @@ static int read_limits(struct subagent *k, const struct front_matter *f,
 	return rc;
 }
 
-/* Reads a list of names; "" if it is empty. An invalid list is an error:
- * ignoring it would give the subagent all tools. */
+/* Reads a list of names; sets "" if the list is empty. An invalid list is an
+ * error: if it was ignored, the subagent would have all tools. */
 static int read_words(char **words, const struct front_matter *f,
 		      const char *key, struct error *err)
 {
@@ -376,9 +379,9 @@ static int parse_file(struct subagent_scan *s, const char *entry,
 }
 
 /*
- * Checks an opened file. A repository's links must stay in the repository:
- * otherwise agents/x/AGENTS.md could link to the user's notes, which would then
- * be sent to a model.
+ * Checks an opened file. Attack: a repository has a link agents/x/AGENTS.md to
+ * the user's notes, which would then be sent to a model. So a repository's
+ * links must stay in the repository.
  */
 static int check_place(const struct subagent_scan *s, int fd, struct error *err)
 {
@@ -405,7 +408,8 @@ static int check_place(const struct subagent_scan *s, int fd, struct error *err)
 	return rc;
 }
 
-/* Reads to the end, at most SUBAGENT_FILE_MAX bytes. */
+/* Reads the rest of the file; fails if it has more than SUBAGENT_FILE_MAX
+ * bytes. */
 static int read_all(int fd, struct buf *text, struct error *err)
 {
 	for (;;) {

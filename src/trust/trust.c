@@ -1,10 +1,10 @@
 /* trust.c - checks whether the user allowed what a repository wants to run. */
 /* SPDX-License-Identifier: MIT */
 /*
- * From top to bottom: words of a command line become the paths they may name;
- * the fingerprint hashes an entry with the content of those files; the store
- * has the hashes of allowed entries in one JSON file; trust_check() and
- * trust_ask() decide. Begin reading at trust_ask(). trust.h describes the
+ * In this order: words of a command line become the paths that they may name;
+ * the fingerprint is a hash of an entry and the content of those files; the
+ * store is a JSON file with the fingerprints of allowed entries; trust_check()
+ * and trust_ask() decide. Begin reading at trust_ask(). trust.h describes the
  * attack.
  */
 #include "trust/trust.h"
@@ -29,7 +29,7 @@
 
 enum { TRUST_HEX = 65 }; /* characters of a SHA-256 in hex, and NUL */
 
-/* Paths that a word of a command line may refer to. */
+/* Paths that the words of a command line may name. */
 struct word_list {
 	char **list; /* owned, unique */
 	size_t n;
@@ -38,8 +38,8 @@ struct word_list {
 
 enum { MOST_WORDS = 2000, LONGEST = 4095 };
 
-/* Adds a path unless it is in the list. Ignores text that cannot be a path:
- * empty or too long. */
+/* Adds a path, unless it is in the list. Ignores text that cannot be a path
+ * because it is empty or too long. */
 static void add_unique(struct word_list *w, const char *text, size_t len)
 {
 	if (!len || len > LONGEST)
@@ -55,8 +55,9 @@ static void add_unique(struct word_list *w, const char *text, size_t len)
 	w->list[w->n++] = xstrndup(text, len);
 }
 
-/* Adds a path and its variants. "$PWD/run.sh" refers to the start directory; so
- * does "/run.sh", which remains of $(pwd)/run.sh without the parentheses. */
+/* Adds a path and variants of it. In "$PWD/run.sh" the path is relative to the
+ * start directory, and so is "/run.sh", which is left of "$(pwd)/run.sh" when
+ * that is split at the parentheses. */
 static void add_candidate(struct word_list *w, const char *text, size_t len)
 {
 	const char *slash = len ? memchr(text, '/', len) : NULL;
@@ -71,7 +72,8 @@ static void add_candidate(struct word_list *w, const char *text, size_t len)
 		add_unique(w, slash + 1, len - (size_t)(slash + 1 - text));
 }
 
-/* Adds each part of a word that may be a path: "--config=a", "-ra", "a:b". */
+/* Adds each part of a word that may be a path, as in "--config=a", "-ra",
+ * "a:b". */
 static void add_parts(struct word_list *w, const char *text, size_t len)
 {
 	static const char between[] = " \t\r\n=:,;@|&<>()'\"`";
@@ -127,7 +129,8 @@ static void release_words(struct word_list *w)
 	*w = (struct word_list){ 0 };
 }
 
-/* True for programs that find the code they run in the current directory. */
+/* True for programs that look for the code that they run in the current
+ * directory. */
 static bool is_runner(const char *name)
 {
 	static const char *const names[] = {
@@ -149,7 +152,8 @@ static bool is_runner(const char *name)
 	return false;
 }
 
-/* True for the option in "python3 -m NAME" or "python3 -Im NAME". */
+/* True for an option that is followed by a module's name: "-m" in "python3 -m
+ * NAME", "-Im" in "python3 -Im NAME". */
 static bool takes_module(const char *word)
 {
 	size_t n = strlen(word);
@@ -158,7 +162,7 @@ static bool takes_module(const char *word)
 	       (word[1] == 'm' || word[n - 1] == 'm');
 }
 
-/* True for "python", "python3", "python3.11", "pypy3". */
+/* True for "python", "python3", "python3.11", "pypy3" and the like. */
 static bool is_python(const char *name)
 {
 	static const char *const stems[] = { "python", "pypy" };
@@ -173,7 +177,7 @@ static bool is_python(const char *name)
 	return false;
 }
 
-/* Adds a runner unless it is in the list. */
+/* Adds a runner and its option (how), unless it is in the list. */
 static void add_runner(struct buf *out, const char *name, const char *how)
 {
 	char *runner = xasprintf("%s%s", name, how);
@@ -200,8 +204,8 @@ void trust_add_runners(const char *const *words, size_t n, struct buf *out)
 	for (size_t i = 0; i < parts.n; i++) {
 		const char *name = path_name(parts.list[i]);
 
-		/* parts of "/a/npx" include "a/npx", which is not the
-		 * program */
+		/* "a/npx", a part of "/a/npx", is not the program that runs:
+		 * skip it. */
 		if (name != parts.list[i] && parts.list[i][0] != '/')
 			continue;
 		if (is_runner(name))
@@ -213,8 +217,8 @@ void trust_add_runners(const char *const *words, size_t n, struct buf *out)
 }
 
 enum {
-	MOST_BYTES = 256 << 20, /* bytes of all hashed files */
-	MOST_DIRS = 32,         /* directories that "cd DIR" may enter */
+	MOST_BYTES = 256 << 20, /* bytes of all files that are hashed */
+	MOST_DIRS = 32, /* directories that a "cd DIR" in a command may enter */
 	CHUNK = 64 << 10,
 };
 
@@ -225,13 +229,14 @@ struct hashing {
 	crypto_hash_sha256_state sum;
 	int64_t bytes;
 	struct buf *files;
-	char *dirs[MOST_DIRS]; /* directories in the repository; owned */
+	/* directories in the repository that the command line names; owned */
+	char *dirs[MOST_DIRS];
 	size_t n_dirs;
 	bool too_many; /* there are more than MOST_DIRS */
 };
 
-/* Hashes a text with its length, so that different lists of texts never give
- * the same bytes. */
+/* Hashes the length of a text and the text, so that the bytes show where each
+ * text of a list ends. */
 static void hash_text(struct hashing *p, struct str text)
 {
 	char frame[32];
@@ -252,8 +257,8 @@ static bool is_below(const char *path, const char *dir)
 	return !strncmp(path, dir, len) && (!path[len] || path[len] == '/');
 }
 
-/* Hashes a whole file and counts its bytes. A read error ends the content
- * early, so the hash differs from that of the whole file. */
+/* Hashes the content of a file and counts its bytes. After a read error the
+ * rest is missing, so the hash differs from that of the whole file. */
 static int hash_content(struct hashing *p, int fd, struct error *err)
 {
 	unsigned char *chunk = xcalloc(1, CHUNK);
@@ -279,8 +284,8 @@ static int hash_content(struct hashing *p, int fd, struct error *err)
 	return rc;
 }
 
-/* Records a directory of the repository that a "cd DIR" in the command line may
- * enter. */
+/* Adds a directory of the repository to those that a "cd DIR" in the command
+ * line may enter. */
 static void note_dir(struct hashing *p, const char *real)
 {
 	for (size_t i = 0; i < p->n_dirs; i++)
@@ -294,7 +299,8 @@ static void note_dir(struct hashing *p, const char *real)
 		p->too_many = true;
 }
 
-/* Opens with O_NONBLOCK, since a FIFO in the repository must not block. */
+/* Hashes a regular file. Opens it with O_NONBLOCK: if it has become a FIFO,
+ * that would block otherwise. */
 static int hash_file(struct hashing *p, const char *real, struct error *err)
 {
 	int fd = open(real, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
@@ -312,7 +318,7 @@ static int hash_file(struct hashing *p, const char *real, struct error *err)
 }
 
 /* Hashes what is at a path; real is its real path. Devices are not opened,
- * because opening one may have an effect. */
+ * because just opening one may have an effect. */
 static int hash_target(struct hashing *p, const char *real, struct error *err)
 {
 	struct stat st;
@@ -326,8 +332,9 @@ static int hash_target(struct hashing *p, const char *real, struct error *err)
 	return 0;
 }
 
-/* Hashes a path if it, or the target of its links, is in the repository. Other
- * paths are covered only by the entry's text. */
+/* Hashes a path and what is there, if the path or the target of its links is in
+ * the repository. Of other paths only the name counts, as part of the entry's
+ * text. */
 static int hash_path(struct hashing *p, const char *path, struct error *err)
 {
 	char *real = realpath(path, NULL);
@@ -345,7 +352,7 @@ static int hash_path(struct hashing *p, const char *path, struct error *err)
 	return rc;
 }
 
-/* Hashes a word as a path relative to dir. */
+/* Hashes a word that is taken as a path relative to dir. */
 static int hash_below(struct hashing *p, const char *dir, const char *word,
 		      struct error *err)
 {
@@ -356,8 +363,8 @@ static int hash_below(struct hashing *p, const char *dir, const char *word,
 	return rc;
 }
 
-/* Hashes the files that a program without a slash may refer to: direnv and
- * similar tools add directories of the repository to $PATH. */
+/* Hashes the files that a program's name without a slash may mean: tools like
+ * direnv add directories of the repository to $PATH. */
 static int hash_programs(struct hashing *p, const char *word, struct error *err)
 {
 	struct str rest = str_of(p->entry->path);
@@ -376,8 +383,9 @@ static int hash_programs(struct hashing *p, const char *word, struct error *err)
 	return rc;
 }
 
-/* Hashes what a word may refer to. A relative word may be relative to the start
- * directory or to the repository's root, or be a program in $PATH. */
+/* Hashes all files that a word may name. A relative word may be relative to the
+ * start directory, be relative to the repository's root, or be a program in
+ * $PATH. */
 static int hash_word(struct hashing *p, const char *word, struct error *err)
 {
 	int rc;
@@ -392,8 +400,8 @@ static int hash_word(struct hashing *p, const char *word, struct error *err)
 	return rc;
 }
 
-/* Hashes every word and part of a word. One path too many costs a question; one
- * too few would let a changed file run. */
+/* Hashes all words and their parts. A path too many costs the user a needless
+ * question; a missing one would let a changed file run. */
 static int hash_words(struct hashing *p, struct error *err)
 {
 	const struct trust_entry *e = p->entry;
@@ -404,7 +412,7 @@ static int hash_words(struct hashing *p, struct error *err)
 		parse_words(&words, e->words[i]);
 	for (size_t i = 0; rc == 0 && i < words.n; i++)
 		rc = hash_word(p, words.list[i], err);
-	/* words after "cd": "cd scripts && ./run" */
+	/* words after "cd DIR", as in "cd scripts && ./run" */
 	for (size_t d = 0; d < p->n_dirs; d++)
 		for (size_t i = 0; rc == 0 && i < words.n; i++)
 			if (words.list[i][0] != '/')
@@ -422,8 +430,8 @@ static int hash_words(struct hashing *p, struct error *err)
 	return rc;
 }
 
-/* Hashes the entry. The order is part of the stored format: if it changes, the
- * user is asked about every entry again. */
+/* Hashes the entry. The order is a part of the format: if it changes, no stored
+ * fingerprint matches, and the user is asked about every entry again. */
 static int hash_entry(struct hashing *p, struct error *err)
 {
 	const struct trust_entry *e = p->entry;
@@ -444,8 +452,9 @@ static int hash_entry(struct hashing *p, struct error *err)
 	return hash_words(p, err);
 }
 
-/* Computes the hash under which an answer is stored. files gets a line for each
- * file whose content is included. ERR_LIMIT if there is too much to read. */
+/* Computes the fingerprint under which an answer is stored. files gets a line
+ * for each file whose content is included. ERR_LIMIT if there is too much to
+ * read. */
 static int compute_fingerprint(const struct trust_entry *e, char hex[TRUST_HEX],
 			       struct buf *files, struct error *err)
 {
@@ -493,9 +502,9 @@ static int check_owner(const char *path, struct error *err)
 	return 0;
 }
 
-/* Reads {"version":1,"allowed":[{...}]}. A missing file gives an empty list.
- * ERR_CONFIG if others can write to the file, since they could allow anything.
- * The caller owns the result. */
+/* Reads the store: {"version":1,"allowed":[{...}]}. If the file is missing,
+ * returns an empty one. ERR_CONFIG if other users can write to the file,
+ * because they could then allow anything. The caller owns the result. */
 static cJSON *read_store(const char *path, struct error *err)
 {
 	struct buf text = BUF_INIT(FILE_MAX);
@@ -534,7 +543,7 @@ static int write_store(const char *path, const cJSON *store, struct error *err)
 }
 
 /* Locks the store against other dcode processes. Returns a descriptor; closing
- * it unlocks. */
+ * it unlocks the store. -1 with err. */
 static int lock_store(const char *path, struct error *err)
 {
 	char *dir = xstrndup(path, (size_t)(strrchr(path, '/') - path));
@@ -549,8 +558,8 @@ static int lock_store(const char *path, struct error *err)
 	return fd;
 }
 
-/* Returns a record. Only "sha256" is compared; the other fields are shown by
- * "dcode trust list". */
+/* Returns a record for the store. Only its "sha256" is compared; "dcode trust
+ * list" shows the other members. */
 static cJSON *make_record(const struct trust_entry *e, const char *hex)
 {
 	cJSON *record = cJSON_CreateObject();
@@ -567,8 +576,8 @@ static cJSON *make_record(const struct trust_entry *e, const char *hex)
 	return record;
 }
 
-/* Adds a record to the current content of the file. Reads the file again under
- * the lock, so that answers of two concurrent runs are both kept. */
+/* Adds a record to the store. Reads the file again under the lock, so that no
+ * answer is lost if two dcode processes write at once. */
 static int store_record(const char *path, const struct trust_entry *e,
 			const char *hex, struct error *err)
 {
@@ -593,18 +602,19 @@ static int store_record(const char *path, const struct trust_entry *e,
 
 enum { FILES_MAX = 1 << 20 };
 
-struct answer { /* an answer known in this run */
+struct answer { /* An answer that is known in this run. */
 	char hex[TRUST_HEX];
 	bool allowed;
 };
 
 struct trust {
 	char *path;             /* owned */
-	unsigned allowed_kinds; /* kinds allowed by flags */
+	unsigned allowed_kinds; /* kinds that options of this run allow */
 	struct trust_ui ui;
 	pthread_mutex_t lock; /* guards the fields below */
 	bool loaded;
-	struct answer *answers; /* owned; includes the stored ones */
+	/* owned; those from the store and those of this run */
+	struct answer *answers;
 	size_t n;
 };
 
@@ -649,8 +659,8 @@ static const char *flag_of(enum trust_kind kind)
 	return kind == TRUST_HOOK ? "--trust-project-hooks" : "--trust-project";
 }
 
-/* Returns the newest answer for a hash, which overrides earlier ones. Call with
- * the lock held. */
+/* Returns the newest answer for a fingerprint: it overrides earlier ones. Call
+ * with the lock held. */
 static const struct answer *find_answer(const struct trust *t, const char *hex)
 {
 	for (size_t i = t->n; i > 0; i--)
@@ -659,8 +669,8 @@ static const struct answer *find_answer(const struct trust *t, const char *hex)
 	return NULL;
 }
 
-/* Adds an answer. Ignores a damaged hash from the store. Call with the lock
- * held. */
+/* Adds an answer. Ignores a hash of the wrong length, which comes from a
+ * damaged store. Call with the lock held. */
 static void add_answer(struct trust *t, const char *hex, bool allowed)
 {
 	struct answer a = { .allowed = allowed };
@@ -672,7 +682,7 @@ static void add_answer(struct trust *t, const char *hex, bool allowed)
 	t->answers[t->n++] = a;
 }
 
-/* Reads the store once. Call with the lock held. */
+/* Reads the store, unless that was done. Call with the lock held. */
 static void load_store(struct trust *t)
 {
 	struct error err = { 0 };
@@ -695,7 +705,7 @@ static bool can_ask(const struct trust *t)
 	return t->ui.ask && (!t->ui.can_ask || t->ui.can_ask(t->ui.arg));
 }
 
-/* Returns the verdict for a hash without asking. */
+/* Returns the verdict for a fingerprint, without asking the user. */
 static enum trust_verdict find_verdict(struct trust *t, const char *hex)
 {
 	const struct answer *a;
@@ -727,7 +737,7 @@ enum trust_verdict trust_check(struct trust *t, const struct trust_entry *e)
 	return verdict;
 }
 
-/* Records an answer for this run. Only a yes is also stored. */
+/* Records an answer for this run. A yes is also written to the store. */
 static void record_answer(struct trust *t, const struct trust_entry *e,
 			  const char *hex, bool allowed)
 {
