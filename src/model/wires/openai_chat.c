@@ -589,8 +589,7 @@ static int parse_call(struct draft *d, const cJSON *call, struct error *err)
 		buf_clear(&p->extra);
 		json_print(&p->extra, extra);
 		if (!args_strict(buf_str(&p->extra)))
-			/* too large: drop it, since vendors would refuse a part
-			 * of it */
+			/* not strict JSON: vendors would refuse it */
 			buf_clear(&p->extra);
 	}
 	return add_call_args(d, p, json_get(function, "arguments"), err);

@@ -368,8 +368,7 @@ static void store_reasoning(struct draft_part *p, const cJSON *item)
 	write_member(item, "encrypted_content", &p->extra);
 	buf_addc(&p->extra, '}');
 	if (!p->extra.over && !args_strict(buf_str(&p->extra)))
-		/* too large: drop it, since vendors would refuse a part of
-		 * it */
+		/* not strict JSON: vendors would refuse it */
 		buf_clear(&p->extra);
 }
 
