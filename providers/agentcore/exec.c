@@ -218,8 +218,8 @@ struct execution {
 
 /* Implements supervisor.call. The first request is executeCommand, so that a
  * short command needs only one round trip. If a request waits until its limit
- * without output, the next one runs as a task, which is polled, because a proxy
- * may cut a request that stays open for long. */
+ * without output, the next one runs as a task, which is polled, so that no
+ * request stays open for long. */
 static int run_script(void *arg, struct str command, int64_t wait_ms,
 		      struct buf *out, const struct stop *stop,
 		      struct error *err)

@@ -50,8 +50,7 @@ struct rest_ask { /* one request; all borrowed */
 	unsigned flags;
 	int64_t timeout_ms; /* ms for one try; 0: 60 s */
 	int64_t idle_ms;    /* ms without a byte, then it fails; 0: no limit */
-	/* As in http_request. A request with a source is never sent again,
-	 * since the source cannot be rewound. */
+	/* As in http_request. A request with a source is never sent again. */
 	int64_t (*source)(void *arg, char *room, size_t len, struct error *err);
 	int64_t source_size;
 	int (*data)(void *arg, struct str chunk, struct error *err);

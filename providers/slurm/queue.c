@@ -281,7 +281,7 @@ static void copy_field(char *room, size_t size, struct str s)
 	snprintf(room, size, "%.*s", (int)s.len, s.ptr ? s.ptr : "");
 }
 
-/* Parses a time to Unix seconds; 0 for "N/A". */
+/* Parses a time. Returns Unix time in seconds; 0 for "N/A". */
 static int64_t seconds_of(struct str s)
 {
 	int64_t n = 0;

@@ -39,12 +39,12 @@ enum {
 	SOON_MS = 60000,
 	POLL_LATE_MS = 10000,
 	CANCEL_MS = 10000,
-	/* longest time in which the controller does not answer */
+	/* ms in which the controller may fail to answer */
 	PATIENCE_MS = 120000,
 	COMMAND_MAX = 1 << 20,
 	LIFETIME_S = 4 * 3600,
 	ANSWER_MAX = 64 << 10,
-	/* from the job's start to the first line of its shell loop */
+	/* ms from the job's start to the first line of its shell loop */
 	READY_MS = 60000,
 	ENDING_MS = 40000, /* for a job to end; Slurm's KillWait is 30 s */
 	POLL_MS = 50,

@@ -33,7 +33,7 @@ struct slurm { /* sandbox_client.priv points to it */
 	const char *root;
 	const char *container; /* an OCI bundle, or NULL */
 	const char *image;     /* an image for Apptainer, or NULL */
-	/* from the job's start to the first line of its shell loop */
+	/* ms from the job's start to the first line of its shell loop */
 	int64_t ready_ms;
 	int64_t wait_s; /* longest wait in the queue; 0: no limit */
 	struct create_log sent;
@@ -84,8 +84,8 @@ int slurm_remove(struct sandbox_client *client, const char *id,
 void slurm_batch_script(const struct slurm *s, const char *label,
 			struct buf *out);
 
-/* Appends "env -u ... NAME". The removed variables would make the program use
- * another cluster or show only some jobs. */
+/* Appends "env -u ... NAME". The variables that it removes would make the
+ * program NAME use another cluster or show only some jobs. */
 void slurm_program(struct buf *line, const char *name);
 /* Runs a line of sh where Slurm's programs are (on this machine, or on the
  * login node), and appends its output and error output to out. Returns its exit

@@ -16,8 +16,8 @@
 #include "providers/ssh/ssh.h"
 
 enum {
-	ARGS = 40,        /* most arguments of ssh */
-	SSH_FAILED = 255, /* exit status for its own errors, ssh(1) */
+	ARGS = 40,        /* number of arguments of ssh, at most */
+	SSH_FAILED = 255, /* exit status of ssh for its own errors, ssh(1) */
 };
 
 /*

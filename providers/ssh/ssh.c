@@ -32,7 +32,7 @@ enum {
 	COMMAND_MAX = 1 << 20,
 	WRAPPED_MAX = 8 << 20,
 	ARGUMENT_MAX = 100000, /* bytes; Linux allows 128 KiB in one argument */
-	CHECK_MS = 600000,     /* podman may have to pull its image */
+	CHECK_MS = 600000,     /* ms; podman may have to pull its image */
 	ANSWER_MAX = 1 << 20,
 	SCRIPT_MAX = 256 << 10,
 	REQUEST_MS = 60000,
