@@ -508,8 +508,9 @@ static int get_once(const struct file_job *j, struct transfer_sink *d,
 	return rc;
 }
 
-/* Call after the API refused the file. If no byte has arrived yet, downloads it
- * with the sandbox's shell, which also reports exact errors. */
+/* Call after the API refused the file. If no byte has arrived yet, the
+ * sandbox's shell downloads it, or reports an exact error. Otherwise the file
+ * fails with why. */
 static int download_by_shell(struct sandbox *sb, const struct transfer_sink *d,
 			     const struct error *why, const struct stop *stop,
 			     struct error *err)

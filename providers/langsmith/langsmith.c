@@ -679,8 +679,8 @@ static int set_delete_after_stop(struct vendor_client *c, const char *id,
 			   err);
 }
 
-/* Returns 1 if the sandbox runs, else 0. Call before a request to the data
- * plane, which would wake a sandbox that somebody has stopped. */
+/* Returns 1 if the sandbox runs, 0 if not, -1 on failure. Call before a request
+ * to the data plane, which would wake a sandbox that somebody has stopped. */
 static int is_ready(struct sandbox *sb, const struct stop *stop,
 		    struct error *err)
 {

@@ -169,7 +169,7 @@ static void add_bwrap(const struct sandbox *sb, struct buf *out)
 
 /*
  * Adds the arguments of podman. They contain only the names of variables; the
- * values stay in the environment, so that ps does not show them.
+ * values stay in the environment.
  */
 static void add_podman(const struct sandbox *sb, const char *const *env,
 		       struct buf *out)
