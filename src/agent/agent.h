@@ -11,14 +11,16 @@
 #include "session/session.h"
 #include "tool/tool.h"
 
+/* What an event is about. The comments say which members of struct agent_event
+ * are set. */
 enum agent_event_kind {
-	EVENT_TEXT = 1,  /* text: delta */
-	EVENT_THINKING,  /* text: delta */
+	EVENT_TEXT = 1,  /* text: a piece of the answer */
+	EVENT_THINKING,  /* text: a piece of the model's thinking */
 	EVENT_RESTART,   /* text: why the answer received so far is discarded */
-	EVENT_TOOL_CALL, /* call */
-	EVENT_TOOL_OUTPUT, /* call; text: delta, masked */
+	EVENT_TOOL_CALL, /* call: the call that begins */
+	EVENT_TOOL_OUTPUT, /* call; text: a piece of its output, masked */
 	EVENT_TOOL_RESULT, /* call; text: the result; failed */
-	EVENT_TURN,        /* usage of one answer */
+	EVENT_TURN,        /* usage: that of one answer */
 	EVENT_FLUSH,       /* no more data is waiting: draw now */
 	EVENT_WARNING,     /* text: what went wrong without ending the run */
 	EVENT_FILE,        /* text: name of a file attached to the prompt */
@@ -53,7 +55,7 @@ struct subagent_step {
 struct agent_event {
 	enum agent_event_kind kind;
 	struct str text;
-	const struct part *call; /* on EVENT_TOOL_* */
+	const struct part *call; /* set for EVENT_TOOL_... */
 	const struct usage *usage;
 	int64_t wait_ms; /* EVENT_RESTART: delay before the next try; 0: none */
 	bool failed;
@@ -162,7 +164,8 @@ struct agent {
 	 * for the user. True: the run goes on. NULL: the run ends. */
 	bool (*go_on)(void *arg, const struct error *why);
 	void *go_on_arg;
-	struct repeats repeats; /* internal: since the prompt */
+	/* internal: calls that have failed since the prompt */
+	struct repeats repeats;
 	/* Out, subagents included: the number of calls that would write or run
 	 * something, and how many of these were refused. */
 	_Atomic unsigned acts, refused_acts;

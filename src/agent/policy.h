@@ -42,7 +42,7 @@ struct approval { /* A request for approval of one call. */
 	/* calls that follow in the same answer */
 	const struct part *const *later;
 	size_t n_later;
-	size_t number; /* index of the call in the answer, from 1 */
+	size_t number; /* number of the call in the answer, from 1 */
 	size_t total;  /* number of calls in the answer */
 	/* name of the subagent that makes the call: "reviewer 2"; or NULL */
 	const char *subagent;

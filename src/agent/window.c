@@ -12,7 +12,7 @@ enum { /* bytes per 1,000 tokens, unless noted */
        UNSEEN = 2000, /* before the first report: few, to be safe */
        FEWEST = 1000,
        MOST = 12000, /* if the vendor reports more, the report is wrong */
-       /* at most, for the bytes that were added since the last report */
+       /* maximum for the bytes that were added since the last report */
        ADDED_MOST = 2500,
        SHORT_PROMPT = 4000, /* bytes */
        /* divisor: 1/50 of the window is reserved for estimation errors */

@@ -171,7 +171,8 @@ int64_t json_time(const cJSON *object, const char *key)
  * needs no escape, 'u' if it needs \\uXXXX or is not ASCII. */
 static char short_escape(unsigned char c)
 {
-	static const char shorts[] = "btnufr"; /* 8 to 13 */
+	/* for bytes 8 to 13; u: no short escape */
+	static const char shorts[] = "btnufr";
 
 	if (c == '"' || c == '\\')
 		return (char)c;

@@ -134,7 +134,7 @@ struct proc_run {
 	struct error failed; /* set if the program did not start */
 	/* internal */
 	pid_t pid;
-	int pid_fd, in_fd, out_fd, err_fd; /* -1: closed */
+	int pid_fd, in_fd, out_fd, err_fd; /* descriptors; -1: closed */
 	size_t written;
 	int64_t deadline;
 	bool ended;

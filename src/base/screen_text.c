@@ -19,8 +19,8 @@
 enum {
 	/* bytes at the end of a row that can still change */
 	PLAIN_MAX = 8 << 10,
-	CELLS_MAX = 4096, /* cells per row */
-	/* bytes of a character including its combining marks */
+	CELLS_MAX = 4096, /* maximum cells per row */
+	/* maximum bytes of a character with its combining marks */
 	CLUSTER_MAX = 64,
 	/* unused bytes of a row's text are only dropped if there is more than
 	 * this */

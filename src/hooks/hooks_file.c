@@ -124,7 +124,7 @@ enum {
 	/* default time limit of UserPromptSubmit: the user is waiting */
 	PROMPT_S = 30,
 	LONGEST_S = 86400,
-	MOST_COMPLAINTS = 20, /* warnings per file */
+	MOST_COMPLAINTS = 20, /* maximum number of warnings per file */
 	/* an unknown event is a misspelling if it differs from a known one by
 	 * at most so many letters */
 	MISSPELLED = 2,

@@ -197,7 +197,8 @@ void facts_describe(const struct sandbox_facts *f, struct buf *out)
 	buf_addc(out, '.');
 }
 
-enum { PROMPT_MS = 30 }; /* how long a cancelled kills_run() still waits */
+/* ms: how long kills_run() waits for its kill after a cancel */
+enum { PROMPT_MS = 30 };
 
 struct kill_queue {
 	pthread_mutex_t lock;

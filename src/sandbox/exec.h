@@ -15,9 +15,11 @@ enum { SANDBOX_NOTICE = 640 }; /* bytes of a notice, with NUL */
 
 enum exec_stream { EXEC_STDOUT = 1, EXEC_STDERR = 2 };
 struct exec_request {
-	struct str command;     /* for the sandbox's shell; any bytes but NUL */
-	const char *cwd;        /* absolute; NULL: the sandbox's workdir */
-	const char *const *env; /* NAME=value added, NULL-terminated, or NULL */
+	/* command line for the sandbox's shell; any bytes except NUL */
+	struct str command;
+	const char *cwd; /* absolute; NULL: the sandbox's workdir */
+	/* variables to add, as NAME=value, NULL-terminated; or NULL */
+	const char *const *env;
 	/* run by sh even if bash exists: for dcode's own helpers */
 	bool plain;
 	/* Both streams go into one pipe: all output is EXEC_STDOUT, in the
@@ -73,7 +75,7 @@ struct exec_result {
 
 struct sandbox_facts {
 	char shell[16];  /* "bash" or "sh"; "": unknown */
-	char system[96]; /* "Debian GNU/Linux 12 (bookworm)" */
+	char system[96]; /* such as "Debian GNU/Linux 12 (bookworm)" */
 	char user[64];
 };
 
@@ -150,7 +152,7 @@ struct kill {
 	void (*run)(struct kill *k);
 	void (*release)(struct kill *k); /* frees the struct; any thread */
 	/* internal */
-	atomic_int others; /* references, without the provider's own */
+	atomic_int others; /* number of references besides the provider's own */
 	bool queued;
 	struct cancel over; /* triggered when run has returned */
 	struct kill *next;

@@ -18,8 +18,8 @@
 enum state { SEEK, ENCODING, BODY, STATUS };
 
 enum {
-	SLICE = 65536,   /* bytes parsed at once */
-	LINE_MAX = 1024, /* bytes of a status line */
+	SLICE = 65536,   /* maximum bytes parsed at once */
+	LINE_MAX = 1024, /* maximum bytes of a status line */
 };
 
 void frame_init(struct frame *f, const char *nonce)
@@ -77,7 +77,7 @@ static size_t decode_bytes(struct frame *f, char *bytes, size_t len)
 			/* padding: the remaining bits are unused */
 			f->n_bits = 0;
 		if (v < 0)
-			continue; /* line ends */
+			continue; /* skip line ends */
 		f->bits = (f->bits << width | (unsigned)v) & 0xffff;
 		f->n_bits += width;
 		if (f->n_bits < 8)

@@ -23,7 +23,7 @@ struct frame {
 	int n_bits;
 	char noise[201]; /* the first bytes outside of frames */
 	size_t noise_len;
-	unsigned done; /* complete frames */
+	unsigned done; /* number of complete frames */
 };
 
 struct frame_sink {

@@ -86,7 +86,8 @@ const char *file_error_name(enum file_error e); /* "file_not_found" */
 struct transfer {
 	const char *path; /* absolute, in the sandbox */
 	int64_t size;     /* upload: bytes that read() returns */
-	int mode;         /* upload: permission bits; 0: 0644, or unchanged */
+	/* upload: permission bits; 0: 0644 for a new file, else unchanged */
+	int mode;
 	/* upload: true if the bytes may only go through the provider's file
 	 * API, never into a command's text; see FILE_NO_API */
 	bool api_only;
@@ -100,7 +101,7 @@ struct transfer {
 	int (*write)(void *arg, struct str chunk, struct error *err);
 	void *arg;
 	enum file_error error; /* out */
-	char detail[160];      /* out: message for FILE_OTHER */
+	char detail[160];      /* out: message, if error is FILE_OTHER */
 };
 
 struct sandbox_ops; /* sandbox.h */
@@ -142,7 +143,7 @@ struct sandbox_provider {
 	const char *noun;
 	/* default workdir in the sandbox, absolute; NULL: the user's workdir */
 	const char *workdir;
-	unsigned flags;     /* SANDBOX_... */
+	unsigned flags;     /* flags SANDBOX_... of sandbox.h */
 	size_t max_command; /* maximum bytes of exec_request.command */
 	int64_t lifetime_s; /* default lifetime */
 	/* descriptions of its settings, or NULL */

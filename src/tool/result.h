@@ -9,8 +9,10 @@
 #include "tool/tool.h"
 
 enum {
-	RESULT_CHARS = 80000,        /* code points, about 20,000 tokens */
-	RESULT_RAW_BYTES = 64 << 20, /* bytes of a result before it is cut */
+	/* maximum code points of a result, about 20,000 tokens */
+	RESULT_CHARS = 80000,
+	/* maximum bytes of a result before it is cut */
+	RESULT_RAW_BYTES = 64 << 20,
 	/* code points of an argument repeated in an error */
 	RESULT_ECHO_CHARS = 200,
 	RESULT_FILE_MS = 300000 /* time limit of a file operation */
@@ -82,7 +84,7 @@ struct numbering {
 	struct buf text; /* rows separated by LF, without one at the end */
 	/* owned; for each line, the offset in text where its last row ends */
 	size_t *ends;
-	size_t n; /* lines */
+	size_t n; /* number of lines */
 };
 
 /* Counts the lines separated by LF. An empty last line is not counted. */

@@ -26,7 +26,7 @@ enum { FILES_BINARY_BYTES = 512000, FILES_COUNT_BYTES = 1 << 20 };
 struct files_window { /* which part of a file to read */
 	const char *path;
 	int64_t offset; /* lines to skip; negative counts as 0 */
-	int64_t limit;  /* lines */
+	int64_t limit;  /* number of lines to read */
 	bool as_binary; /* the extension decides, see spec/agent.md §1.2 */
 	/* maximum bytes of a binary file; 0: FILES_BINARY_BYTES */
 	int64_t most;
@@ -68,7 +68,7 @@ struct files_writing {
 int files_overwrite(struct sandbox *sb, struct files_writing *writing,
 		    const struct stop *stop, struct error *err);
 struct files_edited {
-	const char *encoding; /* static; NULL for UTF-8 */
+	const char *encoding; /* the file's encoding, static; NULL: UTF-8 */
 	/* describes text that nearly matches; the caller releases it */
 	struct buf near;
 };
@@ -77,7 +77,7 @@ struct files_replacement { /* a replacement in a file */
 	struct str old;
 	struct str new;
 	bool all;
-	bool exact; /* as in files_write() */
+	bool exact; /* see files_write() */
 	/* Receives the file's text before and after the edit; NULL: not
 	 * wanted. */
 	void (*made)(void *arg, struct str before, struct str after);
@@ -106,7 +106,7 @@ struct files_target {  /* the file system object on which an operation acts */
 		TARGET_LINK,
 		TARGET_OTHER
 	} kind;
-	int64_t names; /* hard links of the file */
+	int64_t names; /* number of hard links of the file */
 	/* the path is inside a git directory, judged by that directory's
 	 * contents */
 	bool git;

@@ -132,7 +132,7 @@ struct lines {
 	struct answer_head head;
 	struct buf out;
 	int64_t seen;
-	int64_t most; /* 0: any number */
+	int64_t most; /* maximum number of lines; 0: any number */
 	bool full;
 };
 

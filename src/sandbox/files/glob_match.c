@@ -18,8 +18,9 @@
 
 enum {
 	ALTERNATIVES = 1000,
-	PATTERN_MAX = 2048, /* bytes before and after expansion */
-	NESTING = 64,       /* of braces; deeper ones are literal */
+	/* maximum bytes of a pattern, before and after expansion */
+	PATTERN_MAX = 2048,
+	NESTING = 64, /* maximum nesting of braces; deeper ones are literal */
 };
 
 struct alternative {
@@ -260,7 +261,8 @@ static bool segment_match(struct str pattern, struct str name, bool hidden)
 	bool starred = false;
 
 	if (str_eq(pattern, name))
-		return true; /* even if it contains "[" or "*" */
+		/* equal bytes match even if they contain "[" or "*" */
+		return true;
 	if (!hidden && name.len && name.ptr[0] == '.' &&
 	    (!pattern.len || pattern.ptr[0] != '.'))
 		return false;

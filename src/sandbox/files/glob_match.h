@@ -33,8 +33,8 @@ bool glob_match(struct glob *g, struct str path);
 
 /* A test for find(1) that matches at least all names that the pattern does. */
 struct glob_filter {
-	const char *test; /* "-name", "-path" */
-	struct buf like;  /* its operand; the caller releases */
+	const char *test; /* option of find(1): "-name" or "-path" */
+	struct buf like;  /* operand of that option; the caller releases it */
 	bool prune;       /* hidden directories can be skipped */
 	/* the test matches the same names as the pattern with GLOB_HIDDEN, and
 	 * no others */

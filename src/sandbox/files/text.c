@@ -486,9 +486,9 @@ enum {
 	FILE_BYTES = 8 << 20, /* maximum size of the file that is searched */
 	/* maximum lines of the text that is searched for */
 	TEXT_LINES = 1000,
-	LINE_BYTES = 16 << 10, /* compared bytes of a line */
+	LINE_BYTES = 16 << 10, /* bytes of a line that are compared */
 	SHOWN_LINES = 10,
-	SHOWN_CHARS = 1000, /* of each shown line */
+	SHOWN_CHARS = 1000, /* characters shown of each line */
 	/* most characters that one character decomposes into in Unicode */
 	PARTS = 18,
 	/* bytes: the cost that is charged for each line in addition to its
@@ -826,7 +826,8 @@ enum { AS_SENT, WITH_CRLF, WITH_LF, WITH_CR, FORMS };
 /* The new text, once for each kind of line ends. */
 struct insertion {
 	struct buf forms[FORMS];
-	bool exact; /* insert as sent: the old text specified its line ends */
+	/* insert the new text as sent, because the old text contained a CR */
+	bool exact;
 };
 
 static void convert_line_ends(struct buf *out, struct str s, int form)

@@ -11,9 +11,9 @@
 
 enum encoding_name {
 	ENCODING_UTF8,
-	ENCODING_UTF16LE, /* only with a byte order mark */
+	ENCODING_UTF16LE, /* detected only by its byte order mark */
 	ENCODING_UTF16BE,
-	ENCODING_LATIN1, /* with the characters of windows-1252 */
+	ENCODING_LATIN1, /* bytes 0x80 to 0x9f are characters of windows-1252 */
 };
 
 struct encoding {
@@ -58,10 +58,11 @@ struct files_page {
 	/* text was cut at FILES_PAGE_BYTES and ends with a marker that says
 	 * so */
 	bool clipped;
-	int64_t total_lines; /* -1 unknown */
+	int64_t total_lines; /* -1: unknown */
 	int64_t start_line;  /* 1-based, inclusive; 0 when no line was read */
 	int64_t end_line;
-	int64_t next_offset; /* -1 at the end of the file */
+	/* where the next page begins; -1 at the end of the file */
+	int64_t next_offset;
 };
 
 struct page_source {
@@ -69,7 +70,7 @@ struct page_source {
 	struct str raw;
 	int64_t first_line; /* number of raw's first line in the file, from 0 */
 	bool at_end;        /* raw ends where the file ends */
-	int64_t total;      /* lines of the file, if known */
+	int64_t total;      /* number of lines of the file, if known */
 };
 
 /*
@@ -100,7 +101,7 @@ void line_ends_keep(struct str old, struct str text, struct buf *out,
 bool near_miss(struct str file, struct str text, struct buf *out);
 
 struct edit_change {
-	int64_t count; /* occurrences found */
+	int64_t count; /* number of occurrences found */
 	/* The new file is its first head bytes, middle, and its last tail
 	 * bytes. */
 	size_t head;

@@ -7,21 +7,22 @@
 #include "sandbox/sandbox.h"
 
 enum {
-	JOBS_MOST = 16,   /* running jobs */
-	JOBS_STORED = 64, /* jobs in the list, ended ones included */
+	JOBS_MOST = 16, /* maximum number of running jobs */
+	/* maximum number of jobs in the list, with ended ones */
+	JOBS_STORED = 64,
 	/* limit for the stored output of an attached job; the newest is kept */
 	JOBS_KEPT_BYTES = 8 << 20,
 };
 
 struct job_order { /* What to run. All borrowed for the call, except mask. */
 	struct str command;
-	const char *const *env;  /* as exec_request.env */
-	int64_t timeout_ms;      /* 0: none */
+	const char *const *env;  /* see exec_request.env */
+	int64_t timeout_ms;      /* 0: no limit */
 	const struct mask *mask; /* borrowed until jobs_end() */
 };
 
 struct job_state {
-	unsigned number; /* from 1 */
+	unsigned number; /* number of the job, from 1 */
 	const char
 		*command; /* sanitised and masked; borrowed until jobs_end() */
 	/* persistent: continues in the sandbox when dcode ends */

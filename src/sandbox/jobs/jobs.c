@@ -180,7 +180,8 @@ static int on_output(void *arg, enum exec_stream stream, struct str chunk,
 {
 	struct background_job *job = arg;
 
-	(void)stream; /* (merged) both streams arrive as stdout */
+	/* with exec_request.merged both streams arrive as stdout */
+	(void)stream;
 	(void)reply;
 	(void)err;
 	while (chunk.len) {
@@ -609,7 +610,8 @@ int jobs_start(struct sandbox *sb, const struct job_order *order,
 	if (*name) {
 		rc = kept_job_start(job, stop, err);
 		if (rc < 0 && err->code != ERR_USAGE && err->code != ERR_LIMIT)
-			return -1; /* it may be running */
+			/* it may be running, so it stays in the list */
+			return -1;
 	} else {
 		if (!job->order.timeout_ms)
 			job->order.timeout_ms = NOWAY_MS;

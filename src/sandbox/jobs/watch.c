@@ -19,11 +19,12 @@
 #include "base/thread.h"
 
 enum {
-	/* poll interval: while somebody waits for a job's end, */
+	/* poll interval while somebody waits for a job's end */
 	AWAITED_MS = 250,
-	YOUNG_MS = 500, /* during the first YOUNG_S seconds of a job, */
+	/* poll interval during the first YOUNG_S seconds of a job */
+	YOUNG_MS = 500,
 	USUAL_MS = 3000,
-	FAILED_MS = 10000, /* and after a failed request */
+	FAILED_MS = 10000, /* poll interval after a failed request */
 	YOUNG_S = 5,
 	/* when the thread ends: time for a request in progress */
 	GRACE_MS = 1000,

@@ -25,13 +25,13 @@ struct background_job {
 	struct job_order order; /* command and env are owned */
 	/* all->lock guards this and the following fields */
 	struct job_state state;
-	enum job_phase phase;     /* persistent jobs */
+	enum job_phase phase;     /* only for persistent jobs */
 	struct job_record record; /* as in the log */
 	/* the record that the next call of job_log() writes */
 	struct job_record due;
 	bool told;      /* the model was told that it has ended */
 	bool lost;      /* the sandbox cannot be asked about the job any more */
-	size_t waiting; /* threads that wait for its end */
+	size_t waiting; /* number of threads that wait for its end */
 	/* clock_ms() when an attached job started; persistent: when the sandbox
 	 * reported state.ms */
 	int64_t began;

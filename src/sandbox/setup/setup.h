@@ -17,7 +17,7 @@ int setup_check(const char *path, struct error *err);
 int setup_read(const char *path, struct buf *script, struct error *err);
 
 struct setup_value {
-	const char *text; /* borrowed; NULL: unset */
+	const char *text; /* borrowed; NULL: the variable is not set */
 	/* the value comes from the project, so it is not trusted */
 	bool foreign;
 };

@@ -153,7 +153,7 @@ struct context {
 	char end;
 	enum expecting expecting;
 	int cases; /* open case...esac: a ')' there ends a pattern */
-	int depth; /* of parentheses within a sum */
+	int depth; /* number of open parentheses within arithmetic */
 };
 
 struct lexer {
@@ -167,8 +167,9 @@ struct lexer {
 	 * value */
 	bool skip_word;
 	struct {
-		struct str delimiter; /* as written, with quotes */
-		bool tabs;            /* <<- */
+		/* as written in the script, with its quotes */
+		struct str delimiter;
+		bool tabs; /* "<<-": leading tabs of the body are removed */
 	} heredocs[HEREDOCS];
 	int n_heredocs;
 };

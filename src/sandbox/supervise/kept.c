@@ -18,7 +18,7 @@
 #include "sandbox/supervise/request.h"
 
 enum {
-	REQUEST_MS = 20000,  /* time limit of one request, */
+	REQUEST_MS = 20000,  /* time limit of one request */
 	PATIENCE_MS = 60000, /* time limit of all attempts together */
 	/* pause before the first repetition; doubled for each further one */
 	PAUSE_MS = 200,

@@ -33,7 +33,7 @@ enum kept_state {
 struct kept_status {
 	char job[SUPERVISE_JOB + 1];
 	enum kept_state state;
-	int code;      /* 0 to 255, or -1 */
+	int code;      /* exit status, 0 to 255; -1: unknown */
 	int64_t total; /* bytes of output so far */
 	int64_t first; /* offset of the oldest byte still stored */
 	int64_t from;  /* offset of the first byte that kept_read() returned */
@@ -63,8 +63,8 @@ int kept_list(struct sandbox *sb, const char *jobs,
 	      void (*each)(void *arg, const struct kept_status *s), void *arg,
 	      const struct stop *stop, struct error *err);
 struct kept_reading {
-	int64_t from; /* offset in the output */
-	size_t most;  /* bytes wanted */
+	int64_t from; /* offset in the output where to start */
+	size_t most;  /* how many bytes are wanted */
 	/* the caller's, kept between readings; zeroed before the first */
 	struct answer_piece *piece;
 	struct buf out; /* out: output is appended */

@@ -44,16 +44,18 @@ struct job_request {
 	/* SUPERVISE_JOB characters of a-z2-7. JOB_LEAVE: the first
 	 * SUPERVISE_PREFIX of them, which are the same for all jobs. */
 	const char *job;
-	const char *nonce; /* like job, new for each request */
-	int64_t out_at;    /* bytes received of each stream; -1: start at the */
-	int64_t err_at;    /* oldest stored byte */
+	const char *nonce; /* new for each request, in the same form as job */
+	/* bytes of standard output received so far; -1: start at the oldest
+	 * byte that is still stored */
+	int64_t out_at;
+	int64_t err_at; /* the same for standard error */
 	/* ms: how long the sandbox waits for new output before it answers */
 	int64_t hold_ms;
 	/* ms: once there is output, how long it waits for more */
 	int64_t gather_ms;
 	size_t max;              /* maximum bytes of output in the answer */
-	struct exec_request req; /* JOB_START */
-	const char *cwd;         /* JOB_START: absolute */
+	struct exec_request req; /* JOB_START: the command */
+	const char *cwd; /* JOB_START: its working directory, absolute */
 	/* JOB_START: the input may be sent as base64 */
 	bool base64;
 	/* names of jobs whose output the sandbox is to remove; "", or NULL */

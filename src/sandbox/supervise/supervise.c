@@ -50,7 +50,7 @@ enum {
 	KILLED_MIN_MS = 3000,
 	/* total of the pauses that the server asked for */
 	WAITED_MAX_MS = 600000,
-	DAMAGED_MAX = 8, /* damaged answers in a row */
+	DAMAGED_MAX = 8, /* maximum number of damaged answers in a row */
 	/* after so many full waits in a row, the sandbox waits longer */
 	CALM = 8,
 	FRAMING = 1024, /* bytes of an answer apart from the output */
@@ -76,8 +76,8 @@ struct job {
 	 * byte */
 	int64_t out_at;
 	int64_t err_at;
-	int64_t began;     /* ms */
-	int64_t began_at;  /* Unix ms */
+	int64_t began;     /* clock_ms() at the start */
+	int64_t began_at;  /* Unix ms at the start */
 	int64_t failed_ms; /* clock_ms() when the kill was ordered */
 	int64_t hold_ms;
 	struct answer_piece piece; /* size of the next answer */
@@ -87,7 +87,7 @@ struct job {
 	/* requests in a row during which the sandbox waited to the end */
 	unsigned calm;
 	struct supervise_answer answer;
-	struct supervise_read *read; /* the sandbox's, or NULL */
+	struct supervise_read *read; /* owned by the sandbox; or NULL */
 	/* jobs whose output start and kill requests remove */
 	char forget[SUPERVISE_READ_IDS];
 };
