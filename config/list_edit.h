@@ -6,14 +6,16 @@
 #include "base/buf.h"
 
 /*
- * Appends the text to out with item added to the list `key` in `[table]`.
- * Creates both if they are missing. The rest of the text stays unchanged. name:
- * the file's name for messages. Fails with ERR_CONFIG if the text is not TOML,
- * or if the list is written in a form that cannot be extended.
+ * Which list or string is edited: `key` in `[table]`. name: the file's name,
+ * for messages.
  */
 struct list_edit {
 	const char *name, *table, *key;
 };
+/* Appends the text to out with item added to the list. Creates table and key if
+ * they are missing. The rest of the text stays unchanged. Fails with ERR_CONFIG
+ * if the text is not TOML, or if the list is written in a form that cannot be
+ * extended. */
 int list_edit_add(const struct list_edit *e, struct str text, struct str item,
 		  struct buf *out, struct error *err);
 /* Like list_edit_add(), but removes the item, which must be alone on its line.

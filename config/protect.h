@@ -16,14 +16,16 @@ struct protect {
 	size_t n;
 };
 
-/* Loads the patterns: [sandboxes.providers.local.params] protect, else protect,
- * else its default. ERR_CONFIG if a pattern is not a file name. */
+/* Loads the patterns from `protect` of [sandboxes.providers.local.params]. If
+ * that is not set, from the top-level setting `protect` or its default.
+ * ERR_CONFIG if a pattern is not a file name. */
 int protect_load(struct protect *p, const struct settings *set,
 		 struct error *err);
 /*
- * True if the name of one component matches a pattern. Compares like the most
- * lenient file system: ignores case, invisible characters, trailing dots and
- * blanks, and recognises short names of FAT and NTFS (VSCODE~1).
+ * True if the name of one path component matches a pattern. Compares as
+ * tolerantly as any file system does: ignores case, invisible characters,
+ * trailing dots and blanks, and recognises short names of FAT and NTFS
+ * (VSCODE~1).
  */
 bool protect_matches(const struct protect *p, struct str name);
 /* True for ".git" in any spelling that protect_matches() would accept. */

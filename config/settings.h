@@ -29,8 +29,8 @@ enum {
 	SETTING_SERVICE = 1 << 5,
 };
 
-/* Defines one setting. The resolver, dcode config, doctor and the help use
- * it. */
+/* Defines one setting. Used to resolve its value, by dcode config and doctor,
+ * and in the help. */
 struct setting { /* arrays of this end with { 0 } */
 	/* "models.default"; for a provider the parameter's name: "image" */
 	const char *key;
@@ -76,8 +76,8 @@ struct settings_input {
 	const char *home; /* the user's home, or NULL */
 	const char *cwd;
 	char **environ; /* NAME=value; copied */
-	/* The core's rows and one array of rows per provider; ends with { 0
-	 * }. */
+	/* One array of rows for the core and one for each provider; ends with {
+	 * 0 }. */
 	const struct setting_group *groups;
 	const struct settings_store *store; /* borrowed; NULL: no stored keys */
 	bool quiet;                         /* do not warn about unknown keys */
@@ -179,7 +179,7 @@ struct settings_credential {
 	bool required;
 	bool service; /* for neither a model nor a sandbox */
 };
-/* Calls each for all credentials until it returns false. Does not open the
+/* Calls each for every credential until each returns false. Does not open the
  * store. */
 void settings_each_credential(const struct settings *s,
 			      bool (*each)(void *arg,

@@ -1,9 +1,10 @@
 /* settings_env.c - environments of programs, and which variables are secret. */
 /* SPDX-License-Identifier: MIT */
 /*
- * First, which variables are secret: by their rows, because config.toml names
- * them, or by their name. Then the four environments for programs. At the end,
- * wiping of dcode's own environment.
+ * The first part decides which variables are secret: because of their rows in
+ * the schema, because config.toml names them, or because of their own names.
+ * Then come the four environments for programs. The last part wipes the secrets
+ * from dcode's own environment.
  */
 #include "config/settings_env.h"
 

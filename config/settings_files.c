@@ -455,7 +455,8 @@ static const char *const variables[] = {
 	"YOLO_SWITCHER",
 };
 
-/* Returns the row of this key or of a table around it, or NULL. */
+/* Returns the row of keys[] for this key or for a table that contains it; NULL
+ * if there is none. */
 static const struct foreign_key *foreign_key_find(const char *path)
 {
 	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
@@ -993,7 +994,8 @@ void settings_guard_tables(const struct settings *s, int file,
 		struct str section = { slot->path,
 				       dot ? (size_t)(dot - slot->path) : 0 };
 
-		/* rows of one section are adjacent */
+		/* Rows of one section are adjacent, so compare with the section
+		 * before: each is checked once. */
 		if ((slot->group && !sandboxes) || str_eq(section, before) ||
 		    !is_guarded_slot(slot))
 			continue;

@@ -35,8 +35,8 @@ struct settings {
 	char *cwd;
 	char *dir;
 	struct env env; /* exported variables and the user's .env */
-	/* The project's .env. Separate from env, so that other look-ups do not
-	 * find it: see settings_stored.c. */
+	/* Variables of the project's .env. They are not in env, so that
+	 * ordinary look-ups do not find them: see settings_stored.c. */
 	struct dotenv project;
 	struct toml_value config; /* empty table if missing or invalid */
 	char *broken;             /* owned, or NULL */

@@ -39,7 +39,8 @@ struct toml_value *toml_append(struct toml_value *holder)
 	return item;
 }
 
-/* Returns the hash of a member: its key, with the table's number as scope. */
+/* Returns the hash under which a table's member is stored: that of its key,
+ * with the table's number as scope. */
 static uint64_t code_of(const struct toml_value *table,
 			const struct toml_key *key)
 {
@@ -93,7 +94,7 @@ static bool is_open(const struct toml_value *v)
 	return v->kind == TOML_TABLE && !(v->flags & TOML_CLOSED);
 }
 
-/* Returns the kind of v with its article, for messages. */
+/* Returns the name of v's kind with an article ("an array"), for messages. */
 static const char *describe_kind(const struct toml_value *v)
 {
 	if (v->kind == TOML_ARRAY)
@@ -318,7 +319,7 @@ static int read_assignment(struct toml_reader *r, struct toml_value *table,
 	return read_value(r, slot, depth + (int)r->n_keys);
 }
 
-/* Parses an inline table. It must end on its line. */
+/* Parses an inline table. It must end on the line on which it begins. */
 static int read_inline_table(struct toml_reader *r, struct toml_value *v,
 			     int depth)
 {

@@ -181,8 +181,8 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-/* Removes two digits from the front and returns their value; -1 if there are
- * none. */
+/* Removes two digits from the front of *s and returns their value; -1 if s does
+ * not begin with two digits. */
 static int read_two_digits(struct str *s)
 {
 	int value;
@@ -383,7 +383,7 @@ static int digit_value(char c)
 	return 99;
 }
 
-/* Parses digits of the base with single underscores between them. */
+/* Parses digits of this base. Single underscores between digits are allowed. */
 static enum outcome read_digits(struct str s, unsigned base, uint64_t limit,
 				uint64_t *value)
 {
@@ -434,8 +434,8 @@ static enum outcome read_integer(struct str s, int64_t *value)
 	return got;
 }
 
-/* Removes decimal digits, with underscores, from the front. False if they are
- * invalid. */
+/* Removes decimal digits from the front of *s; single underscores may be
+ * between them. False if they are invalid. */
 static bool skip_digits(struct str *s, bool leading_zeros)
 {
 	uint64_t ignored;

@@ -18,8 +18,8 @@ enum {
 /* Flags in toml_value.flags during parsing: how a table was created. The bits
  * from TOML_ID_SHIFT up are the table's number. */
 enum {
-	TOML_DEFINED = 1 << 0,   /* by its own [header] */
-	TOML_DOTTED = 1 << 1,    /* by a dotted key */
+	TOML_DEFINED = 1 << 0,   /* created by its own [header] */
+	TOML_DOTTED = 1 << 1,    /* created by a dotted key */
 	TOML_CLOSED = 1 << 2,    /* inline { } or [ ]: cannot be extended */
 	TOML_BY_HEADER = 1 << 3, /* an array created by [[header]] */
 	TOML_ID_SHIFT = 4,
@@ -47,7 +47,7 @@ struct toml_reader {
 	struct toml_key keys[TOML_DEEPEST]; /* the dotted key read last */
 	size_t n_keys;
 	struct buf scratch; /* the string being read */
-	/* from a member's key and table number to its index */
+	/* index of each member, by its key and its table's number */
 	struct hash names;
 	uint32_t tables; /* number of tables created */
 	struct error *err;
@@ -70,8 +70,8 @@ int toml_line_end(struct toml_reader *r, const char *after);
 
 /* Parses a string in any of its four forms at r->at. */
 int toml_string(struct toml_reader *r, struct toml_value *v);
-/* Parses a dotted key (a."b".c) into r->keys. The caller moves or drops
- * them. */
+/* Parses a dotted key (a."b".c) into r->keys. The caller moves each key into a
+ * table or frees it. */
 int toml_keys(struct toml_reader *r);
 void toml_drop_keys(struct toml_reader *r);
 

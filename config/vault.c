@@ -40,7 +40,8 @@ struct vault_seal {
 struct vault {
 	char *text; /* locked, owned */
 	size_t text_len;
-	char *plain; /* the same format, made from auth.json */
+	/* records made from auth.json, in the same format as text; owned */
+	char *plain;
 	struct vault_entry *entries;
 	size_t n;
 };
@@ -364,7 +365,8 @@ static void wipe_tree(cJSON *tree)
 	}
 }
 
-/* True if the entry of auth.json can be used. Its "added_at" is only shown. */
+/* True if the entry of auth.json can be used. Its "added_at" need not be valid:
+ * it is only displayed. */
 static bool is_usable(const cJSON *item)
 {
 	const char *key = json_string(item, "key", "");
@@ -491,7 +493,8 @@ static int open_by_file(struct vault_seal *seal, struct str file,
 	return rc;
 }
 
-/* Reads the encrypted file. The caller gets its seal including the secret. */
+/* Reads and decrypts the file. The seal, with its secret, goes to the
+ * caller. */
 static int read_sealed(struct vault *v, struct vault_seal *seal,
 		       const char *dir, const struct vault_ask *ask,
 		       struct error *err)

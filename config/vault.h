@@ -13,8 +13,8 @@
  * DIR/credentials contains all keys, encrypted as a whole with
  * XChaCha20-Poly1305. The encryption key is random (DIR/credentials.key, mode
  * 0600) or derived from a passphrase with Argon2id. DIR/auth.json, the
- * plain-text file of the Python program, is also read but never written.
- * Encrypted entries have precedence.
+ * plain-text file of the Python program, is also read but never written. If
+ * both files have an entry, the one in DIR/credentials counts.
  */
 enum {
 	VAULT_KEY_MAX = 16 << 10, /* bytes of one key */

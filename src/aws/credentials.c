@@ -1,9 +1,9 @@
 /* credentials.c - finds the key that signs requests to AWS. */
 /* SPDX-License-Identifier: MIT */
 /* Begin reading at aws_open(), in the last part: it decides which source has
- * the key. aws_get() fetches it when needed. Above them are the sources: a
- * program that prints a key, a profile in AWS's files, and the endpoints of
- * containers and instances. */
+ * the key. aws_get() fetches the key when it is needed. The parts above have
+ * the sources: a program that prints a key, a profile in AWS's files, and the
+ * endpoints of containers and instances. */
 #include "aws/credentials.h"
 
 #include <stdlib.h>
@@ -440,8 +440,8 @@ void aws_words_free(char **words)
 	free(words);
 }
 
-/* Finds the program: an absolute path, or a name on the PATH in its
- * environment. */
+/* Finds the program: name is an absolute path, or is looked up on the PATH in
+ * p->env. */
 static int find_program(const char *name, struct program *p, struct error *err)
 {
 	const char *path = NULL;

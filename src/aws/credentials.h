@@ -62,7 +62,7 @@ struct aws {
 };
 
 /* Decides where the key comes from. Sends nothing. ERR_AUTH if no source has a
- * key, ERR_CONFIG if the profile is contradictory. */
+ * key, ERR_CONFIG if the settings of the profile contradict each other. */
 int aws_open(struct aws *a, const struct aws_env *env, struct http *http,
 	     struct error *err);
 void aws_close(struct aws *a);

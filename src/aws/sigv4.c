@@ -253,7 +253,8 @@ static void add_header(const struct field *f, bool first, struct buf *out,
 	buf_addstr(out, slice_field(f, f->value, f->end));
 }
 
-/* Appends the headers sorted by name, and their names to names. */
+/* Appends the headers to out, sorted by name, and their names to the buffer
+ * names. */
 static void add_headers(const struct sigv4_request *r, struct buf *out,
 			struct buf *names)
 {

@@ -52,7 +52,7 @@ static void set_version(struct mcp_link *l, const char *version)
 
 static void begin_listening(struct mcp_link *l)
 {
-	(void)l; /* a child has no other way to send messages */
+	(void)l; /* a child needs no separate stream for its own messages */
 }
 
 static bool is_broken(struct mcp_link *l)

@@ -73,8 +73,8 @@ static bool refuse_entry(struct mcp_entry *e, const char *why)
 	return false;
 }
 
-/* Spaces and dots are allowed inside a name. A slash is not: it divides the
- * patterns of [mcp] allow. */
+/* True for a valid server name. Spaces and dots are allowed inside it. A slash
+ * is not: in a pattern of [mcp] allow it divides server and tool. */
 static bool is_name(const char *name)
 {
 	size_t n = strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -295,8 +295,8 @@ static bool read_http(struct mcp_entry *e, const cJSON *item,
 	       read_headers(e, get_given(item, "headers"));
 }
 
-/* Reads the transport: named by "type" or "transport", otherwise a program if
- * there is a command, HTTP if there is an address. */
+/* Reads the transport. "type" or "transport" names it; if both are missing, it
+ * is a program if there is a command, or HTTP if there is an address. */
 static bool read_kind(struct mcp_entry *e, const cJSON *item)
 {
 	static const char *const http[] = { "http", "streamable_http",

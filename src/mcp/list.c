@@ -41,8 +41,8 @@ static bool only_reads(const cJSON *item)
 	       (!destroys || cJSON_IsFalse(destroys));
 }
 
-/* Returns a sanitized copy of at most so many bytes, cut between characters;
- * owned. */
+/* Returns a sanitized copy of at most `most` bytes; owned. A character at the
+ * limit is left out as a whole. */
 static char *clean_text(const char *text, size_t most)
 {
 	struct buf clean = BUF_INIT(4 * MCP_DESCRIPTION_MAX);
@@ -99,8 +99,8 @@ static bool is_clean_name(const cJSON *parent, const cJSON *item)
 	return !clean;
 }
 
-/* Sanitizes the strings of a schema in place and removes members whose names
- * are not clean. */
+/* Sanitizes the strings of a schema in place. Removes members whose names need
+ * sanitizing. */
 static void clean_schema(cJSON *node)
 {
 	cJSON *item;
@@ -130,8 +130,8 @@ static void clean_schema(cJSON *node)
 	}
 }
 
-/* True if the schema may describe an object. {"anyOf": [...]} has no type and
- * is accepted. */
+/* True if the schema may describe an object. One without "type", such as
+ * {"anyOf": [...]}, may. */
 static bool is_for_object(const cJSON *schema)
 {
 	const cJSON *type = json_get(schema, "type");

@@ -14,10 +14,10 @@ enum {
 };
 
 struct mcp_tool {          /* owned */
-	char *name;        /* as the server calls it */
+	char *name;        /* the server's own name for it */
 	char *description; /* without control characters */
 	char *schema;      /* JSON schema of an object */
-	bool reads;        /* the server marks it as read-only */
+	bool reads;        /* the server says that it only reads */
 };
 struct mcp_list { /* initialize to { 0 }; mcp_list_release() */
 	struct mcp_tool *items;

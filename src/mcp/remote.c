@@ -3,11 +3,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Begin reading at mcp_remote_open(), at the end. A request is one HTTP
  * exchange; its answer is JSON or an event stream (Streamable HTTP). With the
- * old transport ("sse") answers come over a separate stream that a thread
- * reads. The same thread reads messages that a server sends on its own. That
- * thread and the callers share struct mcp_remote, under its lock.  Source:
- * modelcontextprotocol.io/specification/2025-11-25/basic/transports, read
- * 2026-11-23. */
+ * old transport ("sse") answers come over a separate stream, which a thread
+ * reads. With both transports this thread also reads the messages that the
+ * server sends without a request. The thread and the callers share struct
+ * mcp_remote, under its lock.
+ * Source: modelcontextprotocol.io/specification/2025-11-25/basic/transports,
+ * read 2026-11-23. */
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -654,9 +655,9 @@ static bool read_stream(struct mcp_remote *r, struct mcp_exchange *x,
 	return (rc == 0 || err->code == ERR_NETWORK) && !is_old(r);
 }
 
-/* Thread: reads the event stream and reconnects until cancelled, refused, or
- * FAILURES_MAX attempts in a row brought no event. With the old transport it
- * does not reconnect. */
+/* Thread: reads the event stream and reconnects when it closes. Ends when
+ * cancelled, when the server refuses, or after FAILURES_MAX attempts in a row
+ * without an event. With the old transport it does not reconnect. */
 static void *run_listen(void *arg)
 {
 	struct mcp_remote *r = arg;
@@ -672,7 +673,7 @@ static void *run_listen(void *arg)
 	x.lasts = true;
 	x.event = is_old(r) ? on_old_event : NULL;
 	while (read_stream(r, &x, &err) && failures++ < FAILURES_MAX) {
-		/* the connection brought at least one event */
+		/* an event with a new id was received */
 		if (strcmp(last, x.sse.id) != 0) {
 			failures = 0;
 			wait = FIRST_WAIT_MS;

@@ -186,7 +186,8 @@ static int list_page(struct mcp_server *s, struct mcp_link *l,
 	if (rc == 0)
 		rc = mcp_list_read(list, s->entry, result, err);
 	else if (ask.error_code == NO_METHOD)
-		rc = 0; /* the server has no tools */
+		/* an error answer "no such method": the server has no tools */
+		rc = 0;
 	free(*cursor);
 	next = json_string(result, "nextCursor", "");
 	*cursor = next[0] && strlen(next) <= CURSOR_MAX ? xstrdup(next) : NULL;

@@ -26,9 +26,10 @@ enum { /* levels of reasoning effort that a model supports, one bit each */
        EFFORT_HIGH = 1 << 4,
        EFFORT_XHIGH = 1 << 5,
        EFFORT_MAX = 1 << 6,
-       EFFORT_BUDGET = 1 << 7,   /* takes a number of tokens instead of a
-				  * level */
-       EFFORT_ADAPTIVE = 1 << 8, /* thinks only if the request asks for it */
+       EFFORT_BUDGET = 1 << 7, /* takes a number of tokens instead of a
+				* level */
+       /* does not think unless the request asks for it */
+       EFFORT_ADAPTIVE = 1 << 8,
 };
 
 struct model_price { /* trillionths of a US dollar per token */
@@ -82,11 +83,11 @@ struct catalog_vendor {
 };
 extern const struct catalog_vendor catalog_vendors[];
 
-/* Overrides facts by the `profile` in a provider's table: first its own keys,
- * then those of its sub-table with the model's name. Keys: max_input_tokens,
+/* Overrides facts by the `profile` in a provider's table: by its own keys, and
+ * then by those in its sub-table with the model's name. Keys: max_input_tokens,
  * max_output_tokens, image_inputs, pdf_inputs, reasoning_output, tool_calling;
  * in dollars per million tokens: input_price, output_price, cache_read_price,
- * cache_write_price. Other keys belong to the Python program and are ignored.
+ * cache_write_price. Other keys are for the Python program and are ignored.
  * provider may be NULL. ERR_CONFIG for a value of the wrong type. */
 int profile_apply(struct model_facts *facts, const struct toml_value *provider,
 		  const char *model, struct error *err);

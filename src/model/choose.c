@@ -32,8 +32,8 @@ static const struct toml_value *endpoint_member(const struct provider *p,
 	return p->config ? toml_get(p->config, key) : NULL;
 }
 
-/* Reads a string of the provider's table. *value is unchanged if it is missing
- * or empty. ERR_CONFIG if it is not a string. */
+/* Reads a string in the provider's table. If it is missing or empty, *value
+ * stays unchanged. ERR_CONFIG if it is not a string. */
 static int endpoint_text(const struct provider *p, const char *key,
 			 const char **value, struct error *err)
 {

@@ -255,10 +255,10 @@ bool args_repair(struct buf *args)
 	return false;
 }
 
-/* Sources, read 2026-11-26. <think>: DeepSeek-R1, Qwen3, QwQ, GLM, MiniMax
- * (their chat templates on Hugging Face; Aider-AI/aider issue 5397).
- * <thinking>: Claude 3 Opus before tool calls. [THINK]: Mistral's Magistral
- * (model card). */
+/* Tags around thinking, as models write them. Sources, read 2026-11-26.
+ * <think>: DeepSeek-R1, Qwen3, QwQ, GLM, MiniMax (their chat templates on
+ * Hugging Face; Aider-AI/aider issue 5397). <thinking>: Claude 3 Opus before
+ * tool calls. [THINK]: Mistral's Magistral (model card). */
 
 static const struct {
 	const char *open, *close;

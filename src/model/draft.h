@@ -50,7 +50,7 @@ struct draft {
 	/* thinking found between tags; becomes the message's first part */
 	struct buf thought;
 	struct usage usage;
-	enum finish finish; /* 0 until the server has sent it */
+	enum finish finish; /* 0 until the server has sent the reason */
 	char reason[40];    /* the vendor's word for finish, or "" */
 	/* the vendor's mark for the end of the answer was received */
 	bool done;

@@ -287,8 +287,9 @@ enum {
 	MAX_DETAILS = 64 << 10,
 };
 
-/* Wording of Anthropic ("prompt is too long: 2 tokens > 1 maximum"), OpenAI
- * ("maximum context length"), llama.cpp, vLLM, Mistral and Gemini. */
+/* Words of a refusal because the context window is full: Anthropic ("prompt is
+ * too long: 2 tokens > 1 maximum"), OpenAI ("maximum context length"),
+ * llama.cpp, vLLM, Mistral and Gemini. */
 static const char *const overflow_words[] = {
 	"prompt is too long", "context_length_exceeded",
 	"context length",     "context window",
@@ -315,8 +316,8 @@ static const char *const money_words[] = {
 	NULL,
 };
 
-/* A single request exceeds the account's tokens per minute. Waiting does not
- * help (Groq sends 413, OpenAI 429). */
+/* A single request has more tokens than the account may send per minute, so
+ * waiting does not help (Groq sends 413, OpenAI 429). */
 static const char *const rate_words[] = { "request too large for", NULL };
 
 /* The model's tool call was malformed; a retry may succeed (Groq: pydantic-ai

@@ -9,10 +9,10 @@
 #include "base/buf.h"
 
 enum {
-	/* Limit of one file in bytes, accepted by every vendor. Bedrock: 3.75
-	 * MB per image and 4.5 MB per document (docs.aws.amazon.com,
-	 * API_runtime_Message). Anthropic: 10 MB of base64 per image, 5 MB on
-	 * Bedrock and Google Cloud, 32 MB per request
+	/* Limit in bytes of one file. Every vendor accepts files of that size.
+	 * Bedrock: 3.75 MB per image and 4.5 MB per document
+	 * (docs.aws.amazon.com, API_runtime_Message). Anthropic: 10 MB of
+	 * base64 per image, 5 MB on Bedrock and Google Cloud, 32 MB per request
 	 * (platform.claude.com/docs, "Vision"). Google Cloud: 7 MB per file
 	 * (docs.cloud.google.com, "Image understanding"). Gemini: 100 MB per
 	 * request since 2026-01, 20 MB before (blog.google,

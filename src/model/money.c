@@ -99,8 +99,8 @@ static const struct {
 	{ "performanceconfig", COSTLY_TIER, plain_tiers },
 	{ "inferencegeo", COSTLY_TIER,
 	  (const char *const[]){ "global", NULL } },
-	{ "models", COSTLY_UNSEEN, NULL }, /* OpenRouter: falls back to other
-					    * models */
+	/* OpenRouter may then use other models */
+	{ "models", COSTLY_UNSEEN, NULL },
 	{ "plugins", COSTLY_UNSEEN, NULL },
 	{ "websearchoptions", COSTLY_UNSEEN, NULL },
 	{ "searchparameters", COSTLY_UNSEEN, NULL },
@@ -201,7 +201,8 @@ static bool is_group(const cJSON *item)
 	return false;
 }
 
-/* Finds the first costly parameter in an object and its groups. */
+/* Finds the first costly parameter in an object and in its members that are in
+ * param_groups. */
 static bool find_costly(const cJSON *object, int depth,
 			struct costly_param *found)
 {
@@ -309,7 +310,7 @@ const char *money_json(int64_t amount, char room[MONEY_SIZE])
 	return room;
 }
 
-/* Uses no floating point, so that 0.1 dollars is exact. */
+/* Parses without floating point, so that 0.1 dollars is exact. */
 bool money_read(struct str text, int64_t *amount)
 {
 	int64_t whole = 0;
@@ -417,7 +418,7 @@ void meter_free(struct meter *m)
 	free(m);
 }
 
-/* Limits a server's token count so that it can be multiplied. */
+/* Limits a server's token count, so that multiplying it cannot overflow. */
 static int64_t clamp_tokens(int64_t n)
 {
 	return n < 0 ? 0 : n > MOST_TOKENS ? MOST_TOKENS : n;
@@ -673,8 +674,8 @@ static int refuse_part(const struct meter_model *mm, int64_t need,
 			 money_exact(mm->cap, cap), money_exact(need, most));
 }
 
-/* Reserves the worst case of a request, or refuses it. Call with the lock
- * held. */
+/* Reserves the highest possible cost of a request, or refuses the request. Call
+ * with the lock held. */
 static int reserve_locked(struct meter_model *mm, struct meter_call *call,
 			  struct error *err)
 {

@@ -23,8 +23,8 @@ const char *money_short(int64_t amount, char room[MONEY_SIZE]);
 const char *money_exact(int64_t amount, char room[MONEY_SIZE]);
 /* Writes a JSON number of dollars: "12.4", "0.000001". */
 const char *money_json(int64_t amount, char room[MONEY_SIZE]);
-/* Parses "2", "0.5" or "$1.25". False unless it is an amount above zero and at
- * most a million dollars. */
+/* Parses an amount: "2", "0.5" or "$1.25". False if it is anything else, zero,
+ * or more than a million dollars. */
 bool money_read(struct str text, int64_t *amount);
 
 /* Appends usage as JSON for events: {"input_tokens":1,...}. */
@@ -96,7 +96,7 @@ void meter_part_free(struct meter_model *part);
 int64_t meter_most_output(const struct meter_model *mm);
 /* The size of the context window in tokens; 0: unknown. */
 int64_t meter_window(const struct meter_model *mm);
-/* True if there is a cap: requests must then limit their output. */
+/* True if there is a cap. Then every request must have an output limit. */
 bool meter_limits(const struct meter_model *mm);
 
 struct meter_noted { /* cost of a running request if its answer ended now */

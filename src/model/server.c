@@ -681,7 +681,7 @@ struct window_probe {
 	bool began;
 	pthread_t thread;
 	struct cancel cancel;
-	/* Written by the thread before it sets answered. */
+	/* The thread writes this before it sets answered. */
 	struct server_limits limits;
 	atomic_bool answered;
 	bool taken;

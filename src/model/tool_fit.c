@@ -211,7 +211,7 @@ static bool is_accepted_ref(const struct fit *f, const char *ref)
 	return false;
 }
 
-/* Replaces a reference by the members of its target. */
+/* Replaces a reference by the members of the schema that it refers to. */
 static void insert_target(struct fit *f, cJSON *schema, const char *ref,
 			  const struct chain *up)
 {
@@ -464,7 +464,7 @@ static const struct {
 	{ "integer", "integer" },
 	{ "boolean", "boolean" },
 	{ "null", "null" },
-	/* names from other languages */
+	/* type names from programming languages */
 	{ "int", "integer" },
 	{ "long", "integer" },
 	{ "float", "number" },
@@ -936,7 +936,8 @@ static void filter_keywords(cJSON *schema)
 	}
 }
 
-/* Length of the longest prefix with at most this many characters. */
+/* Returns the length in bytes of the longest prefix with at most this many
+ * characters. */
 static size_t prefix_chars(struct str s, size_t chars)
 {
 	size_t at = str_char_offset(s, chars);

@@ -98,7 +98,8 @@ static const struct tool_rules vendor_rules[] = {
 	  .untyped = true,
 	  .additional = true,
 	  .depth = 32 },
-	/* Default row: limits that all vendors accept. */
+	/* Last row, for every model without another: limits that all vendors
+	 * accept. */
 	{ .tools = 128,
 	  .name = 64,
 	  .name_letter = true,
@@ -571,8 +572,8 @@ static bool rename_members(struct renaming *r, const cJSON *schema,
 	return changed;
 }
 
-/* Renames the members of a value and of the values in it. True if any
- * changed. */
+/* Renames the members of a value and of all values inside it. True if any was
+ * renamed. */
 static bool rename_value(struct renaming *r, const cJSON *schema, cJSON *value)
 {
 	bool changed = false;

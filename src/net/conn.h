@@ -39,8 +39,8 @@ int64_t conn_try_recv(struct conn *c, char *room, size_t len, bool *closed,
  * may have buffered bytes that poll() does not see. */
 int conn_wait(struct conn *c, bool to_write, int64_t ms,
 	      const struct stop *stop, struct error *err);
-/* Like conn_wait(), but for writing only: incoming data does not end the
- * wait. */
+/* Like conn_wait(), but only until the connection is writable: received data
+ * does not end the wait. */
 int conn_wait_writable(struct conn *c, int64_t ms, const struct stop *stop,
 		       struct error *err);
 /* Ends the sending direction: the peer reads the end of the stream. */

@@ -1,8 +1,8 @@
 /* events.c - event streams: text/event-stream and AWS's binary frames. */
 /* SPDX-License-Identifier: MIT */
-/* Two formats with the same purpose. Both parsers are fed the bytes of an HTTP
- * answer as they arrive: event_stream_feed() for AWS's binary frames,
- * sse_feed() for server-sent events (WHATWG HTML §9.2). */
+/* Parsers for two formats of event streams. Both are given the bytes of an HTTP
+ * answer as they arrive: event_stream_feed() those of AWS's binary frames,
+ * sse_feed() those of server-sent events (WHATWG HTML §9.2). */
 #include "net/events.h"
 
 #include <stdint.h>
@@ -100,7 +100,7 @@ static void store_header(struct event_message *m, struct str name,
 			*known[i].value = value;
 }
 
-/* Parses one header at the start of *rest and skips it. */
+/* Parses the header at the start of *rest into m and skips it. */
 static int read_header(struct str *rest, struct event_message *m,
 		       struct error *err)
 {
@@ -148,8 +148,8 @@ static int read_frame(const struct event_stream *s, struct event_message *m,
 	return 0;
 }
 
-/* Moves bytes from chunk to the frame until it has `want`. summed: adds them to
- * the checksum. */
+/* Moves bytes from chunk to the frame until the frame has `want` bytes. summed:
+ * they count in the checksum. */
 static void add_bytes(struct event_stream *s, struct str *chunk, size_t want,
 		      bool summed)
 {

@@ -31,9 +31,10 @@ void sse_init(struct sse *s);
  * retry_ms stay valid for the next connection. */
 void sse_cut(struct sse *s);
 void sse_release(struct sse *s);
-/* Calls each(event, data) for every complete event, in order. Both are borrowed
- * for the call; event is empty if the stream named none. Stops at the first -1.
- * ERR_LIMIT if an event is too large. chunk may end anywhere. */
+/* Calls each(event, data) for every complete event, in order. Both arguments
+ * are borrowed for the call; event is empty if the stream did not name one.
+ * Stops when each returns -1. ERR_LIMIT if an event is too large. chunk may end
+ * anywhere. */
 int sse_feed(struct sse *s, struct str chunk,
 	     int (*each)(void *arg, struct str event, struct str data,
 			 struct error *err),

@@ -54,7 +54,8 @@ struct grpc_call {                  /* all borrowed */
 	 * ends the call. */
 	int (*reply)(void *arg, struct str message, struct error *err);
 	void *arg;
-	int64_t timeout_ms; /* also sent to the server; 0: no limit */
+	/* limit of the call, also sent to the server; 0: none */
+	int64_t timeout_ms;
 	int64_t connect_ms; /* 0: 30 s */
 	size_t largest;     /* bytes of a message; 0: GRPC_LARGEST */
 };

@@ -74,7 +74,8 @@ static const struct library_symbol symbols[] = {
 #undef SYMBOL
 };
 
-/* Debian's two libcurl packages differ only in their TLS library. */
+/* Debian has libcurl in two packages, with different TLS libraries. Either will
+ * do. */
 static const struct library library = {
 	.name = "libcurl",
 	.files = { "libcurl.so.4", "libcurl-gnutls.so.4" },
@@ -206,7 +207,8 @@ struct http {
 			       * HTTP_PROXY */
 	bool proxied;         /* the environment names a proxy */
 	pthread_mutex_t lock; /* guards the list, reached, ahead and share */
-	struct handle *idle;  /* most recently used first */
+	/* list of free handles, the most recently used first */
+	struct handle *idle;
 	size_t n_idle;
 	uint64_t reached[MAX_REACHED]; /* hashes of origins that were
 					* reached; 0: unused */
@@ -239,8 +241,9 @@ struct http *http_new(const char *ca_file)
 	if (ca_file && *ca_file)
 		h->ca_file = xstrdup(ca_file);
 	h->ca_path = xstrdup(getenv("SSL_CERT_DIR"));
-	/* libcurl ignores HTTP_PROXY: in a CGI program a client can set it
-	 * through a header. dcode reads it unless it runs as one. */
+	/* libcurl ignores HTTP_PROXY, because in a CGI program a client can set
+	 * it through a header. dcode reads it, except when it runs as a CGI
+	 * program. */
 	if (!getenv("http_proxy") && !getenv("REQUEST_METHOD"))
 		h->http_proxy = xstrdup(getenv("HTTP_PROXY"));
 	h->proxied = names_proxy();
@@ -433,8 +436,9 @@ static void share_unlock(CURL *easy, curl_lock_data data, void *arg)
 	pthread_mutex_unlock(&h->share_lock[data]);
 }
 
-/* Returns the share, creating it if needed. Call with h->lock held. Connections
- * are not shared: libcurl cannot share them between threads. */
+/* Returns the share, and creates it first if there is none. Call with h->lock
+ * held. It does not include connections: libcurl cannot share those between
+ * threads. */
 static CURLSH *share_get(struct http *h, const struct curl_api *api)
 {
 	if (h->share)
@@ -648,8 +652,9 @@ void handle_reached(struct handle *hd)
 	pthread_mutex_unlock(&h->lock);
 }
 
-/* True if the server was never reached: the address is wrong or there is no
- * network. Engines behind a Unix socket are excluded: they start on demand. */
+/* True if this server was never reached: its address is wrong or there is no
+ * network. Not for a container engine behind a Unix socket: it is started on
+ * demand. */
 static bool is_unreachable(const struct handle *hd, CURLcode code)
 {
 	return (code == CURLE_COULDNT_CONNECT ||

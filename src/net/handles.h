@@ -9,12 +9,13 @@
 
 #include "net/http.h"
 
-/* For http_do.c, conn.c and ws.c only. Other files use http_do(), conn_open()
- * or ws_open(). */
+/* This header is for http_do.c, conn.c and ws.c only. Other files use
+ * http_do(), conn_open() or ws_open(). */
 
-/* Loading libcurl with its thirty libraries takes longer than the rest of
- * start-up. So runs that need no network never load it, and others load it on a
- * thread. The members are curl's functions without the "curl_" prefix. */
+/* The functions of libcurl; each member has curl's name without the "curl_"
+ * prefix. Loading libcurl with its thirty libraries takes longer than the rest
+ * of start-up. So it is loaded on a thread, and not at all in runs without
+ * network. */
 struct curl_api {
 	CURLcode (*global_init)(long flags);
 	CURL *(*easy_init)(void);
@@ -59,7 +60,7 @@ struct handle {
  * stop. Any thread. */
 const struct curl_api *http_api(struct http *h, const struct stop *stop,
 				struct error *err);
-/* True if the request uses no proxy, whatever the environment says. */
+/* True if no proxy is used for the request, whatever the environment says. */
 bool http_is_direct(const struct http_request *req);
 /* Returns a handle for scheme://host:port of url (or the Unix socket), with an
  * open connection if one is free. NULL with err. */

@@ -33,8 +33,9 @@ enum {
 	HTTP_ONCE = 1 << 2,     /* use a new connection and close it: for
 				 * answers that end with the connection */
 	HTTP_FRESH = 1 << 3,    /* use a new connection and keep it */
-	HTTP_PROBE = 1 << 4,    /* no notice about failures: they do not
-				 * matter, or the caller reports them */
+	/* show no notice about failures: they do not matter, or the caller
+	 * reports them */
+	HTTP_PROBE = 1 << 4,
 };
 
 struct http_request {
@@ -57,15 +58,16 @@ struct http_request {
 	int64_t (*source)(void *arg, char *room, size_t len, struct error *err);
 	int64_t source_size;
 	/* Receives the body of an answer with status below 300 as it arrives.
-	 * NULL: it is collected in response->body. -1 (err filled) aborts. */
+	 * Returning -1 (err filled) aborts. NULL: the body is collected in
+	 * response->body. */
 	int (*data)(void *arg, struct str chunk, struct error *err);
 	/* Called once when the whole request was handed to libcurl and only the
 	 * answer is missing. May be NULL. */
 	void (*sent)(void *arg);
 	/* Called before each wait and at the end, after data has received
-	 * everything. Returns how many more ms to wait for the rest; after that
-	 * the answer counts as complete and the connection is closed. -1: the
-	 * usual limits. May be NULL. */
+	 * everything. Returns how many more ms to wait for the rest; -1: the
+	 * usual limits. After that time the answer counts as complete and the
+	 * connection is closed. May be NULL. */
 	int64_t (*idle)(void *arg);
 	/* Returns after how many ms idle must be called even if nothing
 	 * arrives; -1: never. May be NULL. */
@@ -96,13 +98,13 @@ struct http_response {
  * within two seconds. Use it when other work must be done first. Sends nothing.
  * May block up to two seconds for the DNS lookup. */
 void http_dial(struct http *h, const char *url, const struct stop *stop);
-/* Runs one exchange. 0 with the response filled, whatever the status, except
- * 3xx. -1 if no complete answer arrived: ERR_NETWORK (connect, TLS, reset,
- * truncated, stalled), ERR_UNREACHABLE (cannot connect, and never could to this
- * server), ERR_CANCELLED, ERR_TIMEOUT, ERR_LIMIT, or the error of a callback.
- * 3xx is ERR_REMOTE with the status: redirects are not followed, because their
- * target would get the request and its key. The caller must release
- * response->body in every case. */
+/* Runs one exchange. Returns 0 with the response filled for every status but
+ * 3xx. Returns -1 if no complete answer arrived: ERR_NETWORK (connect, TLS,
+ * reset, truncated, stalled), ERR_UNREACHABLE (cannot connect, and never could
+ * to this server), ERR_CANCELLED, ERR_TIMEOUT, ERR_LIMIT, or the error of a
+ * callback. 3xx gives -1 with ERR_REMOTE and the status: redirects are not
+ * followed, because their target would get the request and its key. The caller
+ * must release response->body in every case. */
 int http_do(struct http *h, const struct http_request *req,
 	    struct http_response *res, const struct stop *stop,
 	    struct error *err);

@@ -95,8 +95,8 @@ static const char *json_message(const cJSON *tree)
 	return found;
 }
 
-/* Appends the first non-empty line, sanitized. Appends nothing if it is
- * HTML. */
+/* Appends the first non-empty line of text, sanitized. Appends nothing if text
+ * is HTML. */
 static void first_line(struct str text, struct buf *out)
 {
 	struct buf whole = BUF_INIT((size_t)16 << 10);
@@ -238,8 +238,8 @@ static void on_retry_after(struct http_response *res, struct str value,
 	res->retry_after_ms = (int64_t)amount;
 }
 
-/* True for Retry-After, and for Daytona's form with the name of the limit:
- * Retry-After-Sandbox-Create (its documentation, 2026-11). */
+/* True for Retry-After, and for Daytona's headers with the name of a limit,
+ * such as Retry-After-Sandbox-Create (Daytona's documentation, 2026-11). */
 static bool is_retry_after(struct str name)
 {
 	size_t len = strlen("retry-after");
@@ -451,8 +451,8 @@ static bool has_body(const struct http_request *req)
 	       strcmp(req->method, "PUT") == 0;
 }
 
-/* Sets method and body. libcurl gets a single segment as a whole, so that it
- * sends headers and body together. */
+/* Sets method and body. A body of one segment is given to libcurl as a whole,
+ * so that libcurl sends it together with the headers. */
 static void set_body(struct http_exchange *x, CURL *easy)
 {
 	const struct curl_api *api = x->api;

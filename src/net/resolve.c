@@ -54,7 +54,8 @@ static void *resolve_name(void *arg)
 	return NULL;
 }
 
-/* Starts the thread with all signals blocked: the main thread handles them. */
+/* Starts the thread. All signals are blocked in it, because the main thread
+ * handles them. */
 static int start_lookup(struct lookup *l, struct error *err)
 {
 	pthread_attr_t attr;

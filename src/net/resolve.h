@@ -15,9 +15,10 @@ struct resolved {
 	size_t n;
 };
 
-/* Resolves a name with the system's resolver; at least one address, in the
- * resolver's order. ERR_NETWORK if there is none, or the error of stop: the
- * lookup then finishes on its own thread. */
+/* Resolves a name with the system's resolver. found has at least one address,
+ * in the resolver's order. ERR_NETWORK if the name has none. If stop ends the
+ * wait, its error is returned, and the lookup goes on and ends on its own
+ * thread. */
 int resolve_host(const char *host, struct resolved *found,
 		 const struct stop *stop, struct error *err);
 

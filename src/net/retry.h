@@ -2,11 +2,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * http_do() reads Retry-After into struct http_response and struct error. The
- * functions below wait at least that long. They are called for a request of a
- * provider by rest_call() (providers/kit/rest.c), for a file by
- * providers/kit/files.c, for a create and a removal by sandbox/sandbox.c, for a
- * command by sandbox/supervise/supervise.c, and for a model by
- * model/conversation.c. Providers with a protocol of their own call them, too.
+ * functions below wait at least that long. Callers: rest_call()
+ * (providers/kit/rest.c) for requests to a provider, providers/kit/files.c for
+ * files, sandbox/sandbox.c for creating and removing a sandbox,
+ * sandbox/supervise/supervise.c for commands, and model/conversation.c for
+ * requests to a model. Providers with a protocol of their own call them too.
  */
 #ifndef NET_RETRY_H
 #define NET_RETRY_H
@@ -14,10 +14,11 @@
 #include "net/http.h"
 
 struct retry {
-	int attempt;     /* failures so far */
-	int max;         /* retries after the first attempt */
-	int64_t base_ms; /* first backoff; 0: 500 ms. Doubles up to 30 s; each
-			  * wait is random, at least half of it */
+	int attempt; /* failures so far */
+	int max;     /* retries after the first attempt */
+	/* first backoff; 0: 500 ms. It doubles up to 30 s. Each wait is a
+	 * random time from half the backoff to all of it */
+	int64_t base_ms;
 	int64_t wait_ms; /* before the next attempt; 0: not chosen yet */
 	/* longest pause that a server may ask for: for a longer one, give up;
 	 * 0: 10 minutes */

@@ -61,12 +61,13 @@ const char *ws_protocol(const struct ws *ws);
  * usable. */
 int ws_send(struct ws *ws, enum ws_kind kind, struct str message,
 	    const struct stop *stop, struct error *err);
-/* Waits for one complete message: 1, with only that message in *message (the
- * memory is swapped, the limit stays) and *kind. 0 after the server closed
- * properly, see ws_code(). -1: ERR_PROTOCOL or ERR_LIMIT (both close the
- * connection with the matching code), ERR_NETWORK (reset, truncated, stalled,
- * no pong), or the error of stop: then nothing is lost and it may be called
- * again. Messages received before a failure are delivered first. */
+/* Waits for one complete message. Returns 1 with the message in *message and
+ * its *kind; the memory of *message is swapped, its limit stays. Returns 0
+ * after the server closed properly, see ws_code(). -1: ERR_PROTOCOL or
+ * ERR_LIMIT (both close the connection with the matching code), ERR_NETWORK
+ * (reset, truncated, stalled, no pong), or the error of stop: in that case
+ * nothing is lost and ws_receive() may be called again. Messages received
+ * before a failure are delivered first. */
 int ws_receive(struct ws *ws, struct buf *message, enum ws_kind *kind,
 	       const struct stop *stop, struct error *err);
 /* The closing handshake: sends the code (valid for ws_code_valid()) and up to
@@ -76,8 +77,9 @@ int ws_receive(struct ws *ws, struct buf *message, enum ws_kind *kind,
 int ws_close(struct ws *ws, int code, const char *reason,
 	     const struct stop *stop, struct error *err);
 
-/* The close code: the server's, WS_CODE_NONE if it sent none, WS_CODE_ABNORMAL
- * if it did not close properly; 0 while open. */
+/* Returns the server's close code: WS_CODE_NONE if it sent none,
+ * WS_CODE_ABNORMAL if it did not close properly; 0 while the connection is
+ * open. */
 int ws_code(const struct ws *ws);
 /* The server's close reason, or "". UTF-8, but otherwise untrusted. */
 const char *ws_reason(const struct ws *ws);
@@ -107,7 +109,8 @@ int ws_request_write(const struct ws_request *req, const char *key,
 size_t ws_head_size(struct str in);
 /* HTTP/1 status of an answer, or 0. */
 int ws_head_status(struct str head);
-/* Takes the next line of *rest, without its end; false at the empty line. */
+/* Removes the next line from *rest and returns it in *line without its end.
+ * False at the empty line. */
 bool ws_head_line(struct str *rest, struct str *line);
 /* 0 if the headers of a 101 answer match key as §4.1 requires. protocol
  * receives the subprotocol chosen from offered (may be NULL), or "". */

@@ -49,8 +49,9 @@ enum ws_event {
 
 /* Parses what a server sends. */
 struct ws_parser {
-	struct buf message; /* current message; its max limits a message */
-	int kind;           /* kind of that message; 0: none has begun */
+	/* message being received; message.max limits its size */
+	struct buf message;
+	int kind; /* kind of that message; 0: none has begun */
 	unsigned char control[WS_CONTROL_MAX];
 	size_t control_len;
 	/* the received close code; after -1: the close code to send */
@@ -72,8 +73,9 @@ void ws_parser_release(struct ws_parser *p);
  * (ERR_LIMIT); code is the code to close with, and no more data may be fed.
  * Memory grows with the bytes received, not with the announced length. */
 int ws_parser_next(struct ws_parser *p, struct str *data, struct error *err);
-/* After WS_MESSAGE: swaps the message into *message, whose memory is reused;
- * both keep their limits. Returns its kind. */
+/* After WS_MESSAGE: puts the message into *message. The two buffers are
+ * swapped, so that the memory is reused; each keeps its limit. Returns the
+ * message's kind. */
 enum ws_kind ws_parser_take(struct ws_parser *p, struct buf *message);
 
 /* True if a close frame may have this code (RFC 6455 §7.4, IANA's registry as

@@ -324,7 +324,8 @@ static int find_issuer(const struct oauth_net *n, struct oauth_issuer *out,
 			      url.text, (int)path_of(&url).len,
 			      path_of(&url).len ? path_of(&url).ptr : "", oidc);
 	for (int i = 0; i < 3; i++) {
-		/* Without a path, the last two addresses are the same. */
+		/* If the issuer has no path, the third address equals the
+		 * second: do not ask twice. */
 		if (rc == 0 && (i < 2 || path_of(&url).len))
 			rc = get_document(n,
 					  "the metadata of the authorization "
@@ -357,7 +358,7 @@ enum {
 	RANDOM = 32,        /* bytes of a state and of a verifier */
 	TOKEN_MAX = 8192,   /* bytes of one token */
 	BODY_MAX = 1 << 16, /* bytes of a request */
-	EARLY_S = 30,       /* how long before it expires a token is renewed */
+	EARLY_S = 30,       /* a token is renewed this long before it expires */
 	FOREVER_S = 10 * 365 * 86400,
 	WORDS_MAX = 200, /* bytes quoted of a server's message */
 };

@@ -188,7 +188,7 @@ static int send_to(const struct oauth_visit *v, const struct sockaddr *a,
 	return http_do(v->net->http, &req, v->res, stop, err);
 }
 
-/* Checks the address and sends the request to its IPs until one answers. */
+/* Checks the host's addresses and tries them in turn until one answers. */
 static int send_once(struct oauth_visit *v, const struct stop *stop,
 		     struct error *err)
 {

@@ -69,7 +69,7 @@ static void signal_event(int event)
 	(void)!io_write(event, &one, sizeof(one));
 }
 
-/* Appends the end of the child's other output to the error. */
+/* Appends the end of the child's output other than messages to the error. */
 static void quote_tail(const struct jsonrpc *w, struct error *err)
 {
 	struct buf shown = BUF_INIT(64 * JSONRPC_TAIL);
@@ -258,8 +258,9 @@ static void on_message(struct jsonrpc *w, cJSON *message, struct str line)
 	}
 }
 
-/* Handles a batch (JSON-RPC 2.0, section 6; in MCP only version 2025-03-26).
- * The line's length is divided among its messages. */
+/* Handles a batch: an array of messages (JSON-RPC 2.0, section 6; in MCP only
+ * version 2025-03-26). For the limits, each message counts an equal share of
+ * the line's length. */
 static void on_batch(struct jsonrpc *w, cJSON *batch, struct str line)
 {
 	struct str share = { line.ptr,
@@ -598,8 +599,8 @@ static int begin_call(struct jsonrpc *w, struct pending *p,
 	return rc;
 }
 
-/* Removes the call from the list. Cancels it in the child if it is unanswered
- * and the wire still works. */
+/* Removes the call from the list. If it has no answer yet and the wire still
+ * works, sends the child a cancellation. */
 static void end_call(struct jsonrpc *w, const struct jsonrpc_ask *ask,
 		     struct pending *p)
 {
@@ -805,8 +806,9 @@ void jsonrpc_leave(struct jsonrpc *w)
 	pthread_mutex_unlock(&w->lock);
 }
 
-/* Waits for the child's end; asks it to terminate after grace_ms. True: it
- * ended without being killed. */
+/* Waits up to grace_ms for the child's end. Then asks the child to terminate,
+ * if the peer has a function for that, and waits as long again. True if the
+ * child has ended. */
 static bool wait_end(struct jsonrpc *w, int64_t grace_ms)
 {
 	struct pollfd end = { .fd = w->end, .events = POLLIN };

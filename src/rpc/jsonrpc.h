@@ -7,11 +7,11 @@
 #include "base/proc.h"
 #include "base/stop.h"
 
-/* The client side of JSON-RPC 2.0 over a child's standard streams, without any
- * methods. A separate thread does all reading and writing, so that a call can
- * be cancelled at any time and a child that stops reading blocks nobody. The
- * child is not trusted: every size has a limit. Errors quote the end of its
- * output that is not messages. */
+/* The client side of JSON-RPC 2.0 over a child's standard streams; the methods
+ * are the caller's. A separate thread does all reading and writing, so that a
+ * call can be cancelled at any time and a child that stops reading blocks
+ * nobody. The child is not trusted: every size has a limit. Errors quote the
+ * last part of the child's output that is not messages. */
 enum {
 	JSONRPC_LINE = 32 << 20,  /* bytes of a message */
 	JSONRPC_QUEUE = 64 << 20, /* bytes of requests that the child has not

@@ -29,8 +29,9 @@
 
 enum { /* max_tokens is required; these are dcode's defaults, in tokens */
        MAX_TOKENS = 32000,
-       MAX_TOKENS_OTHER = 8192, /* claude-3-5, and other vendors' models */
-       MAX_TOKENS_OLD = 4096,   /* claude-3-opus, claude-3-haiku, claude-2 */
+       /* for claude-3-5, and for models of other vendors */
+       MAX_TOKENS_OTHER = 8192,
+       MAX_TOKENS_OLD = 4096, /* claude-3-opus, claude-3-haiku, claude-2 */
        ROOM_AFTER_THINKING = 8192,
 };
 

@@ -517,7 +517,7 @@ static int parse_event(struct draft *d, struct str event, struct str data,
 	return wire_feed(d, data, parse_chunk, err);
 }
 
-/* The stream has no end mark: the finish reason marks the end. */
+/* True if a finish reason was received: the stream has no other end mark. */
 static bool is_complete(const struct draft *d)
 {
 	return d->finish != 0;

@@ -69,8 +69,9 @@ static void write_head(const struct wire_head *in, struct buf *out)
 	buf_addc(out, '}');
 }
 
-/* Writes an id unchanged: Kimi's models need their own form, with dots and
- * colons (MoonshotAI/Kimi-K2 docs/tool_call_guidance.md, read 2026-11-20). */
+/* Writes the id of a call without changing it. Kimi's models need ids of their
+ * own form, with dots and colons (MoonshotAI/Kimi-K2
+ * docs/tool_call_guidance.md, read 2026-11-20). */
 static void write_id(struct buf *out, const char *id)
 {
 	json_quote(out, str_of(id && id[0] ? id : "call"));

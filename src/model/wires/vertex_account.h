@@ -30,9 +30,9 @@ char *vertex_account_url(const struct vertex_account *a);
  * ("publishers/...", "projects/..."). */
 void vertex_account_path(const struct vertex_account *a, const char *publisher,
 			 const char *model, struct buf *out);
-/* Returns "Authorization: Bearer TOKEN"; wipe and free it. NULL with err. Runs
- * gcloud if there is no token or it expires soon: blocks for up to a minute.
- * Any thread. */
+/* Returns "Authorization: Bearer TOKEN"; the caller wipes and frees it. NULL
+ * with err. If there is no token or it expires soon, first runs gcloud, which
+ * may take up to a minute. Any thread. */
 char *vertex_account_header(struct vertex_account *a, const struct stop *stop,
 			    struct error *err);
 /* Call when the server has refused the token: the next request gets a new one
