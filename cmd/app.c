@@ -1,10 +1,10 @@
 /* app.c - state that all commands share; each part is created on first use. */
 /* SPDX-License-Identifier: MIT */
 /*
- * Signals are handled here, too. on_signal() triggers app.cancel, which ends
- * the current work. When the terminal is lost (SIGHUP), the chat or the task
- * then closes its run as usual: lifecycle_close() deletes the sandbox, unless
- * the user chose to keep it. run_undo() in cmd/session/open.c calls it.
+ * This file also handles signals. on_signal() triggers app.cancel, which ends
+ * the current work. If the terminal is lost (SIGHUP), the chat or the task then
+ * closes its run as usual: lifecycle_close() deletes the sandbox, unless the
+ * user chose to keep it. Its caller is run_undo() in cmd/session/open.c.
  */
 #include "cmd/app.h"
 
@@ -34,21 +34,24 @@
 #include "term/tty.h"
 #include "trust/trust.h"
 
-/* The signal handler's only state: the cancel pipe to trigger, the output for
- * its last message, and the signals so far. */
+/* The state that the signal handler uses: the cancel pipe to trigger, the
+ * descriptor for its last message, the last signal's number, and the number of
+ * signals so far. */
 static const struct cancel *signal_cancel;
 static volatile sig_atomic_t signal_output = STDERR_FILENO;
 static volatile sig_atomic_t signal_number;
 static volatile sig_atomic_t signal_count;
 
 enum {
-	IMPATIENT = 3,    /* signals of any kind: dcode exits at once */
-	SAME_PRESS = 100, /* ms: a program that forwards a signal to its
-			     child and to the child's group sends it twice */
+	IMPATIENT = 3, /* number of signals of any kind after which dcode exits
+			  at once */
+	SAME_PRESS = 100, /* ms; a SIGINT this soon after another one is the
+			     same key press: some programs forward it both to
+			     their child and to the child's process group */
 	SIMILAR = 2,      /* maximum edit distance of a suggested name */
 };
 
-static int64_t signal_ms; /* time of the last signal */
+static int64_t signal_ms; /* now_ms() at the last signal */
 
 static int64_t now_ms(void)
 {
@@ -67,8 +70,8 @@ static void on_signal(int number)
 		"shows the sandboxes that are left; \"dcode sandbox gc\" "
 		"deletes them\n";
 
-	/* A second Ctrl-C exits at once, even during cleanup. Other signals do
-	 * not count here: a closing terminal may send several. */
+	/* Only a second SIGINT exits at once, even during cleanup: a closing
+	 * terminal may send several other signals. */
 	if (number == SIGINT && signal_number == SIGINT) {
 		if (now_ms() - signal_ms < SAME_PRESS)
 			return;
@@ -111,8 +114,8 @@ static void catch_signals(void)
 
 	sigemptyset(&act.sa_mask);
 	for (size_t i = 0; i < sizeof(caught) / sizeof(*caught); i++) {
-		/* nohup and "&" in a shell ignore signals on purpose: keep
-		 * that. */
+		/* nohup and "&" in a shell let the program ignore signals: keep
+		 * ignoring them */
 		if (sigaction(caught[i], NULL, &was) == 0 &&
 		    was.sa_handler == SIG_IGN)
 			continue;
@@ -121,7 +124,7 @@ static void catch_signals(void)
 	act.sa_handler = SIG_IGN;
 	sigaction(SIGPIPE, &act, NULL);
 	sigaction(SIGXFSZ, &act, NULL); /* a write beyond the file size limit
-					   fails with EFBIG instead */
+					   then fails with EFBIG */
 }
 
 int app_init(struct app *app, struct error *err)
@@ -136,7 +139,7 @@ int app_init(struct app *app, struct error *err)
 	return 0;
 }
 
-/* Frees the settings, and those that a reload has replaced. */
+/* Frees the current settings and those that a reload has replaced. */
 static void settings_release(struct app *app)
 {
 	if (app->settings)
@@ -152,11 +155,11 @@ static void settings_release(struct app *app)
 	free(app->groups);
 }
 
-/* Frees in reverse order of use: hooks first, settings last. */
+/* Frees the members in reverse order of use: hooks first, settings last. */
 void app_release(struct app *app)
 {
-	hooks_free(app->hooks); /* its notifications use the members freed
-				   below */
+	hooks_free(app->hooks); /* hooks that are still running use the members
+				   freed below */
 	thread_transcript_free(app->transcript);
 	store_close(app->beside);
 	if (app->store)
@@ -293,7 +296,7 @@ static void update_nearest(const char *name, const char *word, size_t *least,
 	}
 }
 
-/* Searches names and second names of all isolated providers. */
+/* Searches the names and second names of all providers with isolation. */
 const char *app_similar_provider(struct app *app, const char *name)
 {
 	const struct sandbox_provider *const *all;
@@ -343,8 +346,8 @@ int app_client_check(struct app *app, const char *provider,
 
 	if (app_settings(app, &set, err) < 0)
 		return -1;
-	/* "none" is always this machine: a configured provider cannot use that
-	 * name. */
+	/* "none" always means this machine, even if config.toml has a provider
+	 * of that name */
 	if (sandbox_is_none(provider))
 		p = sandbox_provider_find(provider);
 	else if (app_providers(app, &registry, err) < 0)
@@ -361,7 +364,8 @@ int app_client_check(struct app *app, const char *provider,
 	return 0;
 }
 
-/* Warns that name is used with a key from the project's .env: variable. */
+/* Warns that the provider name gets a key from the project's .env. variable is
+ * the key's name. */
 static void warn_project_key(const struct app *app, const char *variable,
 			     const char *name)
 {
@@ -463,8 +467,7 @@ int app_exit_status(const struct error *err)
 	return 1;
 }
 
-/* True if the chat has a slash command of the same name as this shell
- * command. */
+/* True if the chat has a slash command with the name of this shell command. */
 static bool is_in_chat(struct str rest)
 {
 	static const char *const names[] = { "apply",   "diff",    "sync",
@@ -620,8 +623,8 @@ static struct setting_group *list_groups(void)
 
 enum { TOLD_MAX = 8192 /* bytes */ };
 
-/* Stores the last warning about ignored settings. If that fails, the next run
- * prints the warning again. */
+/* Stores the last warning about ignored settings, so that it is not repeated.
+ * If that fails, the next run prints it again. */
 static void store_warning(const char *dir, const char *file, const char *line)
 {
 	struct error ignored = { 0 };
@@ -630,8 +633,9 @@ static void store_warning(const char *dir, const char *file, const char *line)
 		(void)path_write(file, str_of(line), 0600, &ignored);
 }
 
-/* A config.toml of the Python program may have settings that dcode ignores.
- * Warns once, and again when the list changes. */
+/* config.toml is shared with the Python program and may have settings that
+ * dcode does not know. Warns about them once, and again when the list of these
+ * settings changes. */
 static void warn_foreign(struct app *app, const struct settings *set)
 {
 	const char *line = settings_foreign(set);
@@ -660,8 +664,8 @@ void app_tell_foreign(struct app *app)
 	app->told_foreign = true;
 }
 
-/* Completes in with the members that are the same for every load, then
- * loads. */
+/* Fills in the members of in that are the same for every load, then loads the
+ * settings. */
 static int load_settings(struct app *app, struct settings_input in,
 			 struct settings **set, struct error *err)
 {
@@ -686,8 +690,8 @@ static int load_settings(struct app *app, struct settings_input in,
 	return 0;
 }
 
-/* Loads the settings on the first call. Later calls return the current ones:
- * those of the last load. */
+/* The first call loads the settings. Later calls return those of the last load
+ * or reload. */
 int app_settings(struct app *app, struct settings **set, struct error *err)
 {
 	extern char **environ;
@@ -719,8 +723,8 @@ int app_settings(struct app *app, struct settings **set, struct error *err)
 	return 0;
 }
 
-/* Refuses a reload that would drop restrictions, for example because
- * config.toml was saved half edited. */
+/* Fails if restrictions cannot be read from the new files, for example because
+ * config.toml was saved half edited. The reload would drop them. */
 static int check_reloaded(const struct settings *set, struct error *err)
 {
 	const char *policy = settings_policy_error(set);
@@ -732,7 +736,8 @@ static int check_reloaded(const struct settings *set, struct error *err)
 	return fault ? error_set(err, ERR_UNGUARDED, "%s", fault) : 0;
 }
 
-/* Keeps the replaced settings and providers in app->retired. */
+/* Moves the replaced settings and providers to app->retired, because pointers
+ * into them may still be in use. */
 int app_settings_reload(struct app *app, struct error *err)
 {
 	struct app_retired *old = xcalloc(1, sizeof(*old));

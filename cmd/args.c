@@ -34,8 +34,8 @@ static const struct arg_row *find_by_letter(const struct arg_row *rows,
 	return NULL;
 }
 
-/* Finds a row by exact name or unambiguous prefix. *several is set if the
- * prefix matches more than one name. */
+/* Finds a row by its exact name or an unambiguous prefix. *several is set if
+ * the prefix fits more than one name. */
 static const struct arg_row *find_by_name(const struct arg_row *const tables[2],
 					  const char *name, size_t len,
 					  bool *several)
@@ -75,8 +75,8 @@ static int name_candidates(const struct arg_row *const tables[2],
 	return -1;
 }
 
-/* Returns the row of the table nearest to name if its distance is below *least,
- * otherwise best. */
+/* Returns the row whose name is nearest to name. If no distance is below
+ * *least, returns best. */
 static const struct arg_row *nearest_row(const struct arg_row *rows,
 					 struct str name,
 					 const struct arg_row *best,
@@ -123,8 +123,8 @@ static int add_found(struct args *a, const struct arg_row *row,
 	return 0;
 }
 
-/* Consumes the next argument as the option's value. NULL if there is none, or
- * if the value is optional and the next argument is an option. */
+/* Returns the next argument as the option's value and skips it. NULL if there
+ * is none, or if the value is optional and the next argument is an option. */
 static const char *next_value(const struct arg_row *row, int argc, char **argv,
 			      int *i)
 {
@@ -135,7 +135,7 @@ static const char *next_value(const struct arg_row *row, int argc, char **argv,
 	return argv[++*i];
 }
 
-/* spelled is the option as the user wrote it, for messages. */
+/* Adds an option. spelled is its name as the user typed it, for messages. */
 static int add_option(struct args *a, const struct arg_row *row,
 		      const char *value, const char *spelled, struct error *err)
 {
@@ -263,8 +263,8 @@ static int print_left_column(FILE *out, const struct arg_row *r)
 	return n;
 }
 
-/* Returns the length of the first word. A bracket such as "[--only TEXT]"
- * counts as one word. */
+/* Returns the length of the first word of text. A bracketed part such as
+ * "[--only TEXT]" counts as one word. */
 static int first_word_len(const char *text)
 {
 	size_t n = strcspn(text, " ");

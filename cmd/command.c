@@ -4,8 +4,8 @@
 /*
  * A command is a row with subcommands (command.h). Most functions here work on
  * one such row. command_find(), command_resolve() and command_name_owners()
- * search all rows, which their caller passes; table.c lists them. Begin reading
- * at command_run().
+ * search all rows, which their caller passes. The table of all rows is in
+ * table.c. Begin reading at command_run().
  */
 #include "cmd/command.h"
 
@@ -49,8 +49,9 @@ const struct command *command_find(const struct command *const *all,
 	return NULL;
 }
 
-/* Counts the words of a line that are neither options nor option values.
- * Returns -1 if the line does not parse with these options. */
+/* Counts the words of a line that are neither options nor their values. own are
+ * the options that are known besides the global ones. Returns -1 if the line
+ * has other options. */
 static int count_words(int argc, char **argv, const struct arg_row *own)
 {
 	struct args args;
@@ -62,8 +63,9 @@ static int count_words(int argc, char **argv, const struct arg_row *own)
 	return rc < 0 ? -1 : n;
 }
 
-/* True if the last word of the line is its nth positional word under the
- * options of at least one subcommand of c. */
+/* True if the last word of the line is its nth word that is neither an option
+ * nor an option's value. The values depend on the subcommand, so one subcommand
+ * of c for which this holds is enough. */
 static bool is_nth_word(const struct command *c, int n, int argc, char **argv)
 {
 	for (const struct subcommand *s = c->subs; s->name; s++)
@@ -72,8 +74,8 @@ static bool is_nth_word(const struct command *c, int n, int argc, char **argv)
 	return false;
 }
 
-/* Returns the subcommand named by the nth word of a line, or the bare
- * subcommand, or NULL. */
+/* Returns the subcommand that the nth word of the line names. Otherwise the
+ * subcommand without a name, or NULL if c has none. */
 static const struct subcommand *find_sub(const struct command *c, int n,
 					 int argc, char **argv)
 {
@@ -204,7 +206,7 @@ int command_run(struct app *app, const struct command *c,
 	return run_checked(app, c, sub, &rest);
 }
 
-/* The chat's --json applies to this command only. */
+/* --json in the line applies to this command only, not to the chat. */
 int command_run_words(struct app *app, const struct command *c, int argc,
 		      char **argv)
 {
@@ -240,8 +242,8 @@ static void add_option_usage(struct buf *out, const struct arg_row *rows)
 	}
 }
 
-/* Options go before the "--" of "ID -- COMMAND", because parsing stops
- * there. */
+/* Options are placed before the "--" of "ID -- COMMAND", because none are
+ * parsed after it. */
 void command_usage(struct buf *out, const struct command *c,
 		   const struct subcommand *sub)
 {
@@ -258,8 +260,8 @@ void command_usage(struct buf *out, const struct command *c,
 		buf_addf(out, " %s", args.ptr + dashes);
 }
 
-/* Appends the usage of this subcommand, or the names of all subcommands if name
- * is unknown. */
+/* Appends the usage of the subcommand name or, if it is unknown, the names of
+ * all subcommands. */
 static void add_usage(struct buf *out, const struct command *c,
 		      const char *name)
 {
@@ -346,7 +348,7 @@ void command_resolve(const struct command *const *all, int argc, char **argv,
 	}
 }
 
-/* Lists every subcommand that has this option. */
+/* Sets the hint to a list of all subcommands that have this option. */
 void command_name_owners(const struct command *const *all, const char *option,
 			 struct error *err)
 {

@@ -8,29 +8,30 @@
 
 enum { /* flags of a subcommand */
        /*
-	* Explains problems to the user, so it also runs if the machine's policy
-	* or config.toml cannot be read.
+	* The command explains problems to the user. So it also runs if the
+	* machine's policy or config.toml cannot be read.
 	*/
        SUB_EXPLAINS = 1,
        /*
-	* Only lists, shows or deletes existing things, which no setting
-	* restricts. It also runs without a usable config.toml.
+	* The command only lists, shows or deletes what exists, and no setting
+	* restricts that. So it also runs if config.toml cannot be used.
 	*/
        SUB_UNRESTRICTED = 4,
-       SUB_SECRET = 2, /* an extra argument may be a secret: never print it */
+       SUB_SECRET = 2, /* an argument too many may be a secret, which must not
+			  be printed */
 };
 
 /* One subcommand. Usage, help, completion and argument checks come from this
  * row. */
 struct subcommand {
-	const char *name;    /* "list"; "" for the bare command */
+	const char *name; /* "list"; "" for the command without a subcommand */
 	const char *aliases; /* other names, "ls" or "rm delete"; or NULL */
-	const char *args;    /* "ID NAME", as usage shows them; or NULL */
+	const char *args; /* arguments as the usage line shows them, "ID NAME";
+			     or NULL */
 	const char *summary; /* one line; NULL: same as the command's */
 	const struct arg_row *options; /* options of this subcommand, or NULL */
-	int least, most;               /* number of arguments; most -1: no
-					  limit */
-	unsigned flags;                /* bits: SUB_... */
+	int least, most; /* number of arguments; most -1: any number */
+	unsigned flags;  /* bits: SUB_... */
 	/* args exclude the subcommand's name. Returns the exit status: 0, 1, 2
 	 * for wrong use, 130 for cancelled. */
 	int (*run)(struct app *app, const struct args *args);
@@ -39,7 +40,7 @@ struct subcommand {
 struct command {
 	const char *name;    /* "sandbox" */
 	const char *summary; /* one line, for the list of dcode help */
-	const char *topic;   /* manual page, if its name differs from the
+	const char *topic;   /* name of the manual page; NULL: same as the
 				command's */
 	const struct subcommand *subs; /* ends in { 0 } */
 };
@@ -50,19 +51,21 @@ struct command {
 		"json", 0, ARG_FLAG, NULL, "Print one JSON document"           \
 	}
 
-/* NULL-terminated; defined in table.c */
+/* All commands, NULL-terminated; defined in table.c. */
 extern const struct command *const commands[];
 /* Returns the command with this name, or NULL. */
 const struct command *command_find(const struct command *const *all,
 				   const char *name);
-/* Returns the subcommand with this name or alias; name NULL: the bare one. NULL
- * if there is none. */
+/* Returns the subcommand with this name or alias. name NULL: the one without a
+ * name. NULL if there is none. */
 const struct subcommand *command_sub(const struct command *c, const char *name);
-/* Finds the command and subcommand that a line (without the program's name)
- * names; NULL where there is none. Options and their values are skipped. */
+/* Finds the command and the subcommand that a command line (without the
+ * program's name) names. Skips options and their values. *c or *sub is NULL if
+ * none is named. */
 void command_resolve(const struct command *const *all, int argc, char **argv,
 		     const struct command **c, const struct subcommand **sub);
-/* Checks the number of arguments and runs sub. args begin with sub's name. */
+/* Checks the number of arguments and runs sub. The first of args is sub's
+ * name. */
 int command_run(struct app *app, const struct command *c,
 		const struct subcommand *sub, const struct args *args);
 /* Runs a command typed in a chat; argv holds the words after its name. */
@@ -71,15 +74,16 @@ int command_run_words(struct app *app, const struct command *c, int argc,
 /* Appends the usage line: "sandbox rm ID... [--force]". */
 void command_usage(struct buf *out, const struct command *c,
 		   const struct subcommand *sub);
-/* Prints one line of usage, then the error and its hint, on stderr, and returns
- * 2. sub NULL: no subcommand was given. c NULL: prints dcode's own usage. */
+/* Prints the usage, the error and its hint on stderr, and returns 2. sub NULL:
+ * no subcommand was given. c NULL: prints the usage of dcode itself. */
 int command_refuse(const struct command *c, const char *sub,
 		   const struct error *err);
 int command_misuse(const struct command *c, const char *sub, const char *fmt,
 		   ...) __attribute__((format(printf, 3, 4)));
-/* Refuses a word that is not a subcommand of c. */
+/* Prints that word is not a subcommand of c, and returns 2. */
 int command_no_sub(const struct command *c, const char *word);
-/* Sets the hint to the commands that have this option ("--force"), if any. */
+/* If any commands have this option (without dashes), sets the hint to their
+ * names. */
 void command_name_owners(const struct command *const *all, const char *option,
 			 struct error *err);
 /* Prints the help of a command or of one subcommand on stdout. Returns 0. */

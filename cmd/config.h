@@ -5,17 +5,20 @@
 
 #include "config/settings.h"
 
-/* One setting with its effective value. Secret values are removed. */
+/* One setting with its effective value, without secrets. */
 struct config_entry {
 	char *key;                 /* owned; as written in config.toml */
-	const struct setting *row; /* NULL: a key without a row */
-	char *group; /* owned: the prefix of key under which it is listed */
+	const struct setting *row; /* description of the setting; NULL: a key in
+				      config.toml that dcode does not know */
+	char *group; /* owned: the part of key that is the heading in the
+		      list */
 	bool secret;
-	bool set;     /* true if the value is not just the default */
-	char *source; /* owned: "env (DAYTONA_API_KEY)" */
-	char *text;   /* owned; value for display; NULL without a value */
+	bool set;     /* the value does not come from the default */
+	char *source; /* owned: where the value comes from, "env
+			 (DAYTONA_API_KEY)" */
+	char *text;   /* owned: the value as text; NULL if there is none */
 	char *json;   /* owned; the value as JSON */
-	char *error;  /* owned; why the value cannot be used, or NULL */
+	char *error;  /* owned: why the value cannot be used; or NULL */
 };
 
 struct config_entries {
@@ -23,8 +26,8 @@ struct config_entries {
 	size_t n;
 };
 
-/* Collects every row of groups and everything in config.toml below their
- * tables. Start with { 0 }. */
+/* Collects all settings that groups describe and all other keys in config.toml
+ * below their tables. Initialise e with { 0 }. */
 void config_collect(struct config_entries *e, const struct settings *set,
 		    const struct setting_group *groups);
 void config_release(struct config_entries *e);

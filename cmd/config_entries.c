@@ -31,7 +31,7 @@ static void set_value(struct config_entry *entry, struct buf *text,
 	entry->json = buf_detach(json);
 }
 
-/* Secrets are shown only as configured or not configured. */
+/* Shows a secret only as configured or not configured. */
 static void set_presence(struct config_entry *entry, bool present)
 {
 	entry->text = xstrdup(present ? "configured" : "not configured");
@@ -51,7 +51,8 @@ static void add_list(struct buf *text, struct buf *json,
 	buf_addc(json, ']');
 }
 
-/* Formats the row's value as text and as JSON. -1 if the value is invalid. */
+/* Appends the value of the setting row as text and as JSON. -1 with err if the
+ * value is invalid. */
 static int read_row(struct buf *text, struct buf *json,
 		    const struct settings *set, const char *group,
 		    const struct setting *row, struct error *err)
@@ -109,7 +110,8 @@ static char *row_path(const char *group, const struct setting *row)
 		     : xstrdup(row->key);
 }
 
-/* Adds one setting with its source, and its value or the error. */
+/* Adds one setting with its source and its value. An invalid value is replaced
+ * by the error. */
 static void add_row(struct config_entries *e, const struct settings *set,
 		    const char *group, const struct setting *row)
 {
@@ -140,7 +142,8 @@ static void add_row(struct config_entries *e, const struct settings *set,
 		entry->json = xstrdup("null");
 }
 
-/* True for addresses such as "https://user:password@host/". */
+/* True for an address with a password, such as
+ * "https://user:password@host/". */
 static bool has_password(const char *text)
 {
 	const char *host = strstr(text, "://");
@@ -210,7 +213,8 @@ static bool is_bare(const char *key)
 	return key[0] && !key[strspn(key, bare)];
 }
 
-/* True if a provider's own row already shows this key. */
+/* True if the key is a setting that a provider's own table of rows
+ * describes. */
 static bool has_row(const struct setting_group *groups, const char *key)
 {
 	bool found = false;
@@ -250,10 +254,11 @@ static void add_leaf(struct config_entries *e, char *key, const char *group,
 struct walk {
 	struct config_entries *e;
 	const struct setting_group *groups;
-	const char *group; /* the first table below the row; NULL at the row */
+	const char *group; /* outermost nested table of the walk; NULL at its
+			      start */
 };
 
-/* Adds all values below path. Descends into tables. */
+/* Adds all values in config.toml below path, including nested tables. */
 static void add_leaves(const struct walk *w, const char *path,
 		       const struct toml_value *table, bool secret)
 {
@@ -277,7 +282,8 @@ static void add_leaves(const struct walk *w, const char *path,
 	}
 }
 
-/* Shows the members of a non-empty table, otherwise the row itself. */
+/* Adds the members of a table in config.toml, or the setting itself if the
+ * table is empty or missing. */
 static void add_table(struct config_entries *e, const struct settings *set,
 		      const struct setting_group *groups,
 		      const struct setting *row)

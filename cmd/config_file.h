@@ -5,8 +5,8 @@
 
 #include "cmd/app.h"
 
-/* Appends the new text of the file to out. name is the file's path, for
- * messages. */
+/* Appends the file's new text to out. text is the old one. name is the file's
+ * path, for messages. */
 typedef int config_edit(void *arg, const char *name, struct str text,
 			struct buf *out, struct error *err);
 /* Edits the file atomically, one process at a time. A missing file counts as

@@ -20,8 +20,9 @@ enum { LOCK_MS = 30000 };
 
 static const char phrase_env[] = "DEEPAGENTS_CODE_AUTH_PASSPHRASE";
 
-/* Returns the provider whose stored address applies to this variable. It must
- * be the provider's first address variable. */
+/* Returns the provider whose stored address is used in place of this
+ * environment variable, or NULL. Only the first address variable of a provider
+ * counts. */
 static const char *url_owner(const char *variable)
 {
 	if (!strcmp(variable, SEARCH_URL_ENV))
@@ -39,8 +40,9 @@ static const char *url_owner(const char *variable)
 	return NULL;
 }
 
-/* Copies the passphrase known from the environment or typed earlier, on the
- * first attempt only. Returns its length, or 0. */
+/* On the first attempt copies the passphrase that is in the environment or was
+ * typed before, and returns its length. Returns 0 if there is none, or if it
+ * was wrong (later attempts). */
 static int known_passphrase(struct app *app, int attempt, char *room,
 			    size_t size)
 {
@@ -54,8 +56,8 @@ static int known_passphrase(struct app *app, int attempt, char *room,
 	return (int)strlen(value);
 }
 
-/* Keeps the passphrase: a login that is renewed hours later must be stored with
- * it again. */
+/* Keeps the passphrase in locked memory: an MCP login that is renewed hours
+ * later is stored with it again. */
 static void remember_passphrase(struct app *app, const char *room, int n)
 {
 	secret_free(app->passphrase);
@@ -64,7 +66,8 @@ static void remember_passphrase(struct app *app, const char *room, int n)
 	app->passphrase[n] = '\0';
 }
 
-/* Asks on the terminal unless the passphrase is known. */
+/* vault_ask callback: asks for the passphrase on the terminal, unless it is
+ * known. */
 static int prompt_passphrase(void *arg, int attempt, char *room, size_t size,
 			     struct error *err)
 {
@@ -212,8 +215,8 @@ static bool is_in_auth_json(const struct settings *set, const char *name)
 	return e && e->plain;
 }
 
-/* Vertex AI can get its tokens from gcloud (vertex_account.h). Appends that to
- * label if gcloud is installed. */
+/* Vertex AI can get its tokens from gcloud (vertex_account.h), without a stored
+ * key. If gcloud is installed, appends that to label and returns true. */
 static bool add_gcloud(const struct settings *set, const struct preset *p,
 		       struct buf *label)
 {
@@ -230,7 +233,7 @@ static bool add_gcloud(const struct settings *set, const struct preset *p,
 	return found;
 }
 
-/* Checks the sources in order of precedence. */
+/* Checks the possible sources of a key in order of precedence. */
 enum credential_state credential_state(const struct settings *set,
 				       const char *name, const char *variable,
 				       struct buf *label)
@@ -285,7 +288,7 @@ int credential_store_key(struct app *app, const struct vault_change *change,
 	return rc;
 }
 
-/* The key stays in locked memory. */
+/* The typed key is only in locked memory. */
 int credential_ask(struct app *app, const char *name, struct error *err)
 {
 	struct vault_change change = { .name = name };
@@ -308,7 +311,8 @@ int credential_ask(struct app *app, const char *name, struct error *err)
 	return rc;
 }
 
-/* Returns the regions of a built-in sandbox provider, or an empty list. */
+/* Returns the regions of the credential's sandbox provider; an empty list if it
+ * has none or is not built in. */
 static const struct sandbox_region *regions_of(const struct credential *c)
 {
 	static const struct sandbox_region none[] = { { 0 } };
@@ -318,7 +322,8 @@ static const struct sandbox_region *regions_of(const struct credential *c)
 	return p && p->regions ? p->regions : none;
 }
 
-/* Replaces a region's name by its address, then checks the address. */
+/* Replaces the name of a region by the region's address, then checks the
+ * address. */
 int credential_base_url(const struct credential *c, const char *given,
 			const char **url, struct error *err)
 {

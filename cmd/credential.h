@@ -5,10 +5,11 @@
 
 #include "cmd/app.h"
 
-/* Returns how app's settings decrypt stored keys. arg is the app. */
+/* Returns the callbacks with which the settings decrypt stored keys; they use
+ * app. */
 struct settings_store credential_store(struct app *app);
-/* Returns a source of the passphrase that never asks: it uses the environment
- * or what was typed before. Any thread. */
+/* Returns a vault_ask that never asks the user: it only knows the passphrase in
+ * the environment or one that was typed before. Any thread. */
 struct vault_ask credential_ask_nobody(struct app *app);
 /* Returns ~/.deepagents/.state. Owned. */
 char *credential_dir(const struct settings *set);
@@ -17,26 +18,28 @@ char *credential_dir(const struct settings *set);
 struct credential {
 	char *name;
 	char *variable;
-	char *group; /* the sandbox provider it belongs to, or NULL */
+	char *group; /* the sandbox provider that uses it, or NULL */
 	bool required;
 };
 /* Finds a credential by its name, its variable, or a model provider's second
- * name. ERR_CONFIG if there is none: says what to do about a provider that has
- * no credential, or lists the known names. */
+ * name. ERR_CONFIG if there is none: for a provider without a credential err
+ * says what to do instead, otherwise it lists the known names. */
 int credential_find(struct credential *c, struct app *app, const char *name,
 		    struct error *err);
 void credential_release(struct credential *c);
-/* Checks the value of --base-url: an address, or the name of a region of the
- * provider, which is replaced by its address. given may be NULL. */
+/* Checks the value of --base-url. *url is the address or, if given is the name
+ * of one of the provider's regions, that region's address. given may be
+ * NULL. */
 int credential_base_url(const struct credential *c, const char *given,
 			const char **url, struct error *err);
 
 enum credential_state {
 	CREDENTIAL_MISSING,
-	CREDENTIAL_OPTIONAL, /* no key needed: a local server, or a program that
-				returns tokens */
+	CREDENTIAL_OPTIONAL, /* no key needed: a local server, or another
+				program provides tokens */
 	CREDENTIAL_STORED,   /* stored encrypted */
-	CREDENTIAL_PLAIN,    /* in the Python program's auth.json */
+	CREDENTIAL_PLAIN,    /* in the auth.json of the Python program, not
+				encrypted */
 	CREDENTIAL_ENV,
 };
 /* Returns where the key comes from and appends it to label: "stored", "env:
@@ -46,8 +49,8 @@ enum credential_state credential_state(const struct settings *set,
 				       struct buf *label);
 /* Asks for the key with hidden input, and stores it. */
 int credential_ask(struct app *app, const char *name, struct error *err);
-/* Stores the key, or removes it if change has an empty key. changed may be
- * NULL. */
+/* Stores the key. If the key in change is empty, removes the stored one.
+ * *changed: whether the stored keys are different now; changed may be NULL. */
 int credential_store_key(struct app *app, const struct vault_change *change,
 			 bool *changed, struct error *err);
 

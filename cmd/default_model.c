@@ -50,8 +50,8 @@ int models_default_store(struct app *app, const char *spec, struct error *err)
 	return config_file_edit(app, edit_default, (void *)spec, err);
 }
 
-/* Sets or clears the default and prints the result. Fails if the policy sets
- * it. */
+/* Sets the default or, if spec is NULL, clears it, and prints the result. Fails
+ * if the machine's policy sets it. */
 static int store_default(struct app *app, const char *spec, struct error *err)
 {
 	char *full = NULL;

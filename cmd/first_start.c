@@ -30,13 +30,14 @@ enum {
 	MODELS_MOST = 9, /* models offered per server */
 	NAMES_SHOWN = 2, /* model names shown per server in the menu */
 	NAME_MAX_BYTES = 200,
-	LEAST_KEY = 16, /* bytes: shorter input is a menu answer, not a key */
+	LEAST_KEY = 16, /* bytes: shorter input is an answer to the menu, not a
+			   key */
 	LIST_MAX = 1 << 20,
 };
 
 static const struct key_vendor {
 	const char *provider, *name, *keys_at;
-	const char *prefix; /* first characters of this vendor's keys */
+	const char *prefix; /* what this vendor's keys begin with */
 } vendors[] = {
 	{ "anthropic", "Anthropic", "console.anthropic.com/settings/keys",
 	  "sk-ant-" },
@@ -48,20 +49,23 @@ enum { N_VENDORS = sizeof(vendors) / sizeof(vendors[0]) };
 
 struct local_server {
 	const char *provider, *name;
-	const char *owner; /* required owned_by of its models, because other
-			      servers may use this port */
+	const char *owner; /* owned_by of the server's models; another value
+			      means that another server uses this port */
 	char *models[MODELS_MOST]; /* owned */
 	size_t n;
 };
 
 struct first {
 	struct run *r;
-	char *room; /* typed input; VAULT_KEY_MAX bytes of locked memory */
+	char *room; /* what the user types: VAULT_KEY_MAX bytes of locked
+		     memory */
 	struct local_server servers[2];
-	size_t n_servers; /* servers that answered; they come first */
+	size_t n_servers; /* number of servers that answered; they are the first
+			     in the array */
 };
 
-/* Result of a question; -1 with err is an error. */
+/* Result of asking the user: ask again, a model is chosen, or the user quit. -1
+ * with err is an error. */
 enum { AGAIN, DONE, LEFT };
 
 static void print_message(const char *text)
@@ -85,7 +89,7 @@ static void on_restart(void *arg, const char *why)
 	(void)why;
 }
 
-/* Sends one short question. Sets *name to provider:model; owned. */
+/* Sends one short question to the model. *name is its provider:model; owned. */
 static int send_test_request(struct run *r, char **name, struct error *err)
 {
 	const struct model_sink sink = { .text = on_delta,
@@ -137,8 +141,8 @@ static void report_error(const char *what, const struct error *err)
 	free(line);
 }
 
-/* Tests a key that was just stored. Removes it if the vendor refuses it or the
- * user cancels. */
+/* Tests a key that was just stored. If the vendor refuses the key or the user
+ * cancels, removes it again. */
 static int test_key(struct run *r, const char *provider, struct error *err)
 {
 	struct error ignored = { 0 };
@@ -178,8 +182,8 @@ static int test_key(struct run *r, const char *provider, struct error *err)
 	return rc;
 }
 
-/* Returns NULL for an unknown prefix: other vendors may use similar keys, so
- * such a key must not be sent to a guessed vendor. */
+/* Returns the vendor whose keys begin like this one. NULL if the prefix is
+ * unknown: a key must not be sent to a guessed vendor. */
 static const struct key_vendor *vendor_of_key(struct str key)
 {
 	for (size_t i = 0; i < N_VENDORS; i++)
@@ -211,8 +215,8 @@ static int check_and_store_key(struct run *r, const char *provider,
 	return test_key(r, provider, err);
 }
 
-/* Asks until the vendor accepts a key. An empty line returns to the menu
- * (AGAIN). */
+/* Asks for a key until the vendor accepts one. AGAIN if the user enters an
+ * empty line, to return to the menu. */
 static int prompt_key(struct first *f, const char *provider, struct error *err)
 {
 	char *prompt = xasprintf("Paste the key of %s (not shown): ", provider);
@@ -353,7 +357,7 @@ static int set_default_model(struct first *f, const char *provider,
 	return rc < 0 ? -1 : DONE;
 }
 
-/* Returns the typed number if it is from 1 to most, otherwise 0. */
+/* Returns the number in the typed text if it is from 1 to most, otherwise 0. */
 static size_t number_of(const struct first *f, int n, size_t most)
 {
 	int64_t number = 0;
@@ -364,7 +368,8 @@ static size_t number_of(const struct first *f, int n, size_t most)
 	return 0;
 }
 
-/* Asks which model of the server to use, unless it has only one. */
+/* Asks which model of the server to use. If it has only one, uses that without
+ * asking. */
 static int choose_local(struct first *f, const struct local_server *s,
 			struct error *err)
 {
@@ -436,8 +441,9 @@ static int prompt_menu(struct first *f, struct error *err)
 	return rc;
 }
 
-/* Returns the provider of -M or of the default model, by the name its key is
- * stored under. Owned. NULL if that provider has no key to store. */
+/* Returns the provider of the model that -M or models.default names, in the
+ * form under which its key is stored. Owned. NULL if there is no such model, or
+ * if its provider needs no key. */
 static char *named_provider(const struct run *r)
 {
 	const char *spec = run_given_model(r);
@@ -473,7 +479,8 @@ static int prompt_named_key(struct first *f, const char *provider,
 	return rc == AGAIN ? LEFT : rc;
 }
 
-/* Sets why->exact to what model_choose() misses, or leaves it unset. */
+/* Sets why->exact to what keeps a model from being used: no key at all, or no
+ * key for the chosen model. */
 static void find_missing(const struct run *r, struct error *why)
 {
 	struct model_choice c = { 0 };
@@ -482,7 +489,7 @@ static void find_missing(const struct run *r, struct error *why)
 		model_choice_release(&c);
 }
 
-/* Returns 1 without asking unless a key is missing and there is a terminal. */
+/* Returns 1 without asking if no key is missing or there is no terminal. */
 int run_first_start(struct run *r, struct error *err)
 {
 	struct first f = { .r = r };

@@ -7,8 +7,9 @@
 #include "cmd/session/run.h"
 
 /* Call before a chat opens its screen. If no model has a key and a user is at
- * the terminal, asks for a key or offers a local model server. 1: start the
- * chat, which reports anything still missing. 0: the user quit. */
+ * the terminal, asks for a key or offers the models of a local server. Returns
+ * 1 to start the chat, which reports what is still missing; 0 if the user quit;
+ * -1 with err. */
 int run_first_start(struct run *r, struct error *err);
 
 #endif

@@ -19,7 +19,7 @@
 
 enum {
 	TOPIC_COLUMN = 15,
-	TOPICS_COLUMN = 10, /* indent of further lines of topic names */
+	TOPICS_COLUMN = 10, /* indent of further lines of topics */
 	COLUMNS = 80,       /* page width if stdout is not a terminal */
 	COLUMNS_MOST = 100, /* maximum width: longer lines are hard to read */
 	PAGE_MOST = 4 << 20,
@@ -69,7 +69,7 @@ static void add_usage(struct buf *out, const struct command *c,
 	buf_release(&usage);
 }
 
-/* Appends the built-in names that a TYPE or PROVIDER argument accepts. */
+/* Appends the names that a TYPE or PROVIDER argument can have. */
 static void add_names(struct buf *out)
 {
 	buf_adds(out, ",\"sandboxes\":[");
@@ -121,7 +121,8 @@ static void add_subcommand(struct buf *out, const struct command *c,
 	buf_addc(out, '}');
 }
 
-/* Adds the bare subcommand's usage and options to the command itself. */
+/* Appends a command as JSON. The usage and options of its subcommand without a
+ * name become members of the command. */
 static void add_command(struct buf *out, const struct command *c)
 {
 	const struct subcommand *bare = command_sub(c, NULL);
@@ -148,7 +149,7 @@ static void add_command(struct buf *out, const struct command *c)
 	buf_adds(out, "]}");
 }
 
-/* Without c, prints all commands, options, names and topics. */
+/* c NULL: prints all commands, options, provider names and topics. */
 int command_help_json(const struct command *const *all, const struct command *c)
 {
 	struct buf data = BUF_INIT(1 << 20);
@@ -182,8 +183,8 @@ static size_t page_columns(void)
 	return size.ws_col < COLUMNS_MOST ? size.ws_col : COLUMNS_MOST;
 }
 
-/* Renders one page for the terminal width, with colours if the pager shows
- * them. */
+/* Renders one page for the width of the terminal. Uses colours only if the
+ * pager can show them. */
 static void print_page(struct app *app, const struct manual_page *page,
 		       size_t columns, bool colours)
 {
@@ -213,8 +214,8 @@ static void print_page(struct app *app, const struct manual_page *page,
 	rows_release(&rows);
 }
 
-/* Shows the page, preceded by the usage of a command of the same name. Prints
- * directly if the pager fails. */
+/* Shows the page in the pager. If a command has the page's name, its usage
+ * comes first. Without a usable pager prints directly. */
 static int show_page(struct app *app, const struct command *c,
 		     const struct manual_page *page)
 {
@@ -265,7 +266,7 @@ static void add_setting(struct buf *out, const char *group,
 	buf_addc(out, '}');
 }
 
-/* Appends every key of config.toml, for scripts/docs/gentoml.py. */
+/* Appends every setting of config.toml. scripts/docs/gentoml.py reads this. */
 static void add_settings(struct buf *out)
 {
 	buf_adds(out, ",\"settings\":[");

@@ -24,8 +24,9 @@
 #include "providers/local/jail.h"
 #include "web/page_reader.h"
 
-/* If the caller closed a standard stream, our first pipe or the database would
- * get its number. Opens /dev/null instead: input is empty and output fails. */
+/* Opens /dev/null for standard streams that the caller has closed. Otherwise
+ * the first pipe or the database would get such a number, and be written to by
+ * mistake. Input is empty, and output fails. */
 static int fill_standard_streams(void)
 {
 	static const int modes[] = { O_RDONLY, O_RDONLY, O_WRONLY };
@@ -39,12 +40,12 @@ static int fill_standard_streams(void)
 /* A parsed command line. */
 struct line {
 	const struct command *c;      /* NULL: the line names no command */
-	const struct subcommand *sub; /* NULL: unknown or missing subcommand */
-	struct args args;             /* the first word is the command's name */
+	const struct subcommand *sub; /* NULL: missing or unknown */
+	struct args args;             /* first word: the command's name */
 };
 
-/* A line without a command is parsed twice: first with the options of dcode
- * install, for --install NAME, then as a run. */
+/* If the line does not name a command, parses it twice: first with the options
+ * of dcode install, because of --install NAME, then as a run. */
 static int parse_line(struct line *l, int argc, char **argv, struct error *err)
 {
 	const struct arg_row *own = NULL;
@@ -104,7 +105,7 @@ static int refuse_command(const char *name)
 	return command_refuse(NULL, NULL, &err);
 }
 
-/* The words before the wrong one tell which command's usage to print. */
+/* Prints why the line is wrong, and the usage of the command that it names. */
 static int refuse_line(const struct line *l, struct error *err)
 {
 	const struct args *args = &l->args;
@@ -119,7 +120,7 @@ static int refuse_line(const struct line *l, struct error *err)
 	return command_refuse(l->c, l->sub ? l->sub->name : NULL, err);
 }
 
-/* Returns -1 if the line of a command has an option that only applies to a
+/* Fails if the line names a command and has an option that only applies to a
  * run. */
 static int check_options(const struct line *l, struct error *err)
 {
@@ -142,8 +143,8 @@ static int check_options(const struct line *l, struct error *err)
 	return 0;
 }
 
-/* Handles global options and the policy, then runs the command, chat or
- * task. */
+/* Handles the global options and the policy. Then runs the command or, without
+ * one, a chat or task. */
 static int dispatch_line(struct app *app, struct line *l)
 {
 	struct args *args = &l->args;
@@ -183,8 +184,8 @@ static int dispatch_line(struct app *app, struct line *l)
 	return command_run(app, l->c, l->sub, args);
 }
 
-/* True if the reader of stdout is gone. errno does not tell if an earlier write
- * failed. */
+/* True if the reader of stdout has closed the pipe. After an earlier failed
+ * write errno no longer tells. */
 static bool is_reader_gone(void)
 {
 	struct pollfd p = { .fd = STDOUT_FILENO, .events = POLLOUT };
@@ -192,7 +193,8 @@ static bool is_reader_gone(void)
 	return io_poll(&p, 1, 0) > 0 && (p.revents & POLLERR);
 }
 
-/* Reports lost output (full disk, closed pipe) and returns the exit status. */
+/* Flushes stdout, reports lost output (full disk, closed pipe) and returns the
+ * exit status. */
 static int end_output(int status)
 {
 	bool lost;
@@ -208,8 +210,8 @@ static int end_output(int status)
 	return 1;
 }
 
-/* dcode also starts itself as a helper process; the first argument says
- * which. */
+/* dcode also starts itself as a helper process. The first argument then says
+ * which helper. */
 int main(int argc, char **argv)
 {
 	struct app app;

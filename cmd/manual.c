@@ -1,10 +1,10 @@
 /* manual.c - finds and renders the pages of cmd/manual. */
 /* SPDX-License-Identifier: MIT */
 /*
- * The Makefile turns each page into a row of manual_pages[]. A page is read
- * only when it is requested. manual_render() rewrites what only works on a web
- * page (links between files) and passes the rest to the chat's Markdown
- * renderer.
+ * The Makefile turns each page of cmd/manual into a row of manual_pages[]. A
+ * page is only parsed when it is shown. manual_render() rewrites links between
+ * files, which only work on a web page, and passes the rest to the chat's
+ * Markdown renderer.
  */
 #include "cmd/manual.h"
 
@@ -70,7 +70,7 @@ const struct manual_page *manual_find(const char *topic)
 	return NULL;
 }
 
-/* True if a link's text is just the name of the page it points to. */
+/* True if the text of a link is just the name of the page that it leads to. */
 static bool is_name_of(struct str text, struct str topic)
 {
 	if (str_starts(text, "dcode-") || str_starts(text, "dcode."))
@@ -79,8 +79,9 @@ static bool is_name_of(struct str text, struct str topic)
 	return str_eq(text, topic);
 }
 
-/* Parses a link target such as "models.md)" or "models.md#keys)". Sets the
- * topic and the number of bytes used. */
+/* Parses the target of a link: "models.md)" or "models.md#keys)". *topic is
+ * "models"; *len is the number of bytes up to and including
+ * the bracket. */
 static bool read_target(struct str s, struct str *topic, size_t *len)
 {
 	size_t end = str_find(s, ')');
@@ -97,7 +98,8 @@ static bool read_target(struct str s, struct str *topic, size_t *len)
 	return true;
 }
 
-/* listed: the link is under "See also", where only the command is printed. */
+/* Appends a link as text. listed: it is in "See also", where only the command
+ * is printed. */
 static void add_link(struct str shown, struct str topic, const char *command,
 		     bool listed, struct buf *out)
 {
@@ -109,8 +111,8 @@ static void add_link(struct str shown, struct str topic, const char *command,
 		 (int)topic.len, topic.ptr);
 }
 
-/* Appends text; "[models](models.md)" becomes "models (`dcode help
- * models`)". */
+/* Appends text with its links rewritten: "[models](models.md)" becomes "models
+ * (`dcode help models`)". */
 static void add_prose(struct str text, const char *command, bool listed,
 		      struct buf *out)
 {
@@ -135,7 +137,8 @@ static void add_prose(struct str text, const char *command, bool listed,
 	buf_addstr(out, str_skip(text, done));
 }
 
-/* Appends a section's title in capitals, except for code in backquotes. */
+/* Appends the title of a section in capitals. Code in backquotes stays as it
+ * is. */
 static void add_heading(struct str line, struct buf *out)
 {
 	bool code = false;

@@ -19,8 +19,8 @@ struct manual_page {
 /* sorted by name; ends in { 0 } */
 extern const struct manual_page manual_pages[];
 
-/* Returns the page of a topic, also if it is spelled like a man page: "models",
- * "dcode-models", "dcode-models(7)", "config.toml". NULL if there is none. */
+/* Returns the page of a topic, or NULL. The name of a man page works, too:
+ * "models", "dcode-models", "dcode-models(7)", "config.toml". */
 const struct manual_page *manual_find(const char *topic);
 /* Returns SECTION of the first line: 1, 5 or 7. 0 if the line has no
  * section. */
@@ -34,9 +34,9 @@ struct manual_look {
 	const char *command; /* command that opens another page: "dcode help" */
 };
 
-/* Renders the page like Markdown in the chat and appends its rows. Links to
- * other pages become commands; code is indented. Without libmd4c the page is
- * shown as written. */
+/* Renders the page like the chat renders Markdown, and appends the lines. Links
+ * to other pages become commands; code is indented. If libmd4c cannot be
+ * loaded, the page is appended as it is. */
 void manual_render(const struct manual_page *page,
 		   const struct manual_look *look, struct rows *out);
 /* Sets ERR_USAGE for an unknown command or topic and suggests the nearest

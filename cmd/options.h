@@ -6,10 +6,11 @@
 #include "cmd/args.h"
 
 extern const struct arg_row options_global[];
-/* True for the global options that every command accepts, too. */
+/* True for those global options that every command accepts. */
 bool options_is_everywhere(const char *name);
-/* Options that only a line without a command accepts. Not in the global table,
- * because some commands have options of the same name. */
+/* Options that are only accepted if the line does not name a command. They are
+ * not in the global table, because some commands have other options of the same
+ * names. */
 extern const struct arg_row options_run[];
 
 #endif

@@ -40,8 +40,8 @@ char *pager_line(const char *usual, bool *colours)
 	return own && *colours ? xasprintf("%s -R", own) : xstrdup(line);
 }
 
-/* Returns the pager command for this terminal, or NULL. Without $PAGER it is
- * less, if that is installed. */
+/* Returns the shell command of the pager, or NULL if none is to be used. If
+ * $PAGER is not set, uses less if it is installed. Owned. */
 static char *choose_line(bool *colours)
 {
 	const char *term = getenv("TERM");
@@ -102,7 +102,8 @@ bool pager_end(struct pager_output *p)
 
 	fflush(stdout);
 	if (p->stdout_ >= 0) {
-		/* The user may quit early: unwritten output is not an error. */
+		/* The user may quit before the end: drops output that is not
+		 * written yet. */
 		__fpurge(stdout);
 		clearerr(stdout);
 		(void)dup2(p->stdout_, STDOUT_FILENO);

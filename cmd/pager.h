@@ -10,13 +10,13 @@
 struct pager_output {
 	pid_t pid;                  /* 0: no pager, output is not redirected */
 	int stdout_;                /* the original standard output */
-	bool colours;               /* output may contain colours */
-	struct sigaction interrupt; /* the saved SIGINT action: SIGINT is
-				       left to the pager */
+	bool colours;               /* the pager can show colours */
+	struct sigaction interrupt; /* the action for SIGINT before: while the
+				       pager runs, it alone handles SIGINT */
 };
 
-/* Returns the shell command that runs $PAGER, or usual if PAGER is not set.
- * NULL if PAGER is empty. *colours: the program can show colours. Owned. */
+/* Returns the shell command in $PAGER or, if PAGER is not set, usual. NULL if
+ * PAGER is empty. *colours: the program can show colours. Owned. */
 char *pager_line(const char *usual, bool *colours);
 /* Redirects standard output to $PAGER or less -FR until pager_end(). Does
  * nothing if output is not a terminal, no pager is available, PAGER is empty,

@@ -5,8 +5,8 @@
 
 #include "cmd/secret.h"
 
-/* Handles a config.toml that fails to apply a restriction: refuses, or asks
- * whether to continue. */
+/* Checks that config.toml could be read. If not, restrictions in it may be
+ * missing: fails, or asks the user whether to continue. */
 static int check_config(struct app *app, const struct subcommand *sub,
 			const struct settings *set, struct error *err)
 {
@@ -43,7 +43,7 @@ int policy_check(struct app *app, const struct subcommand *sub,
 			       "config path` shows the file.");
 }
 
-/* Asks at a terminal; otherwise refuses. */
+/* Asks only at a terminal; otherwise fails. */
 int policy_go_on_without(struct app *app, const struct error *why,
 			 struct error *err)
 {

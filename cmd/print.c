@@ -71,8 +71,8 @@ const char *print_sign(const struct app *app, enum glyph sign)
 	return theme_glyph(&t, sign);
 }
 
-/* If line begins with a check mark, skips it and returns the mark to print
- * (ASCII if so configured). Otherwise returns "". */
+/* If line begins with a check mark, skips it and returns the mark to print in
+ * its place, which is ASCII if [ui] glyphs says so. Otherwise returns "". */
 static const char *skip_sign(const struct app *app, const char **line)
 {
 	const struct theme t = { .ascii = false };

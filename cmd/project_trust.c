@@ -50,8 +50,8 @@ static void add_variables(const struct trust_entry *e, struct buf *out)
 		buf_addf(out, "%s%s", i ? ", " : "", e->variables[i]);
 }
 
-/* Shows the whole entry with hidden characters made visible. Returns false if
- * it is too long to show, because a repository could hide its command behind a
+/* Shows the whole entry, with hidden characters made visible. Returns false if
+ * it is too long to show. Attack: a repository hides its command behind a
  * megabyte of blank text. */
 static bool show_entry(const struct trust_entry *e, const char *files)
 {

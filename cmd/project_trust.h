@@ -7,9 +7,10 @@
 #include "cmd/app.h"
 #include "trust/trust.h"
 
-/* Returns app->trust, created on the first call: the user's store of decisions,
- * with a question for new entries. Kinds in app->trusted are allowed without
- * asking. If there is no user to ask, everything not yet allowed is refused. */
+/* Sets *t to app->trust, the user's stored permissions for projects, which the
+ * first call opens. New entries are asked about. Kinds in app->trusted are
+ * allowed without asking. If there is no user to ask, everything that was not
+ * allowed before is refused. */
 int project_trust_open(struct app *app, struct trust **t, struct error *err);
 
 #endif

@@ -7,7 +7,7 @@
 struct absent {
 	const char *name;
 	char letter;
-	const char *instead; /* what to use instead, or NULL */
+	const char *instead; /* what dcode has instead; or NULL */
 };
 
 static const char keep_task[] = "say it in the task itself (-n, -m)";

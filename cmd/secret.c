@@ -18,7 +18,7 @@
 #include "base/sanitize.h"
 #include "base/str.h"
 
-#define SECRET_YES_NO " [y/N] " /* what every question here ends in */
+#define SECRET_YES_NO " [y/N] " /* every question here must end in this */
 
 enum {
 	BACKSPACE = 0x08,
@@ -50,7 +50,7 @@ bool secret_terminal(const struct app *app)
 	       (app->terminal || isatty(STDERR_FILENO));
 }
 
-/* Reads one byte. Returns 1, 0 at end of input, -1 with err. */
+/* Reads one byte. Returns 1, 0 at the end of input, -1 with err. */
 static int next_byte(struct app *app, int fd, char *c, struct error *err)
 {
 	struct stop stop = app_stop(app);
@@ -91,8 +91,9 @@ static int fail_too_long(size_t size, struct error *err)
 			 size);
 }
 
-/* Call after an ESC byte. True if nothing follows: the user pressed Esc.
- * Otherwise skips the terminal's escape sequence and returns false. */
+/* Call after an ESC byte was read. True if no byte follows: the user pressed
+ * Esc. Otherwise it starts an escape sequence of the terminal: skips that and
+ * returns false. */
 static bool is_escape_key(int fd)
 {
 	struct pollfd p = { .fd = fd, .events = POLLIN };
@@ -108,9 +109,8 @@ static bool is_escape_key(int fd)
 	return false;
 }
 
-/* Reads a line with the terminal's line editing off, because that would cut a
- * line at 4095 bytes. leaves: Esc, and Ctrl+D on an empty line, return
- * SECRET_LEFT. */
+/* Reads a line without the terminal's line editing, which would cut it at 4095
+ * bytes. leaves: returns SECRET_LEFT on Esc, and on Ctrl+D in an empty line. */
 static int read_hidden(struct app *app, int fd, bool leaves, char *room,
 		       size_t size, struct error *err)
 {
@@ -142,7 +142,8 @@ static int read_hidden(struct app *app, int fd, bool leaves, char *room,
 	return rc < 0 ? -1 : trim_in_place(room, len);
 }
 
-/* Switches echo off on /dev/tty while reading, then restores the terminal. */
+/* Reads a line from /dev/tty with echo switched off, then restores the
+ * terminal. */
 static int read_without_echo(struct app *app, const char *prompt, bool leaves,
 			     char *room, size_t size, struct error *err)
 {
@@ -161,7 +162,7 @@ static int read_without_echo(struct app *app, const char *prompt, bool leaves,
 	hidden.c_iflag |= ICRNL;
 	hidden.c_cc[VMIN] = 1;
 	hidden.c_cc[VTIME] = 0;
-	/* After Ctrl+Z and "fg" a shell may have turned echo on again. */
+	/* Disables Ctrl+Z: after "fg" the shell may have switched echo on. */
 	hidden.c_cc[VSUSP] = _POSIX_VDISABLE;
 	if (tcsetattr(fd, TCSAFLUSH, &hidden) < 0) {
 		rc = error_errno(err, "hiding the input");
@@ -212,8 +213,8 @@ int secret_read(struct app *app, char *room, size_t size, struct error *err)
 	return rc < 0 ? -1 : trim_in_place(room, len);
 }
 
-/* True for y or yes. Ignores escape sequences: a terminal's late answer to a
- * query of the screen may come before the user's. */
+/* True for y or yes. Ignores escape sequences: the terminal's late reply to a
+ * query may come before what the user types. */
 static bool is_yes(struct str answer)
 {
 	struct buf clean = BUF_INIT(4 * ANSWER_MAX);
@@ -249,7 +250,7 @@ static int prompt_yes_no(struct app *app, const char *question,
 	return is_yes((struct str){ answer, len });
 }
 
-/* Asks through the chat, which shows its own " [y/N] ". */
+/* Asks in the chat, which shows " [y/N] " itself. */
 static int confirm_in_chat(const struct app *app, const char *question,
 			   bool drafts, struct error *err)
 {
@@ -288,8 +289,8 @@ int secret_confirm(struct app *app, const char *question, struct error *err)
 	if (app->asker)
 		return confirm_in_chat(app, question, false, err);
 	app_borrow_terminal(app);
-	tcflush(STDIN_FILENO, TCIFLUSH); /* drops keys typed before the
-					    question */
+	tcflush(STDIN_FILENO, TCIFLUSH); /* drops what was typed before the
+					    question was shown */
 	rc = prompt_yes_no(app, question, err);
 	app_return_terminal(app);
 	return rc;

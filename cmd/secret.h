@@ -11,28 +11,30 @@ void secret_free(char *room);
 
 /* True if there is a user at a terminal to ask. */
 bool secret_terminal(const struct app *app);
-/* Shows prompt and reads a line with echo off, trimmed. Returns its length, or
+/* Shows prompt and reads a line with echo off. Trims it. Returns its length, or
  * -1: ERR_USAGE without a terminal, ERR_CANCELLED, ERR_LIMIT. room is not
  * NUL-terminated. */
 int secret_ask(struct app *app, const char *prompt, char *room, size_t size,
 	       struct error *err);
 /*
- * Like secret_ask(), but Esc, and Ctrl+D on an empty line, return SECRET_LEFT
- * at once, and the escape sequences around a paste are skipped.
+ * Like secret_ask(), but returns SECRET_LEFT at once on Esc, and on Ctrl+D in
+ * an empty line. Escape sequences that the terminal adds to pasted text are
+ * skipped.
  */
 enum { SECRET_LEFT = -2 };
 int secret_ask_or_leave(struct app *app, const char *prompt, char *room,
 			size_t size, struct error *err);
 /* Reads all of standard input, trimmed. Returns its length, or -1 with err. */
 int secret_read(struct app *app, char *room, size_t size, struct error *err);
-/* Asks a question that ends in " [y/N] ". Returns 1 for y or yes, otherwise 0.
- * Keys typed before the question do not count. In a chat it is shown next to
- * the message draft. -1 with ERR_CANCELLED also at end of input. */
+/* Asks a question, which must end in " [y/N] ". Returns 1 for y or yes, 0 for
+ * anything else. Keys typed before the question are dropped. In a chat, the
+ * question is shown next to the message draft. -1 with ERR_CANCELLED also at
+ * the end of input. */
 int secret_confirm(struct app *app, const char *question, struct error *err);
 /*
- * Like secret_confirm(), for a question before the first prompt, when the user
- * may already type a message. In a chat, text that is not an answer goes into
- * the draft, and the question stays open.
+ * Like secret_confirm(), but for a question before the first prompt, when the
+ * user may already be typing a message. In a chat, text other than an answer
+ * goes into the draft and the question stays open.
  */
 int secret_confirm_first(struct app *app, const char *question,
 			 struct error *err);

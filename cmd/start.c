@@ -2,9 +2,9 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * prepare_run() reads the flags and piped text and chooses between chat and
- * task; a chat needs a user at a terminal. prepare_chat() reports a missing
- * sandbox provider or model before the screen opens. Then run_chat() or
+ * prepare_run() reads the flags and piped text. It chooses a chat if a user is
+ * at a terminal, otherwise a task. prepare_chat() reports a missing sandbox
+ * provider or model before the chat's screen opens. Then run_chat() or
  * run_task() opens the run and closes it.
  */
 #include "cmd/start.h"
@@ -35,8 +35,8 @@ enum { RUN_MAX_S = 24 * 3600 }; /* time limit of a task without --timeout */
 enum {
 	MAX_CHARS = 10 << 20,
 	MAX_BYTES = 4 * MAX_CHARS,
-	FIRST_BYTE_MS = 10000, /* a silent pipe next to -n is ignored after
-				  this time */
+	FIRST_BYTE_MS = 10000, /* with -n, a pipe that stays silent for this
+				  long is ignored */
 	NOTICE_MS = 3000,
 };
 
@@ -55,7 +55,8 @@ static int wait_readable(int64_t ms, const struct stop *stop, struct error *err)
 	return n > 0 && p[0].revents ? 1 : 0;
 }
 
-/* Returns 1 if there is input (or its end), 0 if stdin is to be ignored. */
+/* Returns 1 if there is input or its end, 0 if stdin should be ignored, -1 with
+ * err. forever: without the time limit. */
 static int wait_first(bool forever, bool quiet, const struct stop *stop,
 		      struct error *err)
 {
@@ -84,8 +85,8 @@ static int wait_first(bool forever, bool quiet, const struct stop *stop,
 	}
 }
 
-/* Refuses text with a NUL, which would end the prompt, and invalid UTF-8, which
- * vendors refuse. */
+/* Refuses text with a NUL byte, which would end the prompt, and text that is
+ * not UTF-8, which the models' servers refuse. */
 static int check_text(const struct buf *text, struct error *err)
 {
 	if (text->over || str_chars(buf_str(text)) > MAX_CHARS)
@@ -101,8 +102,8 @@ static int check_text(const struct buf *text, struct error *err)
 	return 0;
 }
 
-/* Reads piped text. *text is owned; NULL if nothing was piped, or a silent pipe
- * next to -n was ignored. */
+/* Reads piped text. *text is owned; NULL if nothing was piped, or if -n was
+ * given and the pipe stayed silent. */
 static int run_read_stdin(char **text, const struct run_options *o,
 			  const struct stop *stop, struct error *err)
 {
@@ -155,7 +156,8 @@ static int prepare_chat(struct run *r, struct error *err)
 	struct model_choice c = { 0 };
 	struct error why = { 0 };
 
-	if (!r->thread.id) { /* a resumed thread may use another endpoint */
+	if (!r->thread.id) { /* the sandbox of a resumed thread may be at
+				another endpoint */
 		if (app_client_check(r->app, r->options.sandbox_as, &client,
 				     err) < 0) {
 			if (run_find_model(r, &c, &why) == 0)
@@ -169,7 +171,8 @@ static int prepare_chat(struct run *r, struct error *err)
 	return run_first_start(r, err);
 }
 
-/* Joins piped text and task, in this order. Takes ownership of piped. */
+/* Joins piped text and the task, in this order. Takes ownership of piped.
+ * Owned. */
 static char *join_prompt(char *piped, const char *task)
 {
 	char *whole;
@@ -181,7 +184,7 @@ static char *join_prompt(char *piped, const char *task)
 	return whole;
 }
 
-/* Reopens the terminal as stdin after piped text was read. */
+/* After piped text was read, opens the terminal as stdin. */
 static bool reopen_terminal(void)
 {
 	int fd = open("/dev/tty", O_RDWR | O_CLOEXEC);
@@ -192,7 +195,7 @@ static bool reopen_terminal(void)
 	return ok;
 }
 
-/* Refuses flags that only apply to a run without a user. */
+/* Refuses flags that only apply to a task, because this is a chat. */
 static int check_unattended(const struct run *r, struct error *err)
 {
 	static const char text[] =
@@ -201,7 +204,8 @@ static int check_unattended(const struct run *r, struct error *err)
 
 	if (!r->interactive)
 		return 0;
-	/* The machine's policy may limit the turns of a chat, too. */
+	/* args, not options: the machine's policy may set max_turns for a chat,
+	 * too */
 	if (args_value(r->args, "max-turns"))
 		return error_set(err, ERR_USAGE, text, "--max-turns");
 	if (o->timeout_s)
@@ -221,8 +225,8 @@ static int check_unattended(const struct run *r, struct error *err)
 	return 0;
 }
 
-/* Chooses a chat if a user can type: on standard input or, if that is a pipe or
- * empty, on the controlling terminal. */
+/* Chooses a chat if a user can type. If standard input is a pipe or empty, that
+ * is possible on the controlling terminal. */
 static int choose_mode(struct run *r, const char *piped, struct error *err)
 {
 	const struct run_options *o = &r->options;
@@ -274,7 +278,7 @@ static int prepare_run(struct run *r, const struct args *args, char **prompt,
 	return o->skill ? run_skills_begin(r, prompt, err) : 0;
 }
 
-/* Releases everything and packs dcode's repository at the end. */
+/* At the end releases everything and packs dcode's repository. */
 int run_chat_or_task(struct app *app, const struct args *args)
 {
 	struct run r = { .app = app, .stop = app_stop(app), .args = args };

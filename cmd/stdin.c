@@ -6,7 +6,7 @@
 #include <poll.h>
 #include <unistd.h>
 
-/* Polls, so that a signal or timeout ends the wait. */
+/* Uses poll(), so that stop ends the wait. */
 int stdin_read(struct buf *text, const struct stop *stop, struct error *err)
 {
 	char chunk[65536];

@@ -24,16 +24,15 @@
 #include "ui/streams.h"
 
 enum {
-	MAX_PROMPT = 128 << 20, /* bytes of the prompt with its attached
-				   files */
-	HELD_MAX = 64 << 20,    /* bytes of the first answer while it is held
-				   back */
+	MAX_PROMPT = 128 << 20, /* bytes of the prompt, including the files that
+				   it names */
+	HELD_MAX = 64 << 20, /* bytes of the first answer that are held back */
 };
 
 enum {
 	STATUS_LIMIT = 124,
-	RETURN_FAILED = -2, /* the run succeeded, but a download or --apply
-			       failed */
+	RETURN_FAILED = -2, /* result of a run that succeeded, except for a
+			       download or --apply */
 };
 
 struct task {
@@ -41,9 +40,9 @@ struct task {
 	struct plain plain;
 	struct events events;
 	bool json;
-	bool begun; /* the sandbox is ready and the first lines are printed */
-	/* If output goes to a pipe, the first answer is held back until the
-	 * sandbox is ready, so that a run that fails to get one prints no
+	bool begun; /* the sandbox is ready, and the first lines were printed */
+	/* With output to a pipe, the first answer is held back until the
+	 * sandbox is ready: a run that does not get a sandbox must not print an
 	 * answer. */
 	bool holds;
 	struct buf held;
@@ -79,7 +78,7 @@ static void on_event(void *arg, const struct agent_event *ev)
 		buf_addstr(&t->held, ev->text);
 	else
 		write_event(t, ev);
-	/* The reader is gone: stop paying for answers. */
+	/* end the run: nobody reads answers that still cost money */
 	if (output_failed(t))
 		cancel_trigger(&t->run->app->cancel);
 }
@@ -93,7 +92,8 @@ static int on_approve(void *arg, struct approval *a, const struct stop *stop,
 	return run_decide(t->run, a, &verdict, stop, err);
 }
 
-/* Prints the first lines: model, place, thread and what the run may do. */
+/* Prints the first lines: the model, where tools act, the thread, and what the
+ * run may do. */
 static void print_start(struct task *t)
 {
 	struct run *r = t->run;
@@ -126,7 +126,8 @@ static void print_start(struct task *t)
 	free(model);
 }
 
-/* The sandbox is ready: prints the first lines and the held answer. */
+/* Called when the sandbox is ready: prints the first lines and the answer that
+ * was held back. */
 static void start_output(struct task *t)
 {
 	struct buf held = t->held;
@@ -175,7 +176,8 @@ static int output_error(const struct task *t, struct error *err)
 	return output_failed(t) == EPIPE ? STATUS_PIPE : 1;
 }
 
-/* Sets err and *status for a failed run and returns the exit status. */
+/* Sets *status to the word for the JSON result, completes err, and returns the
+ * exit status of a failed run. */
 static int classify_failure(struct task *t, const struct stop *stop,
 			    struct error *err, const char **status)
 {
@@ -225,7 +227,8 @@ static int classify_failure(struct task *t, const struct stop *stop,
 	return app_exit_status(err);
 }
 
-/* Emits the first event of a run without a sandbox, with what is known. */
+/* Emits the first event of the JSON output for a run that did not get a
+ * sandbox, with what is known. */
 static void emit_start(struct task *t)
 {
 	struct run *r = t->run;
@@ -251,7 +254,8 @@ static void report_error(struct task *t, const struct error *err)
 			     buf_str(&message), str_of(err->hint));
 		buf_release(&message);
 	}
-	t->run->app->json = false; /* app_fail() then prints to stderr only */
+	t->run->app->json = false; /* the result event has the error: print it
+				      on stderr only */
 	if (err->code == ERR_CANCELLED)
 		fputs("\nInterrupted\n", stderr);
 	else
@@ -277,7 +281,8 @@ static void emit_remark(struct task *t)
 	buf_release(&line);
 }
 
-/* Prints the last lines on both streams, after the sandbox was ended. */
+/* Prints the last lines on stdout and stderr, after the sandbox was deleted,
+ * stopped or kept. */
 static int print_end(struct task *t, int rc, int code, const char *status,
 		     struct error *err)
 {
@@ -287,8 +292,7 @@ static int print_end(struct task *t, int rc, int code, const char *status,
 	struct run *r = t->run;
 
 	if (!t->json && plain_end(&t->plain) < 0 && rc == 0) {
-		/* The last write failed, perhaps because the run was stopped.
-		 */
+		/* if the run was stopped, that is why the last write failed */
 		(void)stop_check(&r->stop, err);
 		code = classify_failure(t, &r->stop, err, &status);
 		rc = -1;
@@ -347,7 +351,7 @@ int run_fail(struct run *r, struct error *err)
 	return code;
 }
 
-/* The order at the end matters: downloads and --apply need the sandbox. */
+/* Downloads and --apply come before the end of the sandbox, which they need. */
 int run_task(struct run *r, const char *prompt)
 {
 	struct task t = { .run = r };
@@ -385,8 +389,8 @@ int run_task(struct run *r, const char *prompt)
 	if (rc == 0)
 		rc = run_agent(r, whole.ptr ? whole.ptr : "", &r->stop, &err);
 	buf_release(&whole);
-	run_promise_end(r); /* hooks may have ended the run before the
-			       sandbox was ready */
+	run_promise_end(r); /* a hook may have ended the run before the sandbox
+			       was ready */
 	if (rc < 0)
 		code = classify_failure(&t, &r->stop, &err, &status);
 	plain_break(&t.plain);

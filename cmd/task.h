@@ -7,8 +7,8 @@
 
 /* Runs the task to its end and closes the run. Returns the exit status. */
 int run_task(struct run *r, const char *prompt);
-/* Reports a run that failed before it began, in the same format. Returns the
- * exit status. */
+/* Reports a run that failed before it was opened, in the output format of a
+ * task. Returns the exit status. */
 int run_fail(struct run *r, struct error *err);
 
 #endif
