@@ -138,7 +138,8 @@ static void each_variable(const struct settings *s, const struct each *each)
 	}
 }
 
-/* Reports each ${NAME} in a string of config.toml. */
+/* Reports the values of the variables that a string of config.toml names as
+ * ${NAME}. */
 static void each_named(const struct settings *s, const char *text,
 		       const struct each *each)
 {

@@ -769,7 +769,7 @@ void settings_check_unknown(struct settings *s)
 	buf_release(&u.foreign);
 	if (u.n <= MOST_UNKNOWN)
 		return;
-	/* replaces the last line */
+	/* The number of the rest takes the place of the last warning. */
 	free(s->warnings[--s->n_warnings]);
 	settings_warn(s, "%s: and %zu more unknown settings; ignored",
 		      s->files[FILE_CONFIG].path, u.n - MOST_UNKNOWN + 1);

@@ -330,7 +330,8 @@ int exchange_end(struct exchange *x, int rc, struct error *err)
 }
 
 enum {
-	LIMIT_DIGITS = 15, /* digits of a number that no JSON parser rounds */
+	/* digits; no JSON parser rounds a number of that length */
+	LIMIT_DIGITS = 15,
 	LIMIT_WISHED = 32000, /* tokens, if the user sets no limit */
 	ROOM_AFTER_THINKING = 8192,
 };

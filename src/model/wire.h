@@ -36,7 +36,7 @@ struct history {
 struct history_point { /* an end of the history that it can be cut back to */
 	size_t len, block_end;
 	enum role last;
-	/* the last bytes of the history: a later message may change them */
+	/* the two bytes before that end: a later message may change them */
 	char end[2];
 };
 
