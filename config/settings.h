@@ -124,8 +124,9 @@ const struct toml_value *settings_policy(const struct settings *s,
 enum settings_file_state {
 	SETTINGS_FILE_OK,
 	SETTINGS_FILE_MISSING,
-	SETTINGS_FILE_DISABLED, /* startup.read_project_dotenv = false */
-	SETTINGS_FILE_BROKEN,   /* see settings_warnings() */
+	/* not read: startup.read_project_dotenv = false */
+	SETTINGS_FILE_DISABLED,
+	SETTINGS_FILE_BROKEN, /* see settings_warnings() */
 };
 struct settings_file {
 	const char *name; /* "project .env" */

@@ -234,7 +234,8 @@ void params_clean(const struct wire *wire, const struct model_choice *choice,
 
 	merge_inner(params, "model_kwargs");
 	merge_inner(params, "extra_body");
-	/* A request may have four cache marks, and dcode uses all of them. */
+	/* dcode uses all four cache marks that a request may have: remove the
+	 * user's. */
 	if (wire->mark)
 		cJSON_DeleteItemFromObjectCaseSensitive(params,
 							"cache_control");

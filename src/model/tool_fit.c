@@ -34,7 +34,7 @@ struct fit {
 	const cJSON *root;
 	size_t nodes;
 	struct buf notes; /* text to append to the tool's description */
-	/* references that were followed to get to this schema */
+	/* references followed from the root to the current schema */
 	const struct chain *up;
 };
 

@@ -268,8 +268,8 @@ bool retry_was_refused(const struct error *err)
 	default:
 		return false;
 	}
-	/* 408, 425, 499: the request may have been executed; 409: an earlier
-	 * attempt may have been. */
+	/* After 408, 425 and 499 the request may have been executed; after 409,
+	 * an earlier attempt of it may have been. */
 	return status >= 400 && status < 499 && status != 408 &&
 	       status != 409 && status != 425;
 }
