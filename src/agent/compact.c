@@ -80,8 +80,8 @@ static const struct part *find_earlier_todos(const struct conversation *c)
 	return NULL;
 }
 
-/* Adds the last call of write_todos to m unchanged. Not if it is in the
- * messages from cut on, which stay. */
+/* Adds the last call of write_todos to m unchanged, unless it is in the
+ * messages from cut on, which are kept. */
 static void add_todos(struct message *m, const struct conversation *c,
 		      size_t cut)
 {
@@ -383,7 +383,7 @@ static void make_excerpt(const struct summary_order *o, struct buf *out)
 	buf_release(&all);
 }
 
-enum { /* percent */
+enum { /* percent, unless a comment says bytes */
        /* of the window: the newest messages stay unchanged up to this size */
        KEEP = 10,
        /* of the conversation: used instead of KEEP if it is less, when the user
@@ -432,7 +432,7 @@ static size_t sum_sizes(const struct compaction *p,
 	return n;
 }
 
-/* Converts a size by history_text_size() into bytes of a request. */
+/* Converts a size measured by history_text_size() to bytes of a request. */
 static size_t wire_bytes(const struct compaction *p, size_t size)
 {
 	size_t history = p->wire - p->head;
@@ -440,7 +440,7 @@ static size_t wire_bytes(const struct compaction *p, size_t size)
 	return p->head + (p->size ? size * history / p->size : 0);
 }
 
-/* Converts bytes of a request into a size by history_text_size(). */
+/* Converts bytes of a request to a size as measured by history_text_size(). */
 static size_t size_of(const struct compaction *p, size_t bytes)
 {
 	size_t history = p->wire - p->head;

@@ -213,7 +213,7 @@ static bool write_message(void *arg, struct thread_message *m)
 	return !f->failed;
 }
 
-/* Opens the file for appending. *empty: nothing was written to it yet. */
+/* Opens the file for appending. *empty: whether it is empty. */
 static int open_file(const char *path, bool *empty, struct error *err)
 {
 	int fd = open(path,

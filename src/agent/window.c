@@ -7,9 +7,10 @@
  */
 #include "agent/window.h"
 
-enum { /* bytes per 1,000 tokens, unless noted */
+enum { /* bytes per 1,000 tokens, unless a comment gives another unit */
        USUAL = 4000,
-       UNSEEN = 2000, /* before the first report: few, to be safe */
+       /* used before the first report: few bytes per token, to be safe */
+       UNSEEN = 2000,
        FEWEST = 1000,
        MOST = 12000, /* if the vendor reports more, the report is wrong */
        /* maximum for the bytes that were added since the last report */

@@ -45,7 +45,7 @@ struct screen_row {
 	size_t given; /* bytes of the row that were already written to out */
 	bool ended;   /* the row's line end was written to out */
 	bool stale;   /* the row has changed since it was written to out */
-	/* a too long row: its start was written to out and can no longer
+	/* the row was too long: its start was written to out and can no longer
 	 * change */
 	bool cut;
 };

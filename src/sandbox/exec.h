@@ -20,7 +20,8 @@ struct exec_request {
 	const char *cwd; /* absolute; NULL: the sandbox's workdir */
 	/* variables to add, as NAME=value, NULL-terminated; or NULL */
 	const char *const *env;
-	/* run by sh even if bash exists: for dcode's own helpers */
+	/* run it with sh even if there is bash; set for dcode's own helper
+	 * scripts */
 	bool plain;
 	/* Both streams go into one pipe: all output is EXEC_STDOUT, in the
 	 * order in which it was written. */

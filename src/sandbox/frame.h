@@ -60,7 +60,8 @@ struct aside {
 void aside_init(struct aside *a);
 /* Appends all bytes that are not an aside to out. */
 void aside_feed(struct aside *a, struct str chunk, struct buf *out);
-/* Call at the end of the output: appends bytes that are still held. */
+/* Call at the end of the output: appends bytes that looked like the beginning
+ * of an aside. */
 void aside_end(struct aside *a, struct buf *out);
 void aside_release(struct aside *a);
 

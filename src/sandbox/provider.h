@@ -80,7 +80,8 @@ enum file_error {
 	FILE_NO_API,
 	FILE_OTHER, /* any other error; detail describes it */
 };
-const char *file_error_name(enum file_error e); /* "file_not_found" */
+/* static: "file_not_found", ... */
+const char *file_error_name(enum file_error e);
 
 /* A file to transfer. Uploads use read and rewind, downloads write. */
 struct transfer {

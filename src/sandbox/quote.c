@@ -1,4 +1,4 @@
-/* quote.c - bytes written so that any POSIX shell reads them back exactly. */
+/* quote.c - quotes bytes so that any POSIX shell reads them back exactly. */
 /* SPDX-License-Identifier: MIT */
 #include "sandbox/quote.h"
 

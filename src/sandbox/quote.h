@@ -1,4 +1,4 @@
-/* quote.h - bytes written so that any POSIX shell reads them back exactly. */
+/* quote.h - quotes bytes so that any POSIX shell reads them back exactly. */
 /* SPDX-License-Identifier: MIT */
 #ifndef SANDBOX_QUOTE_H
 #define SANDBOX_QUOTE_H

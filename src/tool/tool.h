@@ -173,7 +173,7 @@ struct tool_arg {
 	bool required;              /* false: may be missing or null */
 	bool positive;              /* ARG_INT: at least 1 */
 	const char *const *choices; /* ARG_STRING: NULL-terminated, or NULL */
-	/* the default as JSON, which the model is told; NULL: no default,
+	/* the default as JSON, which the model is told; NULL: the default is
 	 * null */
 	const char *fallback;
 	const char *items; /* ARG_LIST: JSON Schema of an element */

@@ -32,7 +32,8 @@ enum trust_kind {
 	TRUST_ALL = (1 << 3) - 1,
 };
 
-/* Something that a repository wants to run or to be sent. All borrowed. */
+/* Something in a repository's files that would start a program or send data.
+ * All borrowed. */
 struct trust_entry {
 	enum trust_kind kind;
 	const char *root; /* absolute path of the repository */

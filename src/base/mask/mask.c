@@ -44,7 +44,7 @@ struct block { /* A block of locked memory; its bytes follow the struct. */
 };
 
 struct hidden {            /* one byte sequence to hide */
-	const char *bytes; /* locked */
+	const char *bytes; /* in locked memory */
 	size_t len;
 	char *shown; /* "[masked:NAME]", owned */
 	int next; /* index of the next item with the same first byte, or -1 */

@@ -492,8 +492,8 @@ struct edit {
 	struct str old;
 	struct str new;
 	bool all;
-	struct edit_change change; /* the change in terms of text */
-	size_t head; /* the same change in terms of the file's own bytes */
+	struct edit_change change; /* the change, with offsets in text */
+	size_t head; /* the same change, with offsets in the file's own bytes */
 	size_t tail;
 	struct buf middle;
 	struct error refusal; /* why the edit was refused */

@@ -72,7 +72,7 @@ struct files_edited {
 	/* describes text that nearly matches; the caller releases it */
 	struct buf near;
 };
-struct files_replacement { /* a replacement in a file */
+struct files_replacement { /* A text to replace in a file. */
 	const char *path;
 	struct str old;
 	struct str new;
@@ -96,7 +96,7 @@ int files_load(struct sandbox *sb, const char *path, bool exact,
 int files_delete(struct sandbox *sb, const char *path, bool exact,
 		 const struct stop *stop, struct error *err);
 
-struct files_target {  /* the file system object on which an operation acts */
+struct files_target {  /* What a path refers to, as found by files_resolve(). */
 	char *real;    /* owned; absolute, every link resolved */
 	char *workdir; /* owned; the sandbox's workdir, links resolved */
 	enum {

@@ -290,8 +290,8 @@ static bool is_globstar(struct str segment)
 	return str_is(segment, "**");
 }
 
-/* Advances the automaton by one name. now[i]: the segments before i may have
- * matched the names so far. False: no match is possible any more. */
+/* Advances the automaton by one name of the path. now[i]: the first i segments
+ * can match the names so far. False: no match is possible any more. */
 static bool advance_match(struct glob *g, const struct alternative *a,
 			  struct str name)
 {
@@ -382,7 +382,7 @@ static bool may_be_hidden(struct str pattern)
 	return false;
 }
 
-/* Appends the pattern without empty segments, which are ignored. */
+/* Appends the pattern without its empty segments, which have no effect. */
 static void drop_empty_segments(struct str pattern, struct buf *out)
 {
 	struct str segment;

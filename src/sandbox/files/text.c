@@ -845,9 +845,9 @@ static void convert_line_ends(struct buf *out, struct str s, int form)
 	}
 }
 
-/* Returns the kind of line ends at offset at: that of the line there or, for a
- * last line without a line end, that of the line before. AS_SENT: the file has
- * no line ends. */
+/* Returns the kind of line end that the line at offset at has. A last line
+ * without one gets the kind of the line before. AS_SENT: the file has no line
+ * ends. */
 static int line_ends_at(struct str file, size_t at)
 {
 	size_t end = at + str_find(str_skip(file, at), '\n');

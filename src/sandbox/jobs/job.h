@@ -14,7 +14,8 @@ enum {
 	JOBS_KEPT_BYTES = 8 << 20,
 };
 
-struct job_order { /* What to run. All borrowed for the call, except mask. */
+/* The command of a job. All borrowed for the call, except mask. */
+struct job_order {
 	struct str command;
 	const char *const *env;  /* see exec_request.env */
 	int64_t timeout_ms;      /* 0: no limit */

@@ -23,9 +23,9 @@
 #include "base/thread.h"
 #include "sandbox/jobs/watch.h"
 
-/* Writes changes of a job's record to the log, but what the model has read or
- * was told only with the next call: by then the message that told it has been
- * saved. If dcode is killed before that, the model is told again. */
+/* Writes changes of a job's record to the log. What the model has read or was
+ * told is written one call late, because the message that told it is stored in
+ * between. If dcode is killed before that, the model is told again. */
 static void job_log(struct background_job *job)
 {
 	struct job_record *r = &job->record;

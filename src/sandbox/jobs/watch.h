@@ -29,7 +29,7 @@ struct background_job {
 	struct job_record record; /* as in the log */
 	/* the record that the next call of job_log() writes */
 	struct job_record due;
-	bool told;      /* the model was told that it has ended */
+	bool told;      /* the model was told that the job has ended */
 	bool lost;      /* the sandbox cannot be asked about the job any more */
 	size_t waiting; /* number of threads that wait for its end */
 	/* clock_ms() when an attached job started; persistent: when the sandbox

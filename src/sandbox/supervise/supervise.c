@@ -27,7 +27,7 @@ enum {
 	LONGEST_MS = 20000,
 	FIRST_MS = 5000,
 	PATIENCE_MS = 60000,
-	/* time limit of a held command that was given none */
+	/* time limit of a held command (supervisor.held) that was given none */
 	HELD_MS = 24 * 3600 * 1000,
 	LEAVE_MS = 5000,
 	/* how long to repeat if the server was never reached */
@@ -51,7 +51,8 @@ enum {
 	/* total of the pauses that the server asked for */
 	WAITED_MAX_MS = 600000,
 	DAMAGED_MAX = 8, /* maximum number of damaged answers in a row */
-	/* after so many full waits in a row, the sandbox waits longer */
+	/* after so many requests of the full length without output, hold_ms
+	 * grows */
 	CALM = 8,
 	FRAMING = 1024, /* bytes of an answer apart from the output */
 };
@@ -84,7 +85,7 @@ struct job {
 	int64_t answered;          /* clock_ms() of the last answer */
 	unsigned failures;         /* failed requests in a row */
 	unsigned damaged;          /* damaged answers in a row */
-	/* requests in a row during which the sandbox waited to the end */
+	/* requests in a row that lasted the full hold_ms without output */
 	unsigned calm;
 	struct supervise_answer answer;
 	struct supervise_read *read; /* owned by the sandbox; or NULL */

@@ -19,7 +19,7 @@ void read_text_render(const struct files_page *page,
 		      const struct read_text_request *req, struct buf *out);
 
 struct read_text_media {
-	const char *extension; /* without the dot, lower case */
+	const char *extension; /* without the dot, in lower case */
 	const char *kind;      /* image, video, audio or file */
 	const char *mime;
 };
