@@ -17,7 +17,7 @@
 
 enum {
 	JSON_BYTES = 1 << 20,
-	MEMORY_BYTES = 1 << 20, /* of a copied AGENTS.md */
+	MEMORY_BYTES = 1 << 20, /* of an AGENTS.md to copy */
 	LINE_BYTES = 1 << 13,
 };
 
@@ -31,7 +31,8 @@ static bool has_memory(const char *dir)
 	return has;
 }
 
-/* agent_check_name() has checked the name, so it can be printed as it is. */
+/* Prints one agent. The name needs no cleaning, because agent_check_name() has
+ * checked it. */
 static void print_agent(const struct app *app, const char *name,
 			const char *chosen, struct buf *json)
 {
@@ -90,7 +91,8 @@ static int list_agents(struct app *app, const struct args *args)
 	found = print_agents(app, chosen, &json);
 	buf_addc(&json, ']');
 	if (app->json)
-		app_envelope("list", &json); /* as in the Python program */
+		app_envelope("list", &json); /* the command's name in JSON is
+						that of the Python program */
 	else if (!found)
 		puts("No agents found.");
 	buf_release(&json);
@@ -98,8 +100,8 @@ static int list_agents(struct app *app, const struct args *args)
 	return 0;
 }
 
-/* Reads the text of the new AGENTS.md: the template, or a copy of source's
- * file. */
+/* Reads the text for the new AGENTS.md: the template or, with source, a copy of
+ * that agent's file. */
 static int read_source(const struct app *app, const char *source,
 		       struct buf *text, struct error *err)
 {
@@ -126,7 +128,7 @@ static int read_source(const struct app *app, const char *source,
 	return rc;
 }
 
-/* Deletes the directory and creates it with a new AGENTS.md. */
+/* Deletes the directory and creates it again with a new AGENTS.md. */
 static int recreate_directory(const char *dir, struct str text,
 			      struct error *err)
 {
@@ -141,8 +143,8 @@ static int recreate_directory(const char *dir, struct str text,
 	return rc;
 }
 
-/* Asks before deleting; the agent's skills and subagents are deleted, too.
- * Returns 1 for yes, 0 for no. */
+/* Asks whether the agent's directory may be deleted, with its skills and
+ * subagents. Returns 1 for yes, 0 for no, -1 with err. */
 static int confirm_reset(struct app *app, const char *name, const char *dir,
 			 struct error *err)
 {
@@ -165,8 +167,8 @@ static int confirm_reset(struct app *app, const char *name, const char *dir,
 	return rc;
 }
 
-/* Resets an agent. Returns 1 when done (or with --dry-run), 0 if the user said
- * no. */
+/* Asks, then resets the agent. Returns 1 when done (or with --dry-run), 0 if
+ * the user said no, -1 with err. */
 static int reset_checked(struct app *app, const struct args *args,
 			 const char *dir, struct str text, struct error *err)
 {
@@ -183,7 +185,7 @@ static int reset_checked(struct app *app, const struct args *args,
 	return rc > 0 && recreate_directory(dir, text, err) < 0 ? -1 : rc;
 }
 
-/* Prints what was done, or with dry what would be done. */
+/* Prints what was done. dry: prints what would be done. */
 static void report_reset(const struct app *app, const char *name,
 			 const char *dir, bool was_there, bool dry)
 {

@@ -52,8 +52,8 @@ static void report_changes(struct change_set *ch)
 	buf_release(&data);
 }
 
-/* Refuses a thread of another tree: only the current directory's tree may be
- * written to. */
+/* Fails if the thread's tree is not that of the current directory: only there
+ * may files be written. */
 static int check_root(struct change_set *ch, struct error *err)
 {
 	bool is_repository;

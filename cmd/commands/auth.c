@@ -15,16 +15,17 @@
 
 enum {
 	LARGEST = 1 << 20,
-	KEYS_MOST = 16, /* of one provider */
+	KEYS_MOST = 16, /* maximum number of keys of one provider */
 };
 
 struct key_rows {
 	struct app *app;
-	const char *only; /* show only this provider; NULL: all */
+	const char *only; /* show only the credential of this name; NULL: all */
 	struct buf json;
 };
 
-/* Prints one credential: where its key comes from, or that it is missing. */
+/* settings_each_credential() callback: prints one credential, with the source
+ * of its key or that it is missing. */
 static bool print_credential(void *arg, const struct settings_credential *c)
 {
 	struct key_rows *r = arg;
@@ -143,16 +144,16 @@ static int read_variable(const struct settings *set, const char *name,
 	return (int)s.len;
 }
 
-/* The named key, then those that belong to it, such as modal's id and secret.
- */
+/* The keys that one command stores or removes: the named one, then others of
+ * the same provider, such as modal's id and secret. */
 struct keys {
 	struct credential list[KEYS_MOST]; /* owned */
 	size_t n;
-	bool optional; /* also include keys that the provider does not require
-			*/
+	bool optional; /* add_key() also adds keys that the provider does not
+			  require */
 };
 
-/* Adds the other keys of the same provider. */
+/* settings_each_credential() callback: adds the other keys of the provider. */
 static bool add_key(void *arg, const struct settings_credential *c)
 {
 	struct keys *k = arg;
@@ -180,8 +181,8 @@ static int refuse_key(struct error *err)
 			 "non-ASCII characters");
 }
 
-/* Splits the input into keys, one per line; at least the first must be there.
- */
+/* Splits the input into keys, one per line, and returns their number. Fails if
+ * there is none. */
 static int split_keys(struct str all, size_t most, struct str *found,
 		      struct error *err)
 {
@@ -200,7 +201,8 @@ static int split_keys(struct str all, size_t most, struct str *found,
 		 : error_set(err, ERR_CONFIG, "no API key received on stdin.");
 }
 
-/* Asks for each key at the terminal. All but the first may be left empty. */
+/* Asks for each key at the terminal. Only the first must be entered. Returns
+ * the number of keys, including empty ones. */
 static int prompt_keys(struct app *app, const struct keys *k, char *room,
 		       struct str *found, struct error *err)
 {
@@ -230,7 +232,8 @@ static int prompt_keys(struct app *app, const struct keys *k, char *room,
 	return (int)k->n;
 }
 
-/* Reads the keys to store. Returns their number, including keys left empty. */
+/* Reads the keys to store, from the terminal, an environment variable or
+ * standard input. Returns their number; those left empty count. */
 static int read_keys(struct app *app, const struct keys *k, const char *from,
 		     char *room, struct str *found, struct error *err)
 {
@@ -246,8 +249,8 @@ static int read_keys(struct app *app, const struct keys *k, const char *from,
 			  found, err);
 }
 
-/* Asks for a new passphrase twice, because typing is hidden. Returns its
- * length. */
+/* Asks for a new passphrase twice, because the user does not see what is typed.
+ * Returns its length, or -1 with err. */
 static int prompt_new_phrase(struct app *app, char *room, struct error *err)
 {
 	char *again = secret_room(VAULT_PHRASE_MAX);
@@ -267,7 +270,7 @@ static int prompt_new_phrase(struct app *app, char *room, struct error *err)
 	return n;
 }
 
-/* Stores the keys. stored[i] is set for each key that was stored. */
+/* Reads and stores the keys. stored[i] is set if key i was stored. */
 static int store_keys(struct app *app, const struct keys *k,
 		      const struct args *args, bool *stored, struct error *err)
 {
@@ -315,8 +318,8 @@ struct reminder {
 	const struct credential *done;
 };
 
-/* For a provider with two secrets: prints how to store the other one if it is
- * missing. */
+/* settings_each_credential() callback: for a provider with two secrets, prints
+ * how to store the one that is still missing. */
 static bool print_missing_key(void *arg, const struct settings_credential *c)
 {
 	const struct reminder *r = arg;
@@ -349,7 +352,7 @@ static void print_outcome(struct app *app, const char *command,
 	buf_release(&data);
 }
 
-/* Stores the keys of a provider and names those that are still missing. */
+/* Stores the keys of a provider and prints which are still missing. */
 static int set_key(struct app *app, const struct args *args)
 {
 	struct keys k = { .n = 1 };
@@ -377,8 +380,8 @@ static int set_key(struct app *app, const struct args *args)
 	return rc;
 }
 
-/* Removes everything that set_key() stored for this name; for a provider also
- * under other names, such as modal's id and secret. */
+/* Removes the stored key of this name and the other keys of the same provider,
+ * such as modal's id and secret. */
 static int remove_keys(struct app *app, const struct args *args)
 {
 	struct keys k = { .n = 1, .optional = true };

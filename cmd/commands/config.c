@@ -13,8 +13,8 @@
 
 enum { LARGEST = 16 << 20, KEY_WIDTH = 44, VALUE_WIDTH = 28 };
 
-/* Prints foreign text on one line, without control characters, padded to width.
- */
+/* Prints untrusted text on one line, without control characters, padded to
+ * width. */
 static void print_clean(const char *text, int width)
 {
 	struct buf out = BUF_INIT(LARGEST);
@@ -66,8 +66,7 @@ static void print_entry(const struct config_entry *entry, bool verbose)
 		print_catalog(entry->row);
 }
 
-/* Appends a setting as a JSON object; verbose adds what the catalog says about
- * it. */
+/* Appends a setting as a JSON object. verbose: with its description. */
 static void add_json(struct buf *out, const struct config_entry *entry,
 		     bool verbose)
 {
@@ -99,8 +98,8 @@ static void add_json(struct buf *out, const struct config_entry *entry,
 	buf_addc(out, '}');
 }
 
-/* True for key itself or a setting below it, ignoring case. key NULL matches
- * all. */
+/* True if the setting is key or is below key, ignoring case. key NULL: true for
+ * every setting. */
 static bool matches_key(const struct config_entry *entry, const char *key)
 {
 	size_t len = key ? strlen(key) : 0;
@@ -123,7 +122,7 @@ static bool is_exactly(const struct config_entry *entry, const char *key)
 	       !(entry->row && entry->row->type == SETTING_TABLE);
 }
 
-/* Prints a single setting as an object, several as a list. */
+/* Prints one setting as a JSON object, several as a list. */
 static void show_json(const struct config_entries *e, const char *key,
 		      bool verbose)
 {
@@ -147,8 +146,8 @@ static void show_json(const struct config_entries *e, const char *key,
 	buf_release(&data);
 }
 
-/* Prints settings by group. Without a key and without -v, unset ones are
- * hidden. */
+/* Prints the settings by group. Settings that are not set are only shown with a
+ * key or -v. */
 static void show_text(const struct config_entries *e, const char *key,
 		      bool verbose)
 {

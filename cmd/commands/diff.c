@@ -1,7 +1,8 @@
 /* diff.c - dcode diff: what changed in the sandbox, as a git patch. */
 /* SPDX-License-Identifier: MIT */
-/* tree_session.c finds the sandbox and fetches its changes, then print_diff()
- * writes them by patch_write() (src/worktree/patch.c). */
+/* tree_session.c finds the sandbox and fetches its changes. Then print_diff()
+ * prints them, with patch_write() (src/worktree/patch.c) if the output must be
+ * usable as a patch. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -26,16 +27,17 @@ struct diff {
 	struct tree_session tree;
 	struct fetch fetch;
 	struct review review;
-	/* At a terminal the patch is masked and coloured, and control
-	 * characters are made visible. */
+	/* stdout is a terminal: masks secrets, makes control characters
+	 * visible, and colours the patch if colour is set */
 	bool terminal, colour;
 	bool in_hunk;
 	struct mask_stream stream;
-	struct buf masked; /* not printed yet */
+	struct buf masked; /* masked text that is not printed yet, because its
+			      line is incomplete */
 };
 
-/* Returns the colour of a patch's line. Hunks are tracked because their lines
- * may look like headers. */
+/* Returns the colour of a line in a patch. d->in_hunk tells headers from the
+ * lines of a hunk, which may look like headers. */
 static const char *colour_of(struct diff *d, struct str line)
 {
 	char c = line.len ? line.ptr[0] : ' ';
@@ -62,8 +64,8 @@ static void print_visible(struct diff *d, struct str line)
 	buf_release(&shown);
 }
 
-/* Masks a piece of the patch and prints the complete lines so far; last: also
- * the unfinished one. */
+/* Masks a piece of the patch and prints the lines that are complete now. last:
+ * also prints the rest without a newline. */
 static int print_piece(struct diff *d, struct str piece, bool last,
 		       struct error *err)
 {
@@ -88,8 +90,8 @@ static int print_piece(struct diff *d, struct str piece, bool last,
 	return ferror(stdout) ? error_errno(err, "writing standard output") : 0;
 }
 
-/* Receives the patch from git. On a terminal it is masked first; otherwise it
- * is written unchanged. */
+/* patch_output callback: receives the patch from git. On a terminal it is
+ * masked; otherwise it is written unchanged. */
 static int on_bytes(void *arg, struct str bytes, struct error *err)
 {
 	struct diff *d = arg;
@@ -101,7 +103,8 @@ static int on_bytes(void *arg, struct str bytes, struct error *err)
 	return 0;
 }
 
-/* Prints --stat, --name-only, or the patch in its terminal form. */
+/* Runs git diff with the option form: --stat, --name-only, or --patch for a
+ * terminal. */
 static int print_form(struct diff *d, const char *form, const struct stop *stop,
 		      struct error *err)
 {
@@ -117,8 +120,8 @@ static int print_form(struct diff *d, const char *form, const struct stop *stop,
 	return git_run(&t->workspace.git, &r, stop, err);
 }
 
-/* Prints the patch in the requested form. Without a terminal it is neither
- * masked nor coloured, so that it can be applied. */
+/* Prints the changes in the requested form. If stdout is not a terminal, the
+ * patch is neither masked nor coloured, so that it can be applied. */
 static int print_diff(struct diff *d, const struct stop *stop,
 		      struct error *err)
 {
@@ -240,7 +243,7 @@ static int run(struct app *app, const struct args *args)
 	if (rc == 0 && !app->json) {
 		if (!d.review.n)
 			fputs("Nothing has changed in the sandbox.\n", stderr);
-		loud_print(app, &d.review); /* last, so that it is read */
+		loud_print(app, &d.review); /* last, so that the user sees it */
 		tree_report(app, &d.fetch, tree_is_gone(&d.tree));
 	}
 	if (rc == 0 && d.review.n && args_flag(args, "exit-code"))

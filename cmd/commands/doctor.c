@@ -1,9 +1,9 @@
 /* doctor.c - dcode doctor: what works here, and what is missing. */
 /* SPDX-License-Identifier: MIT */
 /*
- * Each check prints one row, or adds one object to --json. The terminal is
- * queried about its features and has half a second to reply. Begin reading at
- * the table at the end.
+ * Each check prints one row, or with --json adds one object. The terminal is
+ * asked for its features and has half a second to reply. Begin reading at the
+ * table at the end.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -131,7 +131,7 @@ static void check_configuration(struct report *r, const struct settings *set)
 	else
 		doctor_add(r, "configuration", "config.toml", FINE,
 			   "readable, or does not exist");
-	/* Without --json, these warnings are on stderr. */
+	/* without --json, app_settings() has printed these warnings already */
 	for (size_t i = 0; i < n && r->app->json; i++)
 		doctor_add(r, "configuration", "warning", REMARK, warnings[i]);
 	if (settings_foreign(set) && r->app->json)
@@ -184,7 +184,7 @@ static void describe_provider(struct report *r,
 	buf_release(&text);
 }
 
-/* Describes a provider that is not ready: the reason and its capabilities. */
+/* Describes a provider that is not ready: why, and its capabilities. */
 static void describe_missing(struct report *r, const struct sandbox_provider *p,
 			     const struct error *err)
 {
@@ -216,8 +216,7 @@ static void describe_limits(struct report *r,
 	buf_release(&text);
 }
 
-/* Checks every provider. Those that are not ready share one row, unless -v is
- * given. */
+/* Checks every provider. Without -v, those that are not ready share one row. */
 static void check_sandboxes(struct report *r, struct registry *registry,
 			    bool verbose)
 {
@@ -262,7 +261,7 @@ enum {
 
 static const char section[] = "terminal";
 
-/* The terminal's replies. */
+/* What the terminal has replied. */
 struct told {
 	bool kitty, device, background, synchronized;
 	uint32_t rgb;
@@ -292,8 +291,8 @@ static void on_reply(void *arg, const struct key_event *ev)
 	}
 }
 
-/* Reads replies until the device attributes arrive, which every terminal sends.
- */
+/* Reads replies until the device attributes have arrived: every terminal sends
+ * them, and they were asked for last. */
 static void read_answers(struct told *t)
 {
 	const struct key_sink sink = { on_reply, t };
@@ -317,8 +316,8 @@ static void read_answers(struct told *t)
 	}
 }
 
-/* False if DECRQM (xterm, ctlseqs), the query of a mode, must not be sent:
- * Apple's Terminal prints its last byte. */
+/* False if the terminal must not be asked for the state of a mode (DECRQM, see
+ * xterm's ctlseqs): Apple's Terminal prints the last byte of that query. */
 static bool is_mode_query_safe(void)
 {
 	const char *program = getenv("TERM_PROGRAM");
@@ -326,7 +325,8 @@ static bool is_mode_query_safe(void)
 	return !program || strcmp(program, "Apple_Terminal") != 0;
 }
 
-/* Queries the terminal. Returns false if that is impossible. */
+/* Sends the queries and reads the replies. Returns false if there is no
+ * terminal to query. */
 static bool query_terminal(struct told *t)
 {
 	struct error ignored = { 0 };
@@ -360,7 +360,7 @@ static void report_keys(struct report *r, const struct told *t)
 			   "a new line");
 }
 
-/* Reports the theme and what it is based on, links and the locale. */
+/* Reports the theme and how it was chosen, links and the locale. */
 static void report_colours(struct report *r, const struct told *t)
 {
 	struct theme theme;
@@ -402,8 +402,8 @@ static void report_answers(struct report *r, const struct told *t)
 				     "know mode 2026)");
 }
 
-/* Reads tmux's standard output, at most out->max bytes. Returns -1 on failure
- * or timeout. */
+/* Runs "tmux show" and reads its output, at most out->max bytes. Returns -1 on
+ * failure or timeout. */
 static int run_tmux(const char *path, struct buf *out)
 {
 	extern char **environ;
@@ -482,8 +482,8 @@ static void check_tmux(struct report *r)
 	free(path);
 }
 
-/* Checks what the terminal supports, as far as it replies, and what tmux
- * disables. Waits for replies at most half a second. */
+/* Checks which features the terminal supports, by its replies, and which of
+ * them tmux disables. Waits at most half a second for replies. */
 static void doctor_check_terminal(struct report *r)
 {
 	const char *term = getenv("TERM");

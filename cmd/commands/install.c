@@ -26,11 +26,12 @@ enum { CALL_MS = 10000 };
 struct check {
 	const struct install *in;
 	const char *name;
-	const char *origin; /* from the registry */
+	const char *origin; /* where the provider comes from, as in
+			       registry_origin() */
 	bool ready;
 	bool verified;
-	bool cannot_tell; /* the key cannot be verified without creating a
-			     sandbox */
+	bool cannot_tell; /* the provider cannot be asked whether the key is
+			     valid, except by creating a sandbox */
 	struct buf endpoint;
 	struct error why;
 	int64_t ms; /* duration of the request */
@@ -38,8 +39,8 @@ struct check {
 
 struct missing {
 	const struct check *check;
-	bool stored;  /* a key was stored just now */
-	bool skipped; /* the user skipped a key */
+	bool stored;  /* the user has just stored a key */
+	bool skipped; /* the user did not enter a key */
 };
 
 static void print_check_line(const struct check *c, bool good, const char *text)
@@ -72,7 +73,8 @@ static void mark_origin(const struct check *c)
 	buf_release(&shown);
 }
 
-/* Asks for each required key that is missing. */
+/* settings_each_credential() callback: asks for a required key of the provider
+ * if it is missing. Returns false if the user does not enter it. */
 static bool prompt_missing_key(void *arg, const struct settings_credential *c)
 {
 	struct missing *m = arg;
@@ -83,7 +85,8 @@ static bool prompt_missing_key(void *arg, const struct settings_credential *c)
 
 	if (!c->group || strcmp(c->group, m->check->name) != 0)
 		return true;
-	/* Of several alternative keys, only the first is asked for. */
+	/* not required: one of several keys of which any will do; ask only for
+	 * the first */
 	if (!c->required && strcmp(c->name, m->check->name) != 0)
 		return true;
 	state = credential_state(app->settings, c->name, c->variable, &label);
@@ -102,7 +105,8 @@ static bool prompt_missing_key(void *arg, const struct settings_credential *c)
 	return false;
 }
 
-/* Prints which keys are available and their sources. */
+/* settings_each_credential() callback: prints a key of the provider and its
+ * source, if there is one. */
 static bool print_key(void *arg, const struct settings_credential *c)
 {
 	const struct check *check = arg;
@@ -122,8 +126,8 @@ static bool print_key(void *arg, const struct settings_credential *c)
 	return true;
 }
 
-/* Sends the cheapest request that needs a valid key: lists the sandboxes of an
- * installation that does not exist. */
+/* Sends the cheapest request that needs a valid key: lists the sandboxes with
+ * the owner id of an installation of dcode that does not exist. */
 static int query_provider(struct check *c, struct sandbox_client *client)
 {
 	static const char nobody[] = "00000000-0000-4000-8000-000000000000";
@@ -141,8 +145,8 @@ static int query_provider(struct check *c, struct sandbox_client *client)
 	if (rc == 0)
 		rc = sandbox_list(client, nobody, NULL, &stop, &c->why);
 	c->ms = clock_ms() - begin;
-	/* A started provider may turn out unable to list: only execute is
-	 * required. */
+	/* whether an external provider can list is only known once it has
+	 * started */
 	c->cannot_tell = rc < 0 && !sandbox_can_list(client);
 	if (c->cannot_tell) {
 		c->why = (struct error){ 0 };
@@ -155,7 +159,8 @@ static int query_provider(struct check *c, struct sandbox_client *client)
 	return rc;
 }
 
-/* Prints how to store each missing key; of alternative keys only the first. */
+/* settings_each_credential() callback: prints how to store a missing key. If
+ * any of several keys will do, only the first is named. */
 static bool print_store(void *arg, const struct settings_credential *c)
 {
 	const struct check *check = arg;
@@ -170,8 +175,8 @@ static bool print_store(void *arg, const struct settings_credential *c)
 	return true;
 }
 
-/* Reports a missing variable that config.toml names for an external provider.
- */
+/* settings_each_credential() callback: reports a missing environment variable
+ * that config.toml names for an external provider. */
 static bool report_missing_key(void *arg, const struct settings_credential *c)
 {
 	struct check *check = arg;
@@ -191,7 +196,7 @@ static bool report_missing_key(void *arg, const struct settings_credential *c)
 	return check->why.code == ERR_NONE;
 }
 
-/* Opens the provider and sends it a request. Returns 0 if it is ready. */
+/* Opens the provider and sends it a test request. Returns 0 if it is ready. */
 static int open_and_query(struct check *c)
 {
 	struct sandbox_client client = { 0 };
@@ -226,8 +231,8 @@ static void report_json(const struct check *c, struct buf *out)
 	buf_addc(out, '}');
 }
 
-/* Prints the result of the check and, if the provider is not ready, what to do.
- */
+/* Prints the result of the check and, if the provider is not ready, what to
+ * do. */
 static void report_check(const struct check *c)
 {
 	const char *at = c->endpoint.len ? c->endpoint.ptr : c->name;
@@ -347,8 +352,8 @@ static int install_all(const struct install *in)
 	return ready == n ? 0 : 1;
 }
 
-/* For models on Google Cloud: names the gcloud command that provides the token.
- */
+/* Returns the gcloud command that logs in to Google Cloud, for models whose
+ * token comes from there; otherwise an empty text. */
 static const char *login_hint(const struct credential *c,
 			      enum credential_state state)
 {
@@ -374,7 +379,7 @@ static void model_json(const char *name, enum credential_state state,
 	buf_addc(data, '}');
 }
 
-/* Sets up a model vendor; the name is known to be one. */
+/* Sets up a model vendor. in->name is known to be one. */
 static int install_model(const struct install *in)
 {
 	struct buf label = BUF_INIT(1024);
@@ -419,7 +424,7 @@ static int install_model(const struct install *in)
 	return state == CREDENTIAL_MISSING;
 }
 
-/* Reports a model vendor in one line or one JSON row. */
+/* Reports whether a model vendor is ready, in one line or one JSON object. */
 static bool report_model(struct app *app, const struct credential *c,
 			 struct buf *data)
 {
@@ -473,7 +478,8 @@ static int install_models(const struct install *in)
 	return ready == n ? 0 : 1;
 }
 
-/* Extras of the Python program that are not providers. */
+/* Names that the Python program installs and that are neither sandbox providers
+ * nor model vendors. */
 static const struct {
 	const char *name, *why;
 } not_here[] = {
@@ -498,7 +504,8 @@ static const struct arg_row uninstall_options[] = {
 	{ 0 },
 };
 
-/* True if name matches ^[A-Za-z0-9](?:[-_.A-Za-z0-9]*[A-Za-z0-9])?$ */
+/* True if name matches the regular expression
+ * ^[A-Za-z0-9](?:[-_.A-Za-z0-9]*[A-Za-z0-9])?$ */
 static bool is_valid_name(const char *name)
 {
 	static const char inner[] = "abcdefghijklmnopqrstuvwxyz"
@@ -510,8 +517,8 @@ static bool is_valid_name(const char *name)
 	       !strchr("-_.", name[0]) && !strchr("-_.", name[len - 1]);
 }
 
-/* Finds a model vendor by the name of its extra: "google-genai" is
- * google_genai. */
+/* Finds a model vendor by the Python program's name for it, which has dashes:
+ * "google-genai" is google_genai. */
 static const struct preset *model_of(const char *name)
 {
 	char *alike = xstrdup(name);
@@ -537,8 +544,8 @@ static int refuse_name(const char *name)
 	return 2;
 }
 
-/* Does not suggest installing a package of this name: anyone could have
- * published it. */
+/* Does not suggest to install a package of this name. Attack: someone publishes
+ * a package under a name that users are likely to mistype. */
 static int refuse_unknown(const char *name)
 {
 	fprintf(stderr,
@@ -555,7 +562,7 @@ static int refuse_unknown(const char *name)
 	return 2;
 }
 
-/* Refuses an extra of the Python program for which dcode has no support. */
+/* Refuses a name that only the Python program supports. */
 static int refuse_unsupported(const struct install *in, const char *why)
 {
 	struct error err = { 0 };
@@ -566,7 +573,7 @@ static int refuse_unsupported(const struct install *in, const char *why)
 	return app_fail(in->app, &err);
 }
 
-/* Sets up a model vendor, if dcode supports its protocol. */
+/* Sets up a model vendor. Fails if dcode does not support its protocol. */
 static int install_vendor(const struct install *in, const struct preset *p)
 {
 	struct install model = *in;

@@ -1,9 +1,10 @@
 /* install_package.c - installs and removes packages with providers. */
 /* SPDX-License-Identifier: MIT */
 /*
- * A package is installed into a new directory, which is then renamed over the
- * old one. A failure therefore changes nothing. The programs that are run write
- * to a log. Begin reading at install_package() and install_uninstall().
+ * A package is installed into a new directory. That directory then replaces the
+ * old one in one step, so that a failure changes nothing. The output of the
+ * programs that are run goes to a log. Begin reading at install_package() and
+ * install_uninstall().
  */
 #include <dirent.h>
 #include <errno.h>
@@ -35,10 +36,12 @@ enum { RECORD_MAX = 16 << 20 };
 
 /* A log file for the output of programs. */
 struct install_log {
-	char *path;                 /* owned */
-	int fd;                     /* -1: not open */
-	long begin;                 /* offset of this run's part */
-	const struct settings *set; /* borrowed; for the environment */
+	char *path; /* owned */
+	int fd;     /* -1: not open */
+	long begin; /* offset in the file at which the output of this command
+		       begins */
+	const struct settings *set; /* borrowed; the environment of the programs
+				       comes from here */
 };
 
 enum { LINE = 1000, LOG_MAX = 4 << 20, KILL_MS = 5000 };
@@ -98,8 +101,8 @@ static void kill_all(pid_t pid)
 		poll(NULL, 0, 10);
 }
 
-/* Waits until the program exits and returns its status. Kills it when stop ends
- * the wait. */
+/* Waits until the program exits. Returns its exit status, or -1 with err after
+ * stop has ended the wait and the program was killed. */
 static int wait_end(pid_t pid, const struct stop *stop, struct error *err)
 {
 	int fd = proc_fd(pid, err);
@@ -128,8 +131,9 @@ static int wait_end(pid_t pid, const struct stop *stop, struct error *err)
 	return rc < 0 ? -1 : proc_exit_code(status);
 }
 
-/* Runs argv[0] (an absolute path). Returns 0 if it exits with status 0, else
- * -1. When stop ends the wait, the program and its children are killed. */
+/* Runs argv[0], an absolute path, with its output in the log. Returns 0 if its
+ * exit status is 0, otherwise -1 with err. If stop ends the wait, kills the
+ * program and its children. */
 static int install_log_run(const struct install_log *log, char *const *argv,
 			   const struct stop *stop, struct error *err)
 {
@@ -158,8 +162,8 @@ static int install_log_run(const struct install_log *log, char *const *argv,
 	return rc;
 }
 
-/* Appends the last line of this run's part, without control characters; only
- * the last 1000 bytes are searched. */
+/* Appends the last line that this command has written to the log, without
+ * control characters and cut to its last 1000 bytes. */
 static void install_log_last(const struct install_log *log, struct buf *out)
 {
 	char room[LINE];
@@ -180,7 +184,7 @@ static void install_log_last(const struct install_log *log, struct buf *out)
 	buf_release(&line);
 }
 
-/* Files and directories that are replaced atomically. */
+/* The next functions replace files and directories atomically. */
 /* Copies a file or directory with cp -a: links are copied as links, and nothing
  * in it is run. */
 static int install_copy(const struct install_log *log, const char *from,
@@ -199,9 +203,9 @@ static int install_copy(const struct install_log *log, const char *from,
 	return rc;
 }
 
-/* Replaces path by fresh and removes the old content. If fresh does not exist,
- * only removes path. A single rename does it: at any interruption path is
- * either the old or the new one. */
+/* Replaces path with fresh and removes the old content. If fresh does not
+ * exist, only removes path. Uses a single rename, so that after an interruption
+ * path is either the old or the new one. */
 static int install_replace(const char *path, const char *fresh,
 			   struct error *err)
 {
@@ -225,7 +229,7 @@ static int install_replace(const char *path, const char *fresh,
 	return rc;
 }
 
-/* Removes temporary directories that killed runs left in dir. */
+/* Removes temporary directories in dir that killed commands have left. */
 static void install_sweep(const char *dir)
 {
 	DIR *entries = opendir(dir);
@@ -243,8 +247,8 @@ static void install_sweep(const char *dir)
 		closedir(entries);
 }
 
-/* Takes the lock that prevents concurrent installations. Returns a descriptor
- * that the caller closes. */
+/* Takes the lock that prevents two installations at the same time. Returns a
+ * descriptor, which the caller closes to release the lock; -1 with err. */
 static int install_lock(const struct settings *set, struct error *err)
 {
 	char *dir = credential_dir(set);
@@ -260,8 +264,8 @@ static int install_lock(const struct settings *set, struct error *err)
 	return fd;
 }
 
-/* Normalises a package name: "Acme.Provider" and "acme-provider" are the same
- * (PEP 503). Owned. */
+/* Returns the canonical name of a package: "Acme.Provider" and "acme-provider"
+ * are the same package (PEP 503). Owned. */
 static char *normalize_name(const char *name, size_t len)
 {
 	char *out = xcalloc(len + 1, 1);
@@ -280,8 +284,8 @@ static char *normalize_name(const char *name, size_t len)
 	return out;
 }
 
-/* Finds the directory "acme_provider-1.2.dist-info" of the named package.
- * Owned. */
+/* Finds the directory of the named package, such as
+ * "acme_provider-1.2.dist-info", in site. Owned; NULL if there is none. */
 static char *find_dist(const char *site, const char *name)
 {
 	char *wanted = normalize_name(name, strlen(name));
@@ -303,8 +307,9 @@ static char *find_dist(const char *site, const char *name)
 	return found;
 }
 
-/* Removes the file named in a row "path,hash,size" of RECORD. The path must be
- * relative and inside the directory. */
+/* Removes the file that a row "path,hash,size" of RECORD names. Ignores a path
+ * that is absolute or leads out of site: the package's author could name any
+ * file of the user. */
 static void remove_row(const char *site, struct str row)
 {
 	struct error ignored = { 0 };
@@ -323,7 +328,8 @@ static void remove_row(const char *site, struct str row)
 	relative = xstrndup(row.ptr, row.len);
 	path = path_join(site, relative);
 	(void)path_remove_tree(path, &ignored);
-	/* Remove directories that are empty now, and their __pycache__. */
+	/* remove the directories that are empty now, or have only a
+	 * __pycache__ */
 	for (char *slash = strrchr(path, '/');
 	     slash && strlen(site) < (size_t)(slash - path);
 	     slash = strrchr(path, '/')) {
@@ -373,8 +379,9 @@ out:
 
 enum { REMOVE_MS = 120000 };
 
-/* Asks for confirmation, unless --yes was given. Returns 0 for yes, else the
- * exit status. refusal begins the message for a session that cannot ask. */
+/* Asks for confirmation, unless --yes was given. Returns 0 for yes, otherwise
+ * the exit status. refusal is the start of the message if there is no user to
+ * ask. */
 static int install_confirm(const struct install *in, const char *refusal,
 			   const char *question)
 {
@@ -406,8 +413,8 @@ static int confirm_removal(const struct install *in)
 	return rc;
 }
 
-/* Returns the package that provides this provider, or a copy of the name
- * itself. Owned. */
+/* Returns the name of the package that contains this provider; name itself if
+ * that is unknown. Owned. */
 static char *package_of(struct settings *set, const char *name)
 {
 	struct registry *r = registry_new(set, NULL);
@@ -425,8 +432,8 @@ static char *package_of(struct settings *set, const char *name)
 	return package;
 }
 
-/* Removes the package from a copy of the directory, which then replaces the
- * original. */
+/* Removes the package from a copy of the packages' directory. The copy then
+ * replaces the directory. */
 static int remove_package(struct settings *set, const char *name,
 			  const struct stop *stop, struct error *err)
 {
@@ -460,7 +467,7 @@ out:
 	return rc;
 }
 
-/* Removes an executable provider. */
+/* Removes the executable file or directory of a provider. */
 static int remove_program(struct settings *set, const char *name,
 			  struct error *err)
 {
@@ -521,19 +528,24 @@ int install_uninstall(const struct install *in)
 enum { INSTALL_MS = 900000, NAMES_MAX = 1 << 16 };
 
 enum kind {
-	KIND_INDEX,   /* a name, possibly with a version, that pip looks up */
-	KIND_PYTHON,  /* a local wheel, sdist or directory */
-	KIND_PROGRAM, /* an executable, or a directory with one */
+	KIND_INDEX,   /* the name of a package, possibly with a version, for pip
+			 to find in its index */
+	KIND_PYTHON,  /* a wheel, an sdist or a source directory on this
+		       machine */
+	KIND_PROGRAM, /* a provider that is an executable, or a directory with
+			 one */
 };
 
 struct install_job {
 	const struct install *in;
 	struct settings *set;
 	enum kind kind;
-	char *source;  /* owned: an absolute path, or the package's name */
+	char *source;  /* owned: the absolute path of the source, or the
+			  package's name */
 	char *program; /* owned: "dcode-sandbox-acme", for KIND_PROGRAM */
 	char *dir;     /* owned: the directory of installed packages */
-	char *stage;   /* owned: dir/.install-PID */
+	char *stage;   /* owned: the directory for the new version,
+			  dir/.install-PID */
 	struct install_log log;
 	struct stop stop;
 };
@@ -549,9 +561,9 @@ static bool is_file(const char *dir, const char *name, mode_t kind, bool runs)
 	return is;
 }
 
-/* Determines the name of an executable provider. A file is named after the
- * provider, with or without the prefix. In a directory, the program is named
- * after the directory. */
+/* Sets j->program, the name of an executable provider: that of the file without
+ * its extension, or of the directory. The prefix "dcode-sandbox-" is added if
+ * it is missing. */
 static int parse_program_name(struct install_job *j, bool folder,
 			      struct error *err)
 {
@@ -599,8 +611,8 @@ static bool is_path(const char *name)
 	return strchr(name, '/') || is_archive(str_of(name));
 }
 
-/* Accepts "acme" and "acme[x]>=1.2,<2", and nothing that pip could take for an
- * option, an address or a file. */
+/* Accepts a package name with extras and versions, such as "acme[x]>=1.2,<2".
+ * Refuses everything that pip could read as an option, an address or a file. */
 static bool is_valid_requirement(const char *name)
 {
 	static const char all[] = "abcdefghijklmnopqrstuvwxyz"
@@ -611,8 +623,8 @@ static bool is_valid_requirement(const char *name)
 	       strlen(name) <= 200 && !strchr("-_.[],<>=!~", name[0]);
 }
 
-/* Determines what the argument names: a package, a Python archive or directory,
- * or an executable provider. */
+/* Finds out whether the argument is a package name, a Python archive or
+ * directory, or an executable provider. */
 static int resolve_argument(struct install_job *j, struct error *err)
 {
 	const char *name = j->in->name;
@@ -668,15 +680,15 @@ static int confirm_install(const struct install_job *j, const char *shown)
 	return rc;
 }
 
-/* Returns the interpreter to run pip with: python3 if it has pip, else that of
- * a new virtual environment. Owned. */
+/* Returns the Python interpreter with which to run pip: python3 if it has pip,
+ * otherwise that of a new virtual environment. Owned. NULL with err. */
 static char *find_pip(struct install_job *j, struct error *err)
 {
 	char *python = python_program(j->set);
 	char *venv = path_join(j->stage, "venv");
 	struct error ignored = { 0 };
-	/* -I: do not import pip, venv or encodings from the current directory.
-	 */
+	/* -I keeps Python from importing modules from the current directory,
+	 * such as a repository's pip.py */
 	char *ask[] = { python, (char *)"-I", (char *)"-c",
 			(char *)"import pip", NULL };
 	char *make[] = { python,         (char *)"-I", (char *)"-m",
@@ -699,8 +711,8 @@ static char *find_pip(struct install_job *j, struct error *err)
 	return python;
 }
 
-/* Lets pip install the package into site. With --offline, pip may use no index.
- */
+/* Installs the package into site with pip. With --offline, pip uses no
+ * index. */
 static int run_pip(struct install_job *j, const char *site, struct error *err)
 {
 	char *python = find_pip(j, err);
@@ -732,7 +744,7 @@ static int run_pip(struct install_job *j, const char *site, struct error *err)
 	return rc;
 }
 
-/* Removes from site the older versions of the packages in fresh. */
+/* Removes from site the packages that fresh also has, in whatever version. */
 static void remove_older_versions(const char *site, const char *fresh)
 {
 	DIR *entries = opendir(fresh);
@@ -750,8 +762,9 @@ static void remove_older_versions(const char *site, const char *fresh)
 		closedir(entries);
 }
 
-/* Lets pip install into an empty directory and merges that into a copy of the
- * current one. The copy then replaces the current one. */
+/* Installs the package with pip into an empty directory. Copies the current
+ * packages, replaces in the copy those that are new, and replaces the current
+ * directory with the copy. */
 static int install_python(struct install_job *j, struct error *err)
 {
 	char *site = path_join(j->dir, "site-packages");
@@ -775,7 +788,8 @@ static int install_python(struct install_job *j, struct error *err)
 	return rc;
 }
 
-/* Copies an executable provider into place, replacing an older one. */
+/* Copies an executable provider into the providers' directory. Replaces an
+ * older one. */
 static int install_program(struct install_job *j, struct error *err)
 {
 	char *place = path_join(j->dir, j->program);
@@ -803,8 +817,8 @@ static void list_providers(struct settings *set, struct buf *out)
 	registry_free(r);
 }
 
-/* Prints the lines of after that are not in before, and returns their number.
- */
+/* Prints the lines of after that before does not have, and returns their
+ * number. */
 static size_t print_gained(struct str before, struct str after)
 {
 	struct str line;
@@ -829,7 +843,7 @@ static size_t print_gained(struct str before, struct str after)
 	return n;
 }
 
-/* Reports a failed installation with the end of its log. */
+/* Reports a failed installation, with the last line of its log. */
 static int report_failure(const struct install_job *j, const struct error *err,
 			  const char *shown)
 {
@@ -852,7 +866,7 @@ static int report_failure(const struct install_job *j, const struct error *err,
 	return 1;
 }
 
-/* Installs the package and names the providers that it added. */
+/* Installs the package and prints which providers are new. */
 static int install_now(struct install_job *j, const char *shown)
 {
 	struct buf before = BUF_INIT(NAMES_MAX);
@@ -884,7 +898,7 @@ static int install_now(struct install_job *j, const char *shown)
 	return rc;
 }
 
-/* Determines what to install and where, and opens the log. */
+/* Finds out what to install and where, and opens the log. */
 static int prepare_job(struct install_job *j, struct error *err)
 {
 	struct stop stop = app_stop(j->in->app);

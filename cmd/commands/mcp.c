@@ -1,9 +1,10 @@
 /* mcp.c - dcode mcp: MCP servers, their tools, and logging in to them. */
 /* SPDX-License-Identifier: MIT */
 /*
- * A login opens a browser and waits for the redirect, or for the address that
- * the user pastes. session/mcp_servers.c finds the servers. Begin reading at
- * the table at the end.
+ * A login opens the login page in a browser. Then it waits until the browser is
+ * redirected to a local port, or until the user pastes the address.
+ * session/mcp_servers.c finds the servers. Begin reading at the table at the
+ * end.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,14 +42,14 @@ struct login_visit { /* a login in progress */
 	struct oauth_grant grant;
 	struct oauth_attempt attempt;
 	struct oauth_callback callback;
-	pid_t browser; /* 0: not started */
+	pid_t browser; /* process id; 0: no browser was started */
 };
 
 /* ---- the browser ---- */
 
-/* Returns $BROWSER if it is a single program, else the desktop's program for
- * opening addresses. Owned. NULL if there is none, or if it would not open on
- * the user's own screen. */
+/* Returns the program in $BROWSER if that is a single word, otherwise the
+ * desktop's program for opening addresses. Owned. NULL if there is none, or if
+ * the browser would not appear on the user's screen. */
 static char *find_browser(const struct settings *set)
 {
 	const char *path = settings_exported(set, "PATH");
@@ -104,7 +105,8 @@ static int check_address(const char *url, struct error *err)
 			       "to this machine.");
 }
 
-/* Sends a request without a login to get the server's challenge. */
+/* Sends a request without a token. The server's answer, the challenge, tells
+ * how to log in. */
 static int fetch_challenge(struct login_visit *v, struct error *err)
 {
 	const struct mcp_link_setup setup = {
@@ -143,8 +145,8 @@ static int expand_value(struct login_visit *v, const char *text, char **out,
 	return rc;
 }
 
-/* Uses --client-id, else the configured client id, else registers a new client.
- */
+/* Sets the OAuth client id: that of --client-id or of the server's entry. If
+ * there is none, registers a new client. */
 static int find_client(struct login_visit *v, const struct oauth_net *net,
 		       struct error *err)
 {
@@ -176,8 +178,8 @@ static int find_client(struct login_visit *v, const struct oauth_net *net,
 		     "put \"oauth\": {\"clientId\": \"ID\"} into its entry.");
 }
 
-/* Chooses the requested scope: --scope, else the configured one, else the
- * server's. */
+/* Chooses the scope to ask for: that of --scope, of the server's entry, or of
+ * the server. */
 static void choose_scope(struct login_visit *v)
 {
 	const char *scope = args_value(v->args, "scope");
@@ -203,8 +205,8 @@ static void show_address(struct login_visit *v, const char *url)
 			"the browser and\npaste it here.\n");
 }
 
-/* Shows the login page's address and waits for the code, from the redirect or
- * pasted by the user. */
+/* Prints the address of the login page and waits for the code, which comes with
+ * the redirect or from an address that the user pastes. */
 static int wait_answer(struct login_visit *v, struct buf *code,
 		       struct error *err)
 {
@@ -267,8 +269,8 @@ static int log_in(struct login_visit *v, struct error *err)
 	return rc;
 }
 
-/* Logs in to one server: gets its challenge, listens for the redirect,
- * exchanges the code. */
+/* Logs in to one server: reads its challenge, listens for the redirect, and
+ * exchanges the code for tokens. */
 static int run_login(struct login_visit *v, struct error *err)
 {
 	int rc = fetch_challenge(v, err);
@@ -290,7 +292,7 @@ static int run_login(struct login_visit *v, struct error *err)
 
 /* ---- the commands ---- */
 
-/* Finds a server that a login is possible for. */
+/* Finds a server by name. Fails if logging in to it is not possible. */
 static int find_entry(const struct mcp *m, const char *name,
 		      const struct mcp_entry **e, struct error *err)
 {
@@ -351,7 +353,8 @@ static int mcp_login(struct app *app, const struct args *args)
 			rc = run_login(&v, &err);
 		if (rc == 0)
 			printf("Logged in to %s.\n", v.entry->name);
-		(void)fflush(stdout); /* before messages of a chat */
+		(void)fflush(stdout); /* a chat prints its messages elsewhere:
+					 keep the order */
 	}
 	if (rc < 0)
 		status = app_fail(app, &err);
@@ -406,7 +409,7 @@ static bool is_named(const struct args *args, const char *name)
 	return !args->argc;
 }
 
-/* Fails if the command line names an unknown server. */
+/* Fails if the command line names a server that does not exist. */
 static int check_names(const struct mcp *m, const struct args *args,
 		       struct error *err)
 {
@@ -426,7 +429,7 @@ static int check_names(const struct mcp *m, const struct args *args,
 	return 0;
 }
 
-/* Prints the servers that the command line names; names: with their tools. */
+/* Prints the servers that the command line names. names: also their tools. */
 static void print_servers(struct app *app, struct mcp *m,
 			  const struct args *args, const char *command,
 			  bool names)

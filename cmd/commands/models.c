@@ -27,12 +27,14 @@ struct model_rows {
 	const char *filter; /* NULL: list all */
 	struct buf json;
 	size_t n;
-	char *provider; /* provider of the last lookup of ready; owned */
-	bool ready;     /* that provider has everything that a request needs */
+	char *provider; /* owned: provider whose readiness `ready` tells; NULL:
+			   none yet */
+	bool ready; /* the provider has a key and everything else that a request
+		       needs */
 };
 
-/* True if a request to the provider could be sent. Consecutive calls for a
- * provider look it up only once. */
+/* True if a request to this provider could be sent. The result is kept for the
+ * next call with the same provider. */
 static bool is_ready(struct model_rows *l, const char *provider,
 		     const char *model)
 {
@@ -60,7 +62,7 @@ static void add_number(struct buf *out, const char *key, int64_t n)
 		buf_addf(out, ",\"%s\":null", key);
 }
 
-/* Adds a price in dollars per million tokens. */
+/* Adds a price in US dollars per million tokens as a member. */
 static void add_price(struct buf *out, const char *key, bool priced,
 		      int64_t price)
 {
@@ -161,11 +163,12 @@ static void add_model(struct model_rows *l, const char *provider,
 static void on_row(void *arg, const char *provider, const char *model,
 		   const struct model_facts *facts)
 {
-	(void)facts; /* add_model() looks them up again, with a profile */
+	(void)facts; /* unused: add_model() looks up the facts together with the
+			user's profile */
 	add_model(arg, provider, model);
 }
 
-/* Adds the models of config.toml that the table lacks. */
+/* Adds the models in config.toml that the built-in table does not have. */
 static void add_configured(struct model_rows *l, const char *provider,
 			   const struct toml_value *models)
 {
@@ -181,7 +184,7 @@ static void add_configured(struct model_rows *l, const char *provider,
 	}
 }
 
-/* Implementations of subcommand.run. */
+/* The following functions implement subcommand.run. */
 static int models_cmd_list(struct app *app, const struct args *args)
 {
 	struct model_rows l = { .app = app, .json = BUF_INIT(1 << 20) };
@@ -212,30 +215,30 @@ static int models_cmd_list(struct app *app, const struct args *args)
 }
 
 enum {
-	CHECK_MS = 60000, /* for one request */
-	AT_CAP = 124,     /* exit status when the cap is reached */
-	FACTS = 1200,     /* lines of the prompt for the caching check */
+	CHECK_MS = 60000, /* time limit of one request */
+	AT_CAP = 124,     /* exit status if the cost cap is reached */
+	FACTS = 1200,     /* number of lines in the long system prompt */
 };
 
 struct trial {
 	struct app *app;
 	struct model_choice choice;
-	struct model *model; /* of the current check */
+	struct model *model; /* connection of the current check */
 	struct meter_model *account;
-	struct stop stop;   /* its deadline */
-	struct usage usage; /* of all checks */
+	struct stop stop;   /* deadline of the current check */
+	struct usage usage; /* tokens of all checks */
 	struct buf json;
-	size_t deltas; /* text deltas of the last answer */
+	size_t deltas; /* number of text deltas in the last answer */
 	size_t n, failed;
 };
 
 struct ability {
 	const char *name;
-	/* Returns 1 if supported, 0 if not, -1 with err if the request failed.
-	 */
+	/* Returns 1 if the model has the ability, 0 if not, -1 with err if the
+	 * request failed. */
 	int (*run)(struct trial *t, struct error *err);
-	bool long_prompt; /* uses a system prompt that is long enough to be
-			     cached */
+	bool long_prompt; /* the system prompt must be long enough to be
+			   cached */
 };
 
 /* PNG of a red square, 64 by 64 pixels */
@@ -331,7 +334,7 @@ static int check_parallel(struct trial *t, struct error *err)
 			   2, err);
 }
 
-/* Asks a small puzzle and checks whether the reply contains thinking. */
+/* Asks the model a small puzzle and checks whether it has sent its thinking. */
 static int check_thinking(struct trial *t, struct error *err)
 {
 	struct model_reply r = { 0 };
@@ -347,7 +350,7 @@ static int check_thinking(struct trial *t, struct error *err)
 	return rc < 0 ? -1 : yes;
 }
 
-/* Checks image input: the model must name the colour of a red square. */
+/* Sends a picture: the model must name the colour of a red square. */
 static int check_images(struct trial *t, struct error *err)
 {
 	struct message m = { .role = ROLE_USER };
@@ -372,8 +375,8 @@ static int check_images(struct trial *t, struct error *err)
 	return rc;
 }
 
-/* Sends the same prompt twice: the second request should read from the cache.
- */
+/* Sends the same prompt twice. The second request should read the prompt from
+ * the cache. */
 static int check_caching(struct trial *t, struct error *err)
 {
 	struct model_reply first = { 0 };
@@ -402,7 +405,7 @@ static const struct ability checks[] = {
 	{ "caching", check_caching, true },
 };
 
-/* Runs one check with a new model connection. */
+/* Runs one check with a new connection to the model. */
 static int run_check(struct trial *t, const struct ability *c,
 		     struct error *err)
 {
@@ -461,7 +464,7 @@ static void report_check(struct trial *t, const char *name, int rc,
 	buf_release(&why);
 }
 
-/* Prints the cost of all checks; with --json the whole document. */
+/* Prints the cost of all checks. With --json prints the whole document. */
 static void print_end(struct trial *t, const struct settings *set)
 {
 	struct buf data = BUF_INIT(1 << 20);
@@ -493,7 +496,8 @@ static void print_end(struct trial *t, const struct settings *set)
 	buf_release(&data);
 }
 
-/* Opens one cap for all checks together: --max-usd, or the one of [limits]. */
+/* Creates the meter with one cap for all checks together: --max-usd, or that of
+ * [limits]. */
 static int open_account(struct trial *t, const struct args *args,
 			struct error *err)
 {
@@ -510,14 +514,15 @@ static int open_account(struct trial *t, const struct args *args,
 	return run_money_model(&r, &t->account, err);
 }
 
-/* True if later checks would fail in the same way. */
+/* True for an error that all later checks would have, too. */
 static bool is_fatal(const struct error *err)
 {
 	return err->code == ERR_AUTH || err->code == ERR_UNREACHABLE ||
 	       err->code == ERR_BUDGET;
 }
 
-/* Runs all checks, but stops if the remaining ones would fail, too. */
+/* Runs all checks. Stops at an error that the remaining ones would have,
+ * too. */
 static void run_checks(struct trial *t, struct error *err)
 {
 	for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]); i++) {

@@ -1,8 +1,8 @@
 /* provider.c - dcode provider: lists and tests sandbox providers. */
 /* SPDX-License-Identifier: MIT */
 /*
- * test runs the provider contract of src/contract/ against a real account.
- * Begin reading at the table at the end.
+ * `dcode provider test` runs the checks of src/contract/ (what every provider
+ * must do) with a real account. Begin reading at the table at the end.
  */
 #include "cmd/commands/provider.h"
 
@@ -26,19 +26,20 @@ static const struct {
 
 struct listed_provider { /* one row of the list */
 	const struct sandbox_provider *p;
-	bool also; /* listed under its second name */
+	bool also; /* the row is for the provider's second name */
 	const char *origin;
 	struct buf endpoint;
 	enum sandbox_isolation isolation;
-	struct error why; /* why it is not ready */
+	struct error why; /* why the provider is not ready */
 };
 
 struct provider_table {
 	struct app *app;
 	struct registry *registry;
 	bool verbose;
-	struct buf data; /* JSON */
-	struct buf rest; /* names of the providers that are not ready */
+	struct buf data; /* the list as JSON */
+	struct buf rest; /* names of providers that are not ready, for one
+			    sentence */
 	size_t n_rest;
 };
 
@@ -98,7 +99,8 @@ static const char *summary_of(const struct listed_provider *e)
 	return e->also ? e->p->also_summary : e->p->summary;
 }
 
-/* Checks the provider with the current settings, without sending a request. */
+/* Checks whether the provider can be opened with the current settings. Sends no
+ * request. */
 static void open_listed(struct app *app, struct listed_provider *e)
 {
 	struct sandbox_client client = { 0 };
@@ -208,8 +210,8 @@ static void print_rest(const struct buf *names, size_t n)
 	buf_release(&text);
 }
 
-/* Adds a provider to the list. One that is not ready is only named, unless -v
- * is given. */
+/* Adds a provider to the list. Without -v, one that is not ready is only named
+ * at the end. */
 static void add_row(struct provider_table *t, const struct sandbox_provider *p,
 		    bool also)
 {
@@ -231,7 +233,8 @@ static void add_row(struct provider_table *t, const struct sandbox_provider *p,
 	buf_release(&e.endpoint);
 }
 
-/* Adds the second names that sort between provider i and the next one. */
+/* Adds rows for the second names of providers that belong between provider i
+ * and the next one in the order of names. */
 static void add_second_names(struct provider_table *t,
 			     const struct sandbox_provider *const *all,
 			     size_t i)
@@ -316,8 +319,8 @@ static void on_check(void *arg, const struct contract_result *r)
 		       r->name, (long long)r->ms);
 		printf("%s%s\n", shown.len ? "  " : "",
 		       shown.len ? shown.ptr : "");
-		fflush(stdout); /* show each result at once, even through a pipe
-				 */
+		fflush(stdout); /* show each result at once, even if stdout is a
+				   pipe */
 	}
 	buf_release(&shown);
 }
@@ -399,8 +402,8 @@ static void print_summary_json(struct test *t,
 	buf_release(&data);
 }
 
-/* Runs the contract's checks and prints the summary. Returns the exit status,
- * or -1 with err. */
+/* Runs the checks and prints the summary. Returns the exit status, or -1 with
+ * err. */
 static int run_contract(struct test *t, struct sandbox_client *client,
 			const struct args *args, struct error *err)
 {

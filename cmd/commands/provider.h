@@ -5,8 +5,8 @@
 
 #include "cmd/command.h"
 
-/* Appends the capabilities in flags: "attach, live-output", or comma-separated
- * JSON strings. */
+/* Appends the names of the capabilities in flags: "attach, live-output". json:
+ * as JSON strings with commas. */
 void provider_capabilities(struct buf *out, unsigned flags, bool json);
 
 #endif

@@ -25,20 +25,21 @@
 #include "sandbox/supervise/supervise.h"
 #include "session/records.h"
 
-enum { LISTED_ID = 14 }; /* bytes of an id in a row */
+enum { LISTED_ID = 14 }; /* bytes of an id that are shown in the list */
 
 struct sandbox_table {
-	struct store *store; /* to find the threads that use a sandbox */
+	struct store *store; /* for finding the threads that use a sandbox */
 	struct buf json;
 	bool as_json;
-	const char *provider; /* list only this provider; NULL: all */
+	const char *provider; /* list only its sandboxes; NULL: all */
 	size_t n;
 };
 
 struct known_ids { /* arg of add_known() */
 	struct sandbox_table *table;
 	struct store *store;
-	bool all; /* include sandboxes of other owners */
+	bool all; /* also list sandboxes that this installation of dcode did not
+		     create */
 };
 
 struct known_row { /* arg of copy_row_facts() */
@@ -56,7 +57,7 @@ struct facts { /* copy of a struct sandbox_info */
 	enum sandbox_isolation isolation;
 };
 
-/* Prints "3 d", "5 h" or "12 min". */
+/* Prints the time since created (Unix seconds) as "3 d", "5 h" or "12 min". */
 static void print_age(int64_t created)
 {
 	int64_t minutes = (clock_unix_ms() / 1000 - created) / 60;
@@ -69,8 +70,8 @@ static void print_age(int64_t created)
 		printf("%" PRId64 " min", minutes < 0 ? 0 : minutes);
 }
 
-/* Prints who is responsible for the sandbox: a running dcode, the user who kept
- * it, or nobody, so that gc may remove it. */
+/* Prints who uses the sandbox: a running dcode, or the user, who has kept it.
+ * "has ended" means nobody, so that gc may delete it. */
 static void print_owner(const struct ledger_row *row)
 {
 	char room[20];
@@ -108,11 +109,11 @@ static void add_member(struct buf *out, const char *key, const char *value)
 static bool add_thread(void *arg, const struct thread_label *l)
 {
 	add_member(arg, "thread", l->thread);
-	return false; /* only the newest thread is needed */
+	return false; /* the newest thread is passed first and is enough */
 }
 
-/* Adds the thread. For a kept sandbox the ledger names it; for one in use, its
- * label leads to it. */
+/* Adds the member "thread". kept is the thread's id in the ledger, which only a
+ * kept sandbox has; otherwise the thread is found by the sandbox's label. */
 static void member_thread(struct buf *out, struct store *store,
 			  const char *label, const char *kept)
 {
@@ -152,8 +153,8 @@ static void print_header(void)
 	       "STATE", "CREATED", "OWNER");
 }
 
-/* Adds a ledger row to the list, unless its sandbox is gone or of another
- * provider. */
+/* ledger_each() callback: adds a row to the list, unless the sandbox is gone or
+ * of another provider. */
 static bool add_row(void *arg, const struct ledger_row *row)
 {
 	struct sandbox_table *l = arg;
@@ -183,8 +184,8 @@ static bool add_row(void *arg, const struct ledger_row *row)
 	return true;
 }
 
-/* Adds a sandbox that the provider lists under our label, even if the ledger
- * does not contain it. */
+/* sandbox_list() callback: adds a sandbox that the provider reports with this
+ * installation's label. The ledger may not contain it. */
 static void add_listed(void *arg, const struct sandbox_info *info)
 {
 	struct sandbox_table *l = arg;
@@ -223,8 +224,8 @@ static void add_listed(void *arg, const struct sandbox_info *info)
 	putchar('\n');
 }
 
-/* Completes an id's facts from its ledger row. Returns false once it is found.
- */
+/* ledger_each() callback: completes what is known about an id from its row.
+ * Returns false when the row was found. */
 static bool copy_row_facts(void *arg, const struct ledger_row *row)
 {
 	struct known_row *k = arg;
@@ -242,8 +243,8 @@ static bool copy_row_facts(void *arg, const struct ledger_row *row)
 	return false;
 }
 
-/* Adds a sandbox from a list without labels. The ledger tells which of them are
- * ours. */
+/* sandbox_list() callback for a provider that does not report labels. Adds the
+ * sandbox if the ledger has its id, or if all are listed. */
 static void add_known(void *arg, const struct sandbox_info *item)
 {
 	struct known_ids *k = arg;
@@ -260,8 +261,8 @@ static void add_known(void *arg, const struct sandbox_info *item)
 		add_listed(k->table, &info);
 }
 
-/* For --sandbox NAME: asks the provider for its sandboxes. all: includes those
- * of other owners. */
+/* Lists the sandboxes that the provider of --sandbox reports. all: also those
+ * that this installation of dcode did not create. */
 static int query_provider(struct sandbox_table *l, struct app *app,
 			  struct store *store, bool all, struct error *err)
 {
@@ -277,7 +278,7 @@ static int query_provider(struct sandbox_table *l, struct app *app,
 	l->provider = client.provider->name;
 	rc = sandbox_probe(&client, &stop, err);
 	if (rc < 0)
-		; /* reported below */
+		; /* the error is reported below */
 	else if (sandbox_can_list(&client))
 		rc = sandbox_list(&client, all ? NULL : store_owner(store),
 				  &sink, &stop, err);
@@ -289,8 +290,8 @@ static int query_provider(struct sandbox_table *l, struct app *app,
 	return rc;
 }
 
-/* Implementations of the subcommands; args is without the subcommand's name.
- * Return the exit status. */
+/* The following functions implement the subcommands. args does not contain the
+ * subcommand's name. They return the exit status. */
 static int sandbox_cmd_list(struct app *app, const struct args *args)
 {
 	const char *provider = args_value(args, "sandbox");
@@ -318,7 +319,8 @@ static int sandbox_cmd_list(struct app *app, const struct args *args)
 	return rc == 0 ? 0 : app_fail(app, &err);
 }
 
-/* Copies the first sandbox that the provider reports. */
+/* sandbox_get() callback: copies the first sandbox that the provider
+ * reports. */
 static void copy_facts(void *arg, const struct sandbox_info *info)
 {
 	struct facts *f = arg;
@@ -422,7 +424,8 @@ static int sandbox_cmd_info(struct app *app, const struct args *args)
 	if (rc == 0 && t.id && sandbox_can_get(&t.client))
 		rc = sandbox_get(&t.client, t.id, &sink, &stop, &err);
 	if (rc < 0 && err.code == ERR_NOT_FOUND && t.label[0]) {
-		rc = 0; /* the ledger's facts are still useful */
+		rc = 0; /* without the provider's facts, the ledger's are still
+			   useful */
 		f.state = STATE_GONE;
 	}
 	if (rc == 0) {
@@ -459,8 +462,8 @@ static int already_deleted(const char *name, struct error *err)
 	return error_hint(err, "`dcode sandbox list` shows the others.");
 }
 
-/* Claims the sandbox before its work is saved, which takes a while, so that no
- * other dcode takes it over meanwhile. */
+/* Marks the sandbox as being removed before its work is saved. That takes a
+ * while, in which another dcode could begin to use it. */
 static int claim_removal(const struct target *t, const struct args *args,
 			 struct store *store, struct error *err)
 {
@@ -473,13 +476,14 @@ static int claim_removal(const struct target *t, const struct args *args,
 		return 0;
 	if (err->code == ERR_BUSY)
 		return -1;
-	/* An unwritable ledger must not prevent the removal of a machine. */
+	/* a ledger that cannot be written must not prevent the deletion of a
+	 * sandbox that costs money */
 	*err = (struct error){ 0 };
 	return 0;
 }
 
-/* Saves the work of a sandbox, then deletes it. A failure to save is reported
- * only after the deletion. */
+/* Saves the work of a sandbox and deletes it. If saving fails, deletes it all
+ * the same and reports the failure afterwards. */
 static int delete_sandbox(struct app *app, const struct args *args,
 			  const char *name, struct error *err)
 {
@@ -519,8 +523,8 @@ static int delete_sandbox(struct app *app, const struct args *args,
 	return rc;
 }
 
-/* Deletes all named sandboxes, even if one of them fails; only an interrupt
- * stops it. */
+/* Deletes all named sandboxes. Continues after an error, but not after an
+ * interrupt. */
 static int sandbox_cmd_delete(struct app *app, const struct args *args)
 {
 	struct buf data = BUF_INIT(1 << 20);
@@ -698,9 +702,10 @@ static int sandbox_cmd_gc(struct app *app, const struct args *args)
 	return left || c.unsaved ? 1 : 0;
 }
 
-/* Parses "ID:PATH". ID is a known sandbox, whose id may contain slashes and
- * colons as with ssh; otherwise the colon must precede the first slash. Returns
- * the path and sets *id, or returns NULL. */
+/* Parses "ID:PATH". An id may contain colons and slashes, as with ssh, so the
+ * longest ID that names a known sandbox is used. If none does, ID ends at the
+ * first colon, which must be before the first slash. Returns the path and sets
+ * *id (owned); NULL if the argument is a local path. */
 static const char *remote_side(struct app *app, const char *argument, char **id)
 {
 	const char *colon = strchr(argument, ':');
@@ -735,8 +740,7 @@ static void print_summary(struct app *app, const struct copy *c)
 	buf_release(&data);
 }
 
-/* Copies between this machine and a sandbox: from the sandbox if from is set,
- * else to it. */
+/* Copies from the sandbox if from is not NULL, otherwise into it. */
 static int copy_sides(struct app *app, const struct args *args, const char *id,
 		      const char *from, const char *to, struct error *err)
 {

@@ -33,11 +33,11 @@
 #include "worktree/send.h"
 
 enum {
-	INPUT_MAX = 256 << 20,  /* bytes of standard input passed on */
-	CAPTURE_MAX = 16 << 20, /* bytes of output, with --json */
-	SILENCE_MS = 200, /* if standard input is silent for this long, it is
-			     not read */
-	UNKNOWN_STATUS = 125, /* exit status if the provider cannot tell it */
+	INPUT_MAX = 256 << 20,  /* bytes of the command's input */
+	CAPTURE_MAX = 16 << 20, /* bytes of a stream, with --json */
+	SILENCE_MS = 200,       /* wait for standard input, without --stdin */
+	UNKNOWN_STATUS = 125, /* exit status if the provider does not report the
+				 command's */
 };
 
 struct exec_run {
@@ -45,12 +45,13 @@ struct exec_run {
 	bool attached;
 	struct {
 		int fd;
-		bool terminal; /* output is masked and cleaned; otherwise passed
-				  on unchanged */
-		struct buf captured; /* with --json */
+		bool terminal; /* mask and clean the output; otherwise it is
+				  passed on unchanged */
+		struct buf captured; /* the output, with --json */
 	} streams[2];
-	/* If both streams are terminals, the command writes both into one pipe,
-	 * so that a secret split between them is still masked. */
+	/* Mask the output of both streams. If both are terminals, the command
+	 * writes them into one pipe: otherwise a secret could be split between
+	 * the streams and not be recognised. */
 	struct redact_screen shown[2];
 };
 
@@ -68,8 +69,8 @@ static int write_all(int fd, struct str data, struct error *err)
 	return 0;
 }
 
-/* Receives the command's output. A terminal and --json get it masked, a pipe or
- * file unchanged. */
+/* exec_request.output callback. Output to a terminal and with --json is masked;
+ * output to a pipe or file is unchanged. */
 static int on_output(void *arg, enum exec_stream stream, struct str chunk,
 		     struct buf *reply, struct error *err)
 {
@@ -90,7 +91,8 @@ static int on_output(void *arg, enum exec_stream stream, struct str chunk,
 	return rc;
 }
 
-/* Writes the text that the filters still hold back. */
+/* Writes the text that redact_screen_feed() has held back because it could be
+ * the start of a secret. */
 static void flush_filters(struct exec_run *run)
 {
 	struct error ignored = { 0 };
@@ -108,8 +110,8 @@ static void flush_filters(struct exec_run *run)
 	}
 }
 
-/* True if standard input has data for the command. With --stdin, data is
- * awaited instead. */
+/* True if standard input has data for the command, which is not waited for. Not
+ * used with --stdin, which waits. */
 static bool has_input(const struct stop *stop)
 {
 	struct pollfd p[2] = { { .fd = STDIN_FILENO, .events = POLLIN },
@@ -131,8 +133,8 @@ static int read_input(struct buf *input, const struct stop *stop,
 	return buf_check(input, "standard input", err);
 }
 
-/* Builds the command line: a single word is passed to the shell as it is,
- * several words are quoted. */
+/* Builds the command line. A single argument is a shell command; several
+ * arguments are quoted and become its words. */
 static void command_line(const struct args *args, struct buf *out)
 {
 	if (args->argc == 2) {
@@ -166,8 +168,8 @@ static void print_json(struct exec_run *run, const struct target *t,
 	buf_release(&data);
 }
 
-/* Passes standard input to the command, if there is any and the provider
- * supports it. */
+/* Reads standard input for the command. Does nothing if there is none or the
+ * provider cannot pass it on; with --stdin that is an error. */
 static int pass_input(const struct target *t, const struct args *args,
 		      struct buf *input, const struct stop *stop,
 		      struct error *err)
@@ -184,8 +186,8 @@ static int pass_input(const struct target *t, const struct args *args,
 	return read_input(input, stop, err);
 }
 
-/* Prints notices about the sandbox: those of the command's result, and those
- * that arrived later, for example when a cancelled command ended. */
+/* Prints the notices that came with the command's result, and those that came
+ * later, for example when a cancelled command has ended. */
 static void print_notices(struct sandbox *sb, const struct exec_result *res)
 {
 	char late[SANDBOX_NOTICE] = "";
@@ -204,8 +206,9 @@ static void print_notice(void *arg, const char *line)
 	app_warn_line(line);
 }
 
-/* Waits for the first commit of the repository's copy, as the agent's commands
- * do. Another dcode may still be making it, or was killed before. */
+/* If the sandbox has a copy of the repository, waits for its first commit, like
+ * the commands of the agent do. Another dcode may still be making the commit,
+ * or may have been killed before that. */
 static void await_first_commit(struct app *app, const struct target *t,
 			       struct sandbox *sb, const struct stop *stop)
 {
@@ -252,8 +255,9 @@ static int execute_command(struct exec_run *run, struct target *t,
 		print_notices(&sb, res);
 	}
 	sandbox_check(&sb, true, print_notice, NULL);
-	/* Do not spend a request on removing the command's leftovers in a
-	 * sandbox of ours: the next command does, or they remove themselves. */
+	/* In a sandbox that dcode created, do not spend a request on removing
+	 * what the command has left behind: the next command does so, or it is
+	 * removed without one. */
 	if (!t->label[0] || sandbox_isolation(&t->client) == ISOLATION_NONE)
 		supervise_leave(&sb);
 	sandbox_release(&sb);
@@ -316,8 +320,8 @@ static void print_output(void *arg, enum exec_stream stream, struct str chunk)
 	fwrite(chunk.ptr, 1, chunk.len, stderr);
 }
 
-/* Sets *name to --sandbox, else to the configured default. Fails if neither
- * names a provider. */
+/* Sets *name to the provider of --sandbox or the configured default. Fails if
+ * there is neither. */
 static int choose_provider(struct app *app, const struct args *args,
 			   const char **name, struct error *err)
 {
@@ -351,7 +355,7 @@ static int read_lifetime(const struct args *args, int64_t *seconds,
 			 text);
 }
 
-/* Creates a sandbox that remains when dcode exits. */
+/* Creates a sandbox that continues to run when dcode exits. */
 static int create_sandbox(struct app *app, const struct args *args,
 			  struct made *made, struct error *err)
 {
@@ -447,7 +451,7 @@ static void print_until(const char *what, const char *name, int64_t ends)
 	printf("until %s\n", sandbox_time(ends, room));
 }
 
-/* Stops a sandbox, if its provider can preserve its files. */
+/* Stops a sandbox. Fails if its provider would lose the files. */
 static int stop_target(struct app *app, struct target *t,
 		       struct lifecycle_stopping *s, struct error *err)
 {
@@ -472,7 +476,7 @@ static int stop_target(struct app *app, struct target *t,
 	return lifecycle_stop(&t->client, store, s, &limit, err);
 }
 
-/* Stops one sandbox, unless a dcode uses it. */
+/* Stops one sandbox. Fails if a dcode uses it and --force is not given. */
 static int stop_sandbox(struct app *app, const struct args *args,
 			const char *name, struct error *err)
 {
@@ -492,7 +496,8 @@ static int stop_sandbox(struct app *app, const struct args *args,
 	return rc;
 }
 
-/* Takes the sandbox over like a resumed thread and leaves it running. */
+/* Starts a sandbox that dcode created, in the same way as for a resumed thread,
+ * and leaves it running. */
 static int resume_owned(struct app *app, struct target *t, struct error *err)
 {
 	struct lifecycle_request r = { .client = &t->client,
@@ -516,7 +521,7 @@ static bool copy_expiry(void *arg, const struct ledger_row *row)
 	return false;
 }
 
-/* Starts a stopped sandbox. Refuses a provider whose sandboxes run only while a
+/* Starts a stopped sandbox. Fails if the provider's sandboxes only run while a
  * dcode uses them. */
 static int start_sandbox(struct app *app, const struct args *args,
 			 const char *name, struct error *err)
@@ -554,8 +559,8 @@ static int start_sandbox(struct app *app, const struct args *args,
 	return rc;
 }
 
-/* Calls one() for each argument. Prints every error at once, except the last,
- * which it returns. */
+/* Calls one() for each argument. Prints each error as it happens, except the
+ * last one, which is returned. */
 static int run_for_each(struct app *app, const struct args *args,
 			const char *title,
 			int (*one)(struct app *app, const struct args *args,

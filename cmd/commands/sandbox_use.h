@@ -5,8 +5,8 @@
 
 #include "cmd/command.h"
 
-/* Implementations of the subcommands; args is without the subcommand's name.
- * Return the exit status. */
+/* These functions implement the subcommands. args does not contain the
+ * subcommand's name. They return the exit status. */
 int sandbox_cmd_exec(struct app *app, const struct args *args);
 int sandbox_cmd_create(struct app *app, const struct args *args);
 int sandbox_cmd_stop(struct app *app, const struct args *args);

@@ -28,7 +28,8 @@ struct skills_line { /* the parsed command line, with the skills */
 	struct skills_request request;
 	const char **allowed; /* owned */
 	char *agent;          /* owned */
-	unsigned scopes;      /* enum skill_scope bits of the selected skills */
+	unsigned scopes;      /* bits of enum skill_scope: only skills of these
+				 scopes are used */
 	struct skills skills;
 };
 
@@ -124,7 +125,7 @@ static bool is_shown(const struct skills_line *l, const struct skill *s)
 	return (l->scopes & s->scope) != 0;
 }
 
-/* Prints foreign text, cleaned, between before and after. */
+/* Prints untrusted text, cleaned, between before and after. */
 static void skills_cmd_print(const struct app *app, const char *before,
 			     const char *text, const char *after)
 {
@@ -159,7 +160,8 @@ static void print_source(const struct skills_line *l, const char *source)
 	}
 }
 
-/* Prints each source once, in the order of its first skill. */
+/* Prints the skills by source, in the order in which the sources first
+ * appear. */
 static size_t print_list(const struct skills_line *l)
 {
 	size_t n = 0;
@@ -239,8 +241,8 @@ static int list_skills(struct app *app, const struct args *args)
 	return rc == 0 ? 0 : app_fail(app, &err);
 }
 
-/* Finds a skill by name. ERR_NOT_FOUND: the message lists the existing names.
- */
+/* Finds a skill by name. ERR_NOT_FOUND: the message lists the existing
+ * names. */
 static int skills_cmd_find(const struct skills_line *l, const char *name,
 			   const struct skill **found, struct error *err)
 {
@@ -272,7 +274,7 @@ static int skills_cmd_find(const struct skills_line *l, const char *name,
 
 enum {
 	MOST_SHOWN = 200,
-	MOST_DEEP = 16, /* nested directories */
+	MOST_DEEP = 16, /* maximum depth of nested directories */
 	LIST_BYTES = 1 << 20,
 	TEXT_BYTES = SKILL_FILE_MAX + (64 << 10),
 };
@@ -304,7 +306,7 @@ static void list_entry(struct skill_files *f, const char *dir,
 	free(name);
 }
 
-/* Lists the names of files, without following links. */
+/* Lists the files in dir. Does not follow links. */
 static void list_files(struct skill_files *f, const char *dir,
 		       const char *below, int deep)
 {
@@ -396,7 +398,8 @@ static void print_json(struct app *app, const struct skill *s,
 	buf_release(&out);
 }
 
-/* Implementations of the subcommands. Return the exit status. */
+/* The following functions implement the subcommands and return the exit
+ * status. */
 static int skills_cmd_info(struct app *app, const struct args *args)
 {
 	struct skill_files files = { .text = BUF_INIT(LIST_BYTES) };
@@ -480,7 +483,8 @@ static int write_template(const char *name, const char *dir, struct error *err)
 	return rc;
 }
 
-/* Creates a new directory. An existing file, directory or link is refused. */
+/* Creates a new skill. Fails if there already is a file, directory or link of
+ * this name. */
 static int create_skill(const char *place, const char *name, char **dir,
 			struct error *err)
 {
@@ -544,8 +548,8 @@ static int confirm_delete(struct app *app, const struct skill *s,
 	return rc;
 }
 
-/* True if the skill was found through a link and its directory is outside its
- * source. */
+/* True if the skill was found through a link that leads out of the skills'
+ * directory. */
 static bool is_outside_source(const struct skill *s)
 {
 	char *place = realpath(s->source, NULL);
@@ -557,7 +561,8 @@ static bool is_outside_source(const struct skill *s)
 	return !here;
 }
 
-/* Returns 1 if deleted (or with --dry-run), 0 if the user said no. */
+/* Deletes a skill. Returns 1 if it was deleted (or with --dry-run), 0 if the
+ * user said no, -1 with err. */
 static int delete_skill(struct app *app, const struct skill *s,
 			const struct args *args, struct error *err)
 {

@@ -65,7 +65,8 @@ static void print_result(const struct app *app, const struct sync_result *r,
 		print_sum(app, r);
 }
 
-/* Adds a parallel list: the bytes of each name that is not UTF-8, else null. */
+/* Adds a list with one element for each name: its bytes in base64 if it is not
+ * UTF-8, otherwise null. */
 static void add_bytes(const struct app *app, struct buf *out,
 		      char *const *names, size_t n)
 {

@@ -92,8 +92,8 @@ static int threads_cmd_rename(struct app *app, const struct args *args)
 	return rename_thread(app, args, &err) == 0 ? 0 : app_fail(app, &err);
 }
 
-/* True if the database does not contain the thread; false if it cannot be read.
- */
+/* True if the database certainly does not have the thread. False if the
+ * database cannot be read. */
 static bool is_gone(struct store *s, const char *id)
 {
 	struct thread t = { 0 };
@@ -135,8 +135,9 @@ static void delete_orphan_files(struct app *app, const char *folder,
 	free(directory);
 }
 
-/* Deletes the files (src/agent/history_text.h, session/thread_transcript.h) of
- * each thread that is no longer in the database. */
+/* Deletes the files of threads that are no longer in the database: old
+ * histories (src/agent/history_text.h) and transcripts
+ * (session/thread_transcript.h). */
 static void history_sweep(struct app *app)
 {
 	delete_orphan_files(app, "conversation_history", ".md");
@@ -161,8 +162,8 @@ static bool report_label(void *arg, const struct thread_label *l)
 	return true;
 }
 
-/* Names what remains after a thread was deleted: sandboxes that cost money and
- * its saved patch. */
+/* After a thread was deleted, prints what it leaves: sandboxes that cost money,
+ * and its saved patch. */
 static void report_remaining(struct app *app, struct store *s,
 			     const struct thread *t)
 {
@@ -198,7 +199,8 @@ static void report_deleted(struct app *app, struct buf *json,
 	buf_release(&title);
 }
 
-/* Records the failure in the JSON document; the reason is on stderr. */
+/* Adds the failed deletion to the JSON document. The reason was printed on
+ * stderr. */
 static void report_failed(struct app *app, struct buf *json, const char *name)
 {
 	buf_adds(json, json->len > 1 ? ",{" : "{");
@@ -246,8 +248,8 @@ static int threads_cmd_delete(struct app *app, const struct args *args)
 
 		if (delete_thread(app, args->argv[i], dry, &json, &err) == 0)
 			continue;
-		app->json = false; /* only one document is printed: errors go to
-				      stderr */
+		app->json = false; /* stdout gets only one JSON document: print
+				      errors on stderr */
 		status = app_fail(app, &err);
 		app->json = as_json;
 		report_failed(app, &json, args->argv[i]);
@@ -272,7 +274,7 @@ struct pruned {
 };
 
 struct leftover {
-	const struct thread *thread; /* already deleted */
+	const struct thread *thread; /* the thread that was just deleted */
 	size_t alive;
 };
 
@@ -312,7 +314,7 @@ static void report_pruned(void *arg, const struct thread *t)
 	buf_release(&title);
 }
 
-/* Parses an age such as "90d" into milliseconds. */
+/* Parses an age such as "90d"; *ms is in milliseconds. */
 static int read_age(const char *text, int64_t *ms, struct error *err)
 {
 	static const char units[] = "hdwy";
@@ -546,7 +548,8 @@ static bool add_thread(void *arg, struct thread *t)
 {
 	struct thread_table *l = arg;
 
-	/* Doubling at powers of two needs no stored capacity. */
+	/* the list grows by doubling, so that its capacity need not be
+	 * stored */
 	if (!(l->n & (l->n - 1)))
 		l->threads =
 			xrealloc(l->threads, l->n ? l->n * 2 : 1, sizeof(*t));
@@ -555,7 +558,8 @@ static bool add_thread(void *arg, struct thread *t)
 	return true;
 }
 
-/* Prints a masked and cleaned cell, cut or padded to width; 0: unchanged. */
+/* Prints a cell of the table, masked and cleaned, cut or padded to width. width
+ * 0: neither cut nor padded. */
 static void print_cell(struct app *app, const char *text, int width)
 {
 	struct buf line = BUF_INIT(CELL_MOST);
@@ -579,8 +583,8 @@ static const char *show_time(const struct thread_table *l, int64_t ms,
 			   : print_age(ms, room);
 }
 
-/* Prints the saved patch on its own line, because its path is as wide as the
- * table. */
+/* Prints the path of the saved patch on a separate line, because it would not
+ * fit into the table. */
 static void print_patch(struct thread_table *l, const struct thread *t)
 {
 	char *path = saved_patch_find(l->app, t->id);
@@ -596,8 +600,8 @@ static void print_patch(struct thread_table *l, const struct thread *t)
 	free(shown);
 }
 
-/* Formats the cost. Requests without a known price are not included; ">" marks
- * that. */
+/* Formats the cost of a thread. It is shown with ">" if the price of some
+ * requests is unknown, because these are not counted. */
 static const char *show_cost(const struct thread *t,
 			     char room[2 * THREADS_SHORT])
 {
@@ -697,7 +701,8 @@ static void print_none(const struct thread_filter *f)
 	puts(".");
 }
 
-/* Reads --limit, else DA_CLI_RECENT_THREADS, else the default. */
+/* Reads the maximum number of threads from --limit, DA_CLI_RECENT_THREADS or
+ * the default. */
 static int read_limit(const struct args *args, int64_t *limit,
 		      struct error *err)
 {
@@ -719,7 +724,8 @@ static int read_limit(const struct args *args, int64_t *limit,
 	return 0;
 }
 
-/* Returns the directory in the form that threads store. Owned; NULL: any. */
+/* Returns the path of --cwd in the form in which threads store it. Owned. NULL:
+ * threads of any directory. */
 static char *read_directory(const struct app *app, const struct args *args)
 {
 	const char *given = args_value(args, "cwd");
@@ -791,8 +797,8 @@ static int threads_cmd_list(struct app *app, const struct args *args)
 enum {
 	TEXT_MOST = 64 << 20,
 	MISSING_MOST = 20,
-	EARLIER_MOST = 50, /* sandboxes; --json lists all */
-	RESULT_LINES = 8,  /* lines of a tool result; --json prints all */
+	EARLIER_MOST = 50, /* sandboxes that are shown; --json lists all */
+	RESULT_LINES = 8,  /* of a tool result; --json has all */
 };
 
 struct showing {
@@ -804,20 +810,20 @@ struct showing {
 
 struct missing_list {
 	struct app *app;
-	struct buf *json; /* NULL: print as text */
+	struct buf *json; /* receives the messages as JSON; NULL: print text */
 	size_t n;
 };
 
 struct past_sandboxes {
 	struct app *app;
 	struct store *store;
-	const char *label; /* of the current sandbox */
-	struct buf *json;  /* NULL: print as text */
+	const char *label; /* label of the thread's current sandbox */
+	struct buf *json; /* receives the sandboxes as JSON; NULL: print text */
 	size_t n;
 };
 
-/* Prints text masked and cleaned, with an indent; at most `lines` lines, 0:
- * all. */
+/* Prints text masked, cleaned and indented. Only the first `lines` lines are
+ * printed; 0: all. */
 static void print_clean(struct app *app, const char *text, const char *indent,
 			int lines)
 {
@@ -837,8 +843,8 @@ static void print_clean(struct app *app, const char *text, const char *indent,
 	buf_release(&clean);
 }
 
-/* Prints the todo list that a call sets, one line per step. Returns false if
- * the call sets none. */
+/* Prints the todo list that a tool call sets, one line per step. Returns false
+ * if the call does not set one. */
 static bool print_todos(struct app *app, const struct part *p)
 {
 	struct buf text = BUF_INIT(1 << 20);
@@ -882,8 +888,8 @@ static void print_part(struct app *app, enum role role, const struct part *p)
 		print_clean(app, p->text, role == ROLE_USER ? "> " : "", 0);
 }
 
-/* Prints a line for each compaction that happened after the messages printed so
- * far. */
+/* Prints a line for each compaction that was made at this point of the
+ * thread. */
 static void print_marks(struct showing *s)
 {
 	const struct compaction_mark *mark;
@@ -989,8 +995,8 @@ static void add_missing(void *arg, struct str line)
 	free(text);
 }
 
-/* Prints the path of the saved patch, and the changes that it does not contain.
- */
+/* Prints the path of the saved patch, and the changes that it does not
+ * contain. */
 static void print_whole_patch(struct app *app, const char *id)
 {
 	struct missing_list m = { .app = app };
@@ -1017,7 +1023,8 @@ static void add_patch_missing(struct app *app, const char *id, struct buf *out)
 	free(path);
 }
 
-/* Adds one of the thread's sandboxes to the output. */
+/* thread_label_each() callback: adds one sandbox of the thread to the
+ * output. */
 static bool add_sandbox(void *arg, const struct thread_label *l)
 {
 	struct past_sandboxes *p = arg;
@@ -1041,7 +1048,7 @@ static bool add_sandbox(void *arg, const struct thread_label *l)
 	return true;
 }
 
-/* Prints what is stored about a thread, except its messages. */
+/* Prints everything that is stored about a thread, except its messages. */
 static void print_facts(struct app *app, struct store *s,
 			const struct thread *t)
 {

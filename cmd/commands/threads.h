@@ -9,6 +9,6 @@
 int threads_cmd_export(struct app *app, const struct args *args);
 int threads_cmd_import(struct app *app, const struct args *args);
 
-enum { THREADS_ID = 13 }; /* characters of an id in a list: its timestamp */
+enum { THREADS_ID = 13 }; /* characters of an id in lists: its timestamp */
 
 #endif

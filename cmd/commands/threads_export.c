@@ -1,10 +1,10 @@
 /* threads_export.c - dcode threads export and import. */
 /* SPDX-License-Identifier: MIT */
 /*
- * export writes a thread as JSON lines or as an HTML page, with its saved patch
- * or the current changes of its sandbox. import reads the JSON lines. A file is
- * written under a temporary name and renamed when it is complete. Begin reading
- * at threads_cmd_export().
+ * export writes a thread as JSON lines or as an HTML page. It includes the
+ * current changes of the thread's sandbox, or else the saved patch. import
+ * reads the JSON lines. A file is written under a temporary name and renamed
+ * when it is complete. Begin reading at threads_cmd_export().
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -41,7 +41,7 @@
 struct new_file {
 	int fd;
 	char *path;      /* owned; NULL: standard output */
-	char *temporary; /* owned: temporary name until the file is complete */
+	char *temporary; /* owned: name of the file until it is complete */
 	bool replace;
 	struct stop stop;
 };
@@ -58,7 +58,8 @@ static int check_target(const char *path, bool replace, struct error *err)
 	struct stat st;
 
 	if (lstat(path, &st) < 0)
-		return 0; /* if it cannot be created, opening it reports that */
+		return 0; /* if a missing file cannot be created,
+			     new_file_open() reports that */
 	if (!S_ISREG(st.st_mode)) {
 		error_set(err, ERR_USAGE, "%s is not a regular file", path);
 		return error_hint(err, "Use - for standard output.");
@@ -66,9 +67,9 @@ static int check_target(const char *path, bool replace, struct error *err)
 	return replace ? 0 : refuse_existing(path, err);
 }
 
-/* Creates a file that only the owner can read; path "-" is standard output. An
- * existing file is refused with ERR_USAGE, unless it is a regular file and
- * replace is set. */
+/* Creates a file that only its owner can read. path "-" means standard output.
+ * ERR_USAGE if the file exists, unless replace is set and it is a regular
+ * file. */
 static int new_file_open(struct new_file *f, const char *path, bool replace,
 			 const struct stop *stop, struct error *err)
 {
@@ -103,7 +104,7 @@ static int new_file_write(struct new_file *f, struct str data,
 			   f->path ? f->path : "standard output");
 }
 
-/* Gives the complete file its final name, after writing it to disk. */
+/* Writes the complete file to disk and gives it its final name. */
 static int name_file(struct new_file *f, struct error *err)
 {
 	if (io_fsync(f->fd) < 0)
@@ -112,8 +113,8 @@ static int name_file(struct new_file *f, struct error *err)
 		return rename(f->temporary, f->path) < 0
 			       ? error_errno(err, "writing %s", f->path)
 			       : 0;
-	/* Unlike rename(2), link(2) does not replace a file created meanwhile.
-	 */
+	/* unlike rename(2), link(2) does not replace a file that was created
+	 * meanwhile */
 	if (link(f->temporary, f->path) < 0)
 		return errno == EEXIST
 			       ? refuse_existing(f->path, err)
@@ -122,8 +123,8 @@ static int name_file(struct new_file *f, struct error *err)
 	return 0;
 }
 
-/* Renames the file to its final name if whole is set, else removes it. Releases
- * f in any case. */
+/* If whole, gives the file its final name; otherwise removes it. Releases f in
+ * any case. Returns -1 with err. */
 static int new_file_close(struct new_file *f, bool whole, struct error *err)
 {
 	int rc = 0;
@@ -177,10 +178,10 @@ static int save_patch(struct current_work *a, char **path, struct error *err)
 
 /*
  * Saves the current changes of the thread's sandbox as a patch, if the tree was
- * sent to it and it may still exist. *path is the owned name, or NULL if all
- * changes have been applied. Files that are not included are named on stderr.
- * Returns 1 if there is no such sandbox or its state is unknown, which has been
- * reported; -1 if interrupted.
+ * sent to the sandbox and it may still exist. *path (owned) is the patch's
+ * path, or NULL if the user's tree has all changes already. Files that are not
+ * in the patch are named on stderr. Returns 1 if there is no such sandbox or it
+ * does not answer, which was reported; -1 if interrupted.
  */
 static int current_patch_save(struct app *app, struct store *s,
 			      const struct thread *t, char **path,
@@ -213,7 +214,7 @@ static int current_patch_save(struct app *app, struct store *s,
 	return 1;
 }
 
-enum { PATCH_SHOWN_MAX = 32 << 20 /* bytes of a patch in a page */ };
+enum { PATCH_SHOWN_MAX = 32 << 20 /* bytes of a patch in HTML */ };
 
 struct exporting {
 	struct app *app;
@@ -221,17 +222,18 @@ struct exporting {
 	struct new_file file;
 	bool html;
 	struct html page;
-	struct buf text; /* not written yet */
+	struct buf text; /* text that is not written yet */
 	struct compaction_marks marks;
-	char *patch;               /* path of the patch file, or NULL */
-	int64_t messages, damaged; /* written, and skipped as damaged */
-	bool secret_patch;         /* the patch contains a known secret */
+	char *patch;               /* path of the patch to include, or NULL */
+	int64_t messages, damaged; /* number written, and skipped as damaged */
+	bool secret_patch; /* the patch contains a known secret, which is not
+			      masked */
 	struct error *err;
 	int rc;
 };
 
-struct patch_hashes { /* hashes before and after masking; equal if it contains
-			 no secret */
+struct patch_hashes { /* Hashes of the patch before and after masking. They
+			 differ if it contains a secret. */
 	crypto_hash_sha256_state before, after;
 	struct mask_stream stream;
 	struct buf masked;
@@ -261,7 +263,8 @@ static void add_marks(struct exporting *e)
 		html_page_compaction(&e->page, mark->created);
 }
 
-/* Writes one message. Damaged messages are only counted. */
+/* thread_each_message() callback: writes one message. A damaged message is only
+ * counted. */
 static bool add_message(void *arg, struct thread_message *m)
 {
 	struct exporting *e = arg;
@@ -283,8 +286,8 @@ static bool add_message(void *arg, struct thread_message *m)
 	return e->rc == 0;
 }
 
-/* True if the sandbox may still exist and can be offered. A deleted one and
- * this machine itself cannot. */
+/* True if the sandbox may still exist, so that whoever imports the thread can
+ * be offered it. False for this machine itself. */
 static bool has_usable_sandbox(struct store *s, const struct thread *t)
 {
 	struct thread_sandbox box;
@@ -293,7 +296,7 @@ static bool has_usable_sandbox(struct store *s, const struct thread *t)
 	return !sandbox_is_none(t->provider) && (!t->label[0] || box.exists);
 }
 
-/* Writes the head of a JSON lines file. */
+/* Writes the first line of a JSON lines file, which describes the thread. */
 static int write_file_head(struct exporting *e, struct store *store)
 {
 	const struct thread *t = e->thread;
@@ -336,8 +339,7 @@ static int write_page_head(struct exporting *e)
 	return 0;
 }
 
-/* Hashes a chunk of the patch before and after masking; an empty chunk ends it.
- */
+/* Adds a chunk of the patch to both hashes. An empty chunk ends the patch. */
 static void hash_chunk(const struct exporting *e, struct patch_hashes *h,
 		       struct str chunk)
 {
@@ -360,7 +362,8 @@ static bool hashes_differ(struct patch_hashes *h)
 	return memcmp(before, after, sizeof(before)) != 0;
 }
 
-/* Writes the patch without masking: a masked patch could not be applied. */
+/* Writes the patch. It is not masked, because a masked patch could not be
+ * applied. */
 static int add_patch_file(struct exporting *e)
 {
 	struct patch_hashes hashes = { .masked = BUF_INIT(SIZE_MAX / 4) };
@@ -476,8 +479,8 @@ static void report_export(const struct exporting *e, const char *path)
 	buf_release(&json);
 }
 
-/* Writes the export to path. After a failure the file there is unchanged, or
- * still missing. */
+/* Writes the export to path. If that fails, the file at path is unchanged, or
+ * still does not exist. */
 static int export_to_path(struct exporting *e, struct store *store,
 			  const char *path, bool force)
 {
@@ -495,8 +498,9 @@ static int export_to_path(struct exporting *e, struct store *store,
 	return rc;
 }
 
-/* Chooses the patch: the sandbox's current changes, else the newest saved
- * patch. A patch whose changes have all been applied since is not exported. */
+/* Chooses the patch to include: the current changes of the sandbox or, if that
+ * cannot be asked, the newest saved patch. None if the user's tree has all
+ * changes already. */
 static int find_patch(struct exporting *e, struct store *store)
 {
 	const struct thread *t = e->thread;
@@ -554,24 +558,24 @@ int threads_cmd_export(struct app *app, const struct args *args)
 
 enum {
 	PIECE = 64 << 10,    /* bytes read at a time */
-	SPOOL_MAX = 1 << 30, /* bytes copied from a pipe */
+	SPOOL_MAX = 1 << 30, /* maximum bytes copied from a pipe */
 };
 
 struct importing {
 	struct app *app;
 	struct stop stop;
-	const char *name; /* the file's name, for messages */
+	const char *name; /* name of the imported file, for messages */
 	int fd;
-	char *title; /* taken from the first prompt; owned */
+	char *title; /* owned: start of the first prompt */
 	int64_t messages;
-	size_t bytes; /* stored size of the messages */
+	size_t bytes; /* size of the messages in the database */
 	struct thread_import in;
 	struct new_file patch;
 	bool patch_open;
 };
 
-/* Copies a pipe into an unlinked temporary file, because import reads its input
- * twice. */
+/* Copies a pipe into a temporary file without a name, because import reads its
+ * input twice. */
 static int spool_input(struct importing *i, struct error *err)
 {
 	char *room = xcalloc(PIECE, 1);
@@ -602,7 +606,8 @@ static int spool_input(struct importing *i, struct error *err)
 	return rc;
 }
 
-/* Opens the file to import. Input that cannot be read twice is copied first. */
+/* Opens the file to import. A pipe, which cannot be read twice, is copied
+ * first. */
 static int open_file(struct importing *i, struct error *err)
 {
 	struct stat st;
@@ -618,7 +623,8 @@ static int open_file(struct importing *i, struct error *err)
 		       : spool_input(i, err);
 }
 
-/* Reads the whole file once; *head is borrowed from *r. */
+/* Reads the whole file once, passing its parts to the callbacks of r. The
+ * strings in *head belong to r. */
 static int read_file(struct importing *i, const struct thread_reader_sink *sink,
 		     struct thread_reader **r, struct thread_file *head,
 		     struct error *err)
@@ -649,8 +655,8 @@ static int read_file(struct importing *i, const struct thread_reader_sink *sink,
 	return rc;
 }
 
-/* First pass: adds up the stored size and takes the title from the first
- * prompt. */
+/* First pass: adds up the size that the messages will have in the database, and
+ * takes the title from the first prompt. */
 static int count_message(void *arg, struct message *m, int64_t created,
 			 struct error *err)
 {
@@ -700,7 +706,7 @@ static int open_patch(struct importing *i, struct error *err)
 	return rc;
 }
 
-/* Second pass: stores the patch, then the thread that refers to it. */
+/* Second pass: stores the patch before the thread, which refers to it. */
 static int store_thread(struct importing *i, struct store *store,
 			const struct thread_file *head, struct error *err)
 {

@@ -2,11 +2,11 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * dcode diff, apply and sync accept a thread, a sandbox, or nothing.
- * tree_open() finds that sandbox with its tree and connects to it. If the
- * sandbox is gone or does not answer, its last known state is used. A thread
- * may have had several sandboxes: the newest one with changes is used, and
- * older ones with changes are named. Begin reading at tree_search().
+ * dcode diff, apply and sync accept the name of a thread or a sandbox, or no
+ * name. tree_open() finds the sandbox, opens its tree and connects to the
+ * sandbox. If the sandbox is gone or does not answer, its last known state is
+ * used. A thread may have had several sandboxes: the newest one with changes is
+ * used, and older ones with changes are named. Begin reading at tree_search().
  */
 #include "cmd/commands/tree_session.h"
 
@@ -23,26 +23,29 @@
 #include "worktree/send.h"
 #include "worktree/user_repo.h"
 
-enum { OLDER_MOST = 8 }; /* older sandboxes examined for changes */
+enum { OLDER_MOST = 8 }; /* older sandboxes that are examined */
 
 struct search {
 	struct tree_session *session;
 	struct app *app;
 	struct store *store;
 	const struct stop *stop;
-	bool found;       /* session has a tree */
-	bool settled;     /* that tree has changes */
-	bool bound;       /* a sandbox uses the user's directory itself */
-	bool elsewhere;   /* a tree was found, but of another directory */
+	bool found;     /* session->workspace is the tree of a sandbox */
+	bool settled;   /* that sandbox may have changes */
+	bool bound;     /* found a sandbox in which the user's directory is
+			 mounted */
+	bool elsewhere; /* found a tree, but it is that of another directory */
 	const char *root; /* accept only trees with this root; NULL: any */
-	const char *own;  /* label that does not count as older, or NULL */
+	const char *own;  /* label of the chat's sandbox, which is not an older
+			     one; or NULL */
 	int n_older;
 	struct buf older;
 	struct error err;
 	int rc; /* -1: failed, see err */
 };
 
-/* Reports that no tree was found. name: as the user wrote it, or NULL. */
+/* Sets the error that no tree was found. name: the thread or sandbox as the
+ * user typed it, or NULL. */
 static int fail_missing(const char *name, bool bound, struct error *err)
 {
 	if (bound) {
@@ -80,7 +83,7 @@ static int tree_missing_in_chat(const struct sandbox *sb, struct error *err)
 			       "one.");
 }
 
-/* True if the sandbox uses the user's directory itself, so that there is
+/* True if the user's directory is mounted in the sandbox, so that there is
  * nothing to send or apply. */
 static bool is_bound(struct app *app, const char *cwd, const char *label)
 {
@@ -103,8 +106,9 @@ static bool store_existence(void *arg, const struct ledger_row *row)
 	return false;
 }
 
-/* True if the tree may have changes. An existing sandbox counts, because it may
- * have changed since it was last seen. */
+/* True if the sandbox may have changes. If it still exists, it may have changed
+ * since it was last seen. If session->living, only an existing sandbox
+ * counts. */
 static bool has_work(struct search *s, const struct workspace *w)
 {
 	struct error ignored = { 0 };
@@ -120,7 +124,7 @@ static bool has_work(struct search *s, const struct workspace *w)
 	       strcmp(theirs, w->base) != 0;
 }
 
-/* Makes w the session's tree and takes ownership of it. */
+/* Makes w the session's tree. Takes ownership of w. */
 static void set_workspace(struct search *s, struct workspace *w,
 			  const struct thread_label *l)
 {
@@ -135,9 +139,10 @@ static void set_workspace(struct search *s, struct workspace *w,
 	s->found = true;
 }
 
-/* Finds the tree of the directory where the thread was last used, else of the
- * current one. The thread may have been continued in another directory after
- * the tree was sent. */
+/* Opens the tree that was sent to the sandbox. Tries the directory where the
+ * thread was last used, then the current one: the thread may have been
+ * continued in another directory after the tree was sent. Returns 1 if there is
+ * no such tree, -1 with an error in s->err. */
 static int find_tree(struct search *s, struct workspace *w,
 		     const struct thread_label *l)
 {
@@ -170,8 +175,8 @@ static void print_older(const struct search *s)
 	buf_release(&out);
 }
 
-/* Callback of thread_label_each(), which passes a thread's newest sandbox
- * first. Returns false to end the search. */
+/* thread_label_each() callback; the newest sandbox of a thread comes first.
+ * Returns false to end the search. */
 static bool try_label(void *arg, const struct thread_label *l)
 {
 	struct search *s = arg;
@@ -211,8 +216,8 @@ static bool try_label(void *arg, const struct thread_label *l)
 	return true;
 }
 
-/* Uses the first thread whose tree was sent. Returns false to end the search.
- */
+/* thread_each() callback: searches the sandboxes of a thread. Returns false to
+ * end the search when a tree was found. */
 static bool try_thread(void *arg, struct thread *t)
 {
 	struct search *s = arg;
@@ -232,7 +237,7 @@ static bool copy_row(void *arg, const struct ledger_row *row)
 	return false;
 }
 
-/* Finds a sandbox by name. Its thread may have been deleted. */
+/* Finds a sandbox by its name, even if its thread was deleted. */
 static int search_sandbox(struct search *s, const char *name, struct error *err)
 {
 	struct thread_label l = { .cwd = settings_cwd(s->app->settings),
@@ -249,7 +254,7 @@ static int search_sandbox(struct search *s, const char *name, struct error *err)
 	return rc;
 }
 
-/* Finds a thread by name, else a sandbox. */
+/* Finds a thread by its name or, if there is none, a sandbox. */
 static int search_name(struct search *s, const char *name, struct error *err)
 {
 	struct error why = { 0 };
@@ -277,8 +282,9 @@ static int fail_other_directory(const char *name, struct error *err)
 			  name ? name : "ID");
 }
 
-/* Finds the newest thread of this directory whose tree was sent; else of any
- * directory in the same repository. */
+/* Finds the newest thread of this directory whose tree was sent to a sandbox.
+ * If there is none, searches the threads of all directories in this
+ * repository. */
 static int search_directory(struct search *s, const char *cwd,
 			    struct error *err)
 {
@@ -301,8 +307,7 @@ static int search_directory(struct search *s, const char *cwd,
 	return rc;
 }
 
-/* Finds the tree that the command line names and reports why if there is none.
- */
+/* Finds the tree that the command line names. Fails if there is none. */
 static int tree_search(struct tree_session *t, struct app *app,
 		       const char *name, const struct stop *stop,
 		       struct error *err)
@@ -337,7 +342,7 @@ static int tree_search(struct tree_session *t, struct app *app,
 	return rc;
 }
 
-/* Names older sandboxes of the chat's thread that still have changes. */
+/* Prints which older sandboxes of the chat's thread still have changes. */
 static void report_older_trees(struct app *app, const char *thread,
 			       const char *label, const struct stop *stop)
 {
@@ -362,7 +367,8 @@ static void report_older_trees(struct app *app, const char *thread,
 	buf_release(&s.older);
 }
 
-/* Connects to the sandbox with a separate client. */
+/* Connects to the sandbox with a separate connection. On failure t->sandbox
+ * stays NULL and t->gone is the error. */
 static void attach_sandbox(struct tree_session *t, struct app *app,
 			   const char *label, const struct stop *stop)
 {
@@ -376,7 +382,8 @@ static void attach_sandbox(struct tree_session *t, struct app *app,
 	t->app = app;
 }
 
-/* Uses the existing connection of the chat in which the command was typed. */
+/* Uses the connection of the chat in which the command was typed. Returns 1 if
+ * the chat's sandbox has no tree. */
 static int open_chat(struct tree_session *t, struct app *app,
 		     const struct stop *stop, struct error *err)
 {
@@ -394,8 +401,8 @@ static int open_chat(struct tree_session *t, struct app *app,
 	return rc;
 }
 
-/* An interrupt while connecting is an error. A sandbox that does not answer is
- * not. */
+/* If the sandbox does not answer, that is not an error here: t->sandbox is then
+ * NULL. An interrupt is. */
 int tree_open(struct tree_session *t, struct app *app, const char *name,
 	      const struct stop *stop, struct error *err)
 {
@@ -445,7 +452,8 @@ void tree_close(struct tree_session *t)
 	*t = (struct tree_session){ 0 };
 }
 
-/* Uses the last fetched commit, because the sandbox cannot be reached. */
+/* Uses the commit that was fetched last, because the sandbox cannot be
+ * reached. */
 static int use_last_state(struct tree_session *t, struct fetch *f,
 			  const struct stop *stop, struct error *err)
 {
