@@ -91,14 +91,15 @@ struct app {
 	struct cancel cancel;
 	bool json;         /* --json was given */
 	bool quiet;        /* -q was given */
-	bool unattended;   /* there is no user to ask */
+	bool unattended;   /* there is no user who could be asked */
 	bool goes_without; /* the user agreed to continue although restrictions
 			      in config.toml cannot be applied; an invalid
 			      [limits] then does not end the run */
 	unsigned trusted;  /* bits of the kinds in trust.h that flags allow
 			      without asking */
-	const struct slash_command *slash; /* the chat's, from main(): the chat
-					      must not include their table */
+	/* The chat's slash commands. main() sets them, because the chat's
+	 * files must not include their table. */
+	const struct slash_command *slash;
 	const struct app_chat *chat; /* the chat in which the command was typed;
 					NULL: a shell */
 	const struct app_terminal *terminal; /* NULL: no screen is active */

@@ -60,7 +60,7 @@ static bool fail_absent(const char *dashes, const struct absent *a,
 	return true;
 }
 
-/* Accepts an exact name or letter, or an unambiguous prefix. */
+/* name may be a unique prefix of a flag; letter must be exact. */
 bool reference_flag(const char *name, size_t len, char letter,
 		    struct error *err)
 {

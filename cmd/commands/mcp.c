@@ -334,7 +334,7 @@ static int list_logins(struct app *app, const struct mcp *m)
 	return 0;
 }
 
-/* Implementations of subcommand.run. */
+/* The following functions implement subcommand.run. */
 static int mcp_login(struct app *app, const struct args *args)
 {
 	struct login_visit v = { .app = app, .args = args };

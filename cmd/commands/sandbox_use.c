@@ -34,7 +34,7 @@
 
 enum {
 	INPUT_MAX = 256 << 20,  /* bytes of the command's input */
-	CAPTURE_MAX = 16 << 20, /* bytes of a stream, with --json */
+	CAPTURE_MAX = 16 << 20, /* captured bytes per stream, with --json */
 	SILENCE_MS = 200,       /* wait for standard input, without --stdin */
 	UNKNOWN_STATUS = 125, /* exit status if the provider does not report the
 				 command's */

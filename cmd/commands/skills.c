@@ -1,7 +1,8 @@
 /* skills.c - dcode skills: list, info, create and delete. */
 /* SPDX-License-Identifier: MIT */
 /*
- * session/ finds the skills. Begin reading at the table at the end.
+ * cmd/session/skills.c and src/skills find the skills. Begin reading at the
+ * table at the end.
  */
 #include "skills/skills.h"
 

@@ -147,7 +147,7 @@ int agent_make(struct app *app, const char *name, struct error *err)
 	return rc;
 }
 
-/* Config edit: sets agents.recent to arg. */
+/* config_edit callback: sets agents.recent to arg. */
 static int edit_recent(void *arg, const char *file, struct str text,
 		       struct buf *out, struct error *err)
 {

@@ -3,19 +3,20 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * changes_apply() is dcode apply. It opens the journal, which finishes or
- * undoes an apply that was interrupted by a crash. Then there is one merge,
- * run_merge(), for all options. Each option is a row of the table `modes`: what
- * the merge reads instead of all changes of the sandbox (changes_select.c), to
- * which target it is written (to_tree below, changes_to_branch in
- * changes_git.c), what happens with files in the way, what becomes of the base,
- * and what is printed. The end of the file reports the result to people
- * (changes_print()) and programs (changes_json()).
+ * changes_apply() implements dcode apply. It opens the journal, which finishes
+ * or undoes an apply that was interrupted by a crash. Then run_merge() does one
+ * merge, whatever the options are. Each option is a row of the table `modes`,
+ * which says: what the merge reads instead of all changes of the sandbox
+ * (changes_select.c), where the result is written (to_tree below,
+ * changes_to_branch in changes_git.c), what happens if a file of the user is in
+ * the way, what happens to the base, and what is printed. The functions at the
+ * end of the file report the result to people (changes_print()) and programs
+ * (changes_json()).
  *
- * The base of a workspace is the last state that both sides share. It moves
- * after an apply to the working tree, so that the next apply contains only
- * newer changes (move_shared_base()). Another dcode may have moved it
- * meanwhile.
+ * The base of a workspace is the last state that the user's tree and the
+ * sandbox share. After an apply to the user's tree the base moves, so that the
+ * next apply contains only newer changes (move_shared_base()). Another dcode
+ * may have moved it meanwhile.
  */
 #include "cmd/session/changes.h"
 
@@ -60,7 +61,8 @@ static int add_moved(void *arg, const struct odb_record *d, struct error *err)
 	return 0;
 }
 
-/* Adds a path that this apply moved, unless another dcode moved it too. */
+/* odb_tree_diff() callback: adds a path that this apply moved, unless another
+ * dcode moved it, too. */
 static int add_change(void *arg, const struct odb_record *d, struct error *err)
 {
 	struct joining *j = arg;
@@ -101,8 +103,8 @@ static int write_joined(struct joining *j, struct workspace *w,
 	return rc;
 }
 
-/* Sets oid to the base as another dcode left it plus the paths that this apply
- * changed. */
+/* Combines both moves: sets oid to a commit with the base as another dcode left
+ * it, plus the paths that this apply changed. */
 static int join_bases(struct workspace *w, const char *from, const char *to,
 		      char oid[GIT_OID], const struct stop *stop,
 		      struct error *err)
@@ -283,7 +285,8 @@ struct mode {
 	enum base_after base;
 	void (*print)(const struct change_set *ch);
 	const char *(*status)(const struct change_set *ch); /* for JSON */
-	const char *left_out;  /* line above the files that were left out */
+	const char *left_out;  /* printed above the list of paths that were left
+				  out */
 	const char *conflicts; /* advice if conflicts prevented the writing */
 };
 
@@ -452,7 +455,8 @@ static int snapshot_tree(struct change_set *ch, const char *base,
 	return rc;
 }
 
-/* Asks whether to apply on this branch anyway. Returns 0 for yes. */
+/* Asks whether to apply although another branch is checked out. Returns 0 for
+ * yes, -1 with err. */
 static int confirm_branch(struct change_set *ch, const char *now,
 			  struct error *err)
 {
@@ -479,8 +483,8 @@ static int confirm_branch(struct change_set *ch, const char *now,
 	return rc < 0 ? -1 : 0;
 }
 
-/* Asks or refuses if another branch is checked out than when the tree was
- * sent. */
+/* If another branch is checked out than when the tree was sent, asks the user
+ * or fails. */
 static int check_branch(struct change_set *ch, const struct user_repo *u,
 			struct error *err)
 {
@@ -867,7 +871,7 @@ static void add_paths(const struct change_set *ch, struct buf *out,
 	buf_addc(out, ']');
 }
 
-/* The "status" of the JSON result. Part of the interface for scripts. */
+/* The "status" in the JSON result. Scripts depend on these words. */
 static const char *undo_status(const struct change_set *ch)
 {
 	const struct apply_result *r = &ch->result;

@@ -26,7 +26,7 @@ enum changes_mode {
 	CHANGES_MODES, /* number of modes */
 };
 
-struct change_set { /* start with { .app = ..., ... } */
+struct change_set { /* initialise with { .app = ..., ... } */
 	struct app *app;
 	/* the value of each mode's option, as args_value() returns it;
 	 * borrowed; NULL: the option was not given */
@@ -114,7 +114,7 @@ struct change_target {
 	void (*close)(struct change_merge *m); /* frees m->branching; or NULL */
 };
 
-/* changes_select.c: chooses what the merge reads. */
+/* changes_select.c: functions that replace or reduce the sandbox's changes. */
 
 /* --interactive: asks for each change and sets theirs to the base plus the
  * chosen ones. */
@@ -127,7 +127,8 @@ int changes_read_patch(struct change_merge *m, struct error *err);
  * changed, 0 if nothing was removed, -1 with err. */
 int changes_leave_out(struct change_merge *m, struct error *err);
 
-/* A separate index file of dcode, used to derive one tree from another. */
+/* A separate index file of dcode, used to make a new tree from an existing
+ * one. */
 struct tree_index {
 	struct git git;
 	char *file;      /* owned */

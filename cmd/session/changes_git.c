@@ -129,7 +129,8 @@ static bool read_value(const struct git *g, const char *file, const char *key,
 	return out->len > 0;
 }
 
-/* Names the user's global config files in order of precedence. */
+/* Sets files to the paths of the user's global config files, in order of
+ * precedence. */
 static void name_config(const char *home, char *files[2])
 {
 	const char *xdg = getenv("XDG_CONFIG_HOME");
@@ -263,7 +264,8 @@ static void user_git_close(struct user_git *u)
 	*u = (struct user_git){ 0 };
 }
 
-/* ERR_USAGE if there is no repository, or one that dcode cannot write. */
+/* Opens u. ERR_USAGE if there is no repository, or one that dcode cannot
+ * write. */
 static int user_git_open(struct user_git *u, const struct workspace *w,
 			 const struct stop *stop, struct error *err)
 {
@@ -809,7 +811,7 @@ static int check_name(struct branching *k, struct error *err)
 	return rc;
 }
 
-/* True if HEAD's tree has the path. */
+/* True if HEAD's tree contains this path. */
 static bool is_known(const struct sides *s, const char *path)
 {
 	struct buf key = BUF_INIT(2 * LINE_MAX_BYTES);
@@ -1009,8 +1011,8 @@ static int copy_objects(struct branching *k, struct error *err)
 	return rc;
 }
 
-/* Passes the old commit to git update-ref, so that git refuses if the branch
- * moved meanwhile. */
+/* Moves the branch to the new commit. Tells git update-ref the old commit, so
+ * that git refuses if the branch has moved meanwhile. */
 static int set_branch(struct branching *k, struct error *err)
 {
 	const char *old = k->old[0] ? k->old : NO_OID;
@@ -1028,7 +1030,7 @@ static int set_branch(struct branching *k, struct error *err)
 	return git_run(&k->user.git, &r, k->stop, err);
 }
 
-/* Adds a file of the commit to the report. */
+/* odb_tree_diff() callback: adds a file of the commit to the result. */
 static int add_file(void *arg, const struct odb_record *d, struct error *err)
 {
 	struct apply_result *r = arg;
@@ -1132,7 +1134,8 @@ static void release_branch(struct branching *k)
 	free(k->ref);
 }
 
-/* Makes the checks of open_branch() and write_branch() without writing. */
+/* Checks what open_branch() and write_branch() check, without writing
+ * anything. */
 int changes_check_branch(struct change_set *ch, const struct stop *stop,
 			 struct error *err)
 {

@@ -2,11 +2,12 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * These options replace or reduce the sandbox's side before the merge. --patch
- * reads it from a file (changes_read_patch()). --interactive asks for each file
- * and hunk (changes_pick()). --partial leaves out files that meet a file or
- * directory of the user (changes_leave_out()). Each builds a tree in a separate
- * index and sets ch->theirs. The merge itself does not change.
+ * These options replace or reduce the sandbox's changes before the merge.
+ * --patch reads them from a file (changes_read_patch()). --interactive asks for
+ * each file and hunk (changes_pick()). --partial leaves out files if a file or
+ * directory of the user is in their way (changes_leave_out()). Each option
+ * builds a tree in a separate index and sets ch->theirs to it. The merge itself
+ * is the same.
  */
 #include <errno.h>
 #include <poll.h>
@@ -419,7 +420,8 @@ int changes_leave_out(struct change_merge *m, struct error *err)
 enum {
 	PICKED_MAX = 256 << 20, /* bytes of the patch shown to the user */
 	SHOWN_BYTES = 1 << 20,
-	HEADER_PARTS = 2, /* before and after the lines that change the mode */
+	HEADER_PARTS = 2, /* parts of a header: before and after the lines that
+			     change the mode */
 };
 
 struct picked_file {
@@ -521,8 +523,8 @@ static int prompt_change(struct picking *p, const char *what, char *answer,
 	}
 }
 
-/* Adds a hunk, "@@ -5,3 +6,4 @@". Recomputes its new start from the hunks
- * accepted so far. */
+/* Adds an accepted hunk, "@@ -5,3 +6,4 @@". Its new line number depends on the
+ * hunks accepted before, so it is computed again. */
 static void add_hunk(struct picking *p, struct str hunk, long *shift)
 {
 	size_t end = str_find(hunk, '\n');

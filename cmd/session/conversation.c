@@ -727,7 +727,8 @@ static void reset_agent(struct run *r)
 	r->agent.usage = (struct usage){ 0 };
 	r->agent.finish = 0;
 	buf_clear(&r->agent.answer);
-	buf_clear(&r->agent.hook_context); /* of the old thread */
+	buf_clear(&r->agent.hook_context); /* the hooks' text was for the old
+					      thread */
 	r->switched++;
 }
 

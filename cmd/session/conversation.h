@@ -24,7 +24,8 @@ int run_find_model(const struct run *r, struct model_choice *c,
 		   struct error *err);
 /* True if err means that an API key is missing. */
 bool run_lacks_key(const struct error *err);
-/* Sets r->choice: -M, else the resumed thread's model, else the settings. */
+/* Sets r->choice to the model of -M, else of the resumed thread, else of the
+ * settings. */
 int run_choose_model(struct run *r, struct error *err);
 /* Opens r->model with a system prompt for this sandbox and an empty history. */
 int run_open_model(struct run *r, struct error *err);

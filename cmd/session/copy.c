@@ -227,8 +227,9 @@ static char *copy_remote_path(const struct copy *c, const char *path)
 	return path[0] == '/' ? xstrdup(path) : join_path(workdir, path);
 }
 
-/* If remote is an existing directory or ends in a slash, standard input is
- * unpacked as a tar stream. Otherwise it becomes a file. */
+/* Copies standard input into the sandbox. If remote is an existing directory or
+ * ends in a slash, unpacks the input there as a tar stream. Otherwise writes it
+ * as a file. */
 static int copy_stdin_up(struct copy *c, const char *remote, struct error *err)
 {
 	char *path = copy_remote_path(c, remote);
@@ -335,8 +336,8 @@ int copy_check_free(const char *target, struct error *err)
 		"Choose another destination, or use --force to replace files.");
 }
 
-/* Copies what was found at remote; kind as in remote_kind(). Does not write to
- * a path that struct incoming refuses. */
+/* Downloads what remote_kind() found at remote; kind as in that function.
+ * Refuses to write to a local path that struct incoming does not allow. */
 static int download_found(struct copy *c, char kind, const char *remote,
 			  const char *local, struct error *err)
 {
@@ -438,7 +439,7 @@ static const char no_directory[] = "the path in the sandbox is not a directory";
 
 struct name_list {
 	struct upload_target *upload;
-	struct buf *text; /* list of names sent to the sandbox */
+	struct buf *text; /* names, as upload_stat.sh reads them */
 	bool too_many;
 };
 

@@ -150,7 +150,8 @@ static bool is_link_to_git(struct incoming *in, struct str path)
 	return led;
 }
 
-/* Checks the name, link targets, bare repositories and existing links. */
+/* Checks the entry's name, the targets of links, bare repositories, and links
+ * that exist on the disk. */
 bool incoming_leaves_out(struct incoming *in, const struct archive_item *item,
 			 struct str *name, const char **why)
 {
@@ -182,7 +183,7 @@ static int refuse_path(const char *target, const char *why, struct error *err)
 	return error_set(err, ERR_POLICY, "%s is not written: %s", target, why);
 }
 
-/* Also checks the real path of target's directory. */
+/* Checks the path as given and with all links in it resolved. */
 int incoming_check(struct incoming *in, const char *target, struct error *err)
 {
 	struct str path = str_of(target);
@@ -217,8 +218,8 @@ void incoming_close(struct incoming *in)
 enum {
 	SCRIPT_MS = 120000,
 	LEAST_FILES = 1000, /* inodes that must stay free, unless 5 % is less */
-	LEFT_OUT_MOST = 200, /* maximum of warnings about names; the rest
-				gets one line */
+	LEFT_OUT_MOST = 200, /* maximum number of warnings about names; all
+				others share one line */
 	CHUNK = 64 << 10,
 };
 
@@ -246,7 +247,8 @@ int copy_receive(struct copy *c, size_t bytes, struct error *err)
 	return 0;
 }
 
-/* A sandbox must not fill the user's disk: other programs need it. */
+/* Fails if the disk would become too full: a sandbox must not keep other
+ * programs of the user from writing. */
 int copy_store(struct copy *c, int64_t bytes, struct error *err)
 {
 	struct statvfs disk;

@@ -3,12 +3,15 @@
 
 /*
  * The sandbox's own tar packs and unpacks, through its standard input and
- * output or, if a provider has none, through a file in its /tmp. On this
- * machine libarchive writes the tree (copy_tree_down()), or struct sieve
- * filters the stream (copy_archive_out()). Both the provider's download and
- * libarchive must be the caller, so struct tar_relay runs libarchive on a
- * thread and connects the two with a socket. Begin reading at copy_tree_up()
- * and copy_tree_down().
+ * output. If a provider does not support standard input, the archive goes
+ * through a file in the sandbox's /tmp. On this machine libarchive unpacks a
+ * tree (copy_tree_down()), or struct sieve filters the stream
+ * (copy_archive_out()).
+ *
+ * The provider passes its output to a callback, while libarchive reads its
+ * input by a callback. So struct tar_relay runs libarchive on a second thread
+ * and connects the two with a socket. Begin reading at copy_tree_up() and
+ * copy_tree_down().
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -34,7 +37,7 @@
 
 enum {
 	FLUSH = 64 << 10,      /* bytes buffered before a write */
-	SET_FIRST = 1 << 8,    /* slots */
+	SET_FIRST = 1 << 8,    /* first number of slots in a path_set */
 	SET_MOST = 1 << 20,    /* maximum number of paths; each has at most four
 				  slots */
 	NAME_BYTES = PATH_MAX, /* maximum length of a path in the archive,
@@ -52,14 +55,15 @@ struct path_set {
 
 /*
  * Filters a tar stream from a sandbox on its way to standard output. Entries
- * are rewritten with names, links, permission bits, times and content, but
- * without owners and setuid bits. The stream must not trick whoever unpacks it
- * into bypassing struct incoming. So these are left out, too: paths that leave
- * the stream's directory or pass through one of its links, hard links to
- * entries that were left out, devices and pipes. The destination is unknown, so
- * the working directory stands for it. Memory does not grow with the tree,
- * except by at most 32 bytes for each symbolic link or entry that is left out;
- * their number is limited.
+ * are written again with names, links, permission bits, times and content, but
+ * without owners and setuid bits. Attack: the stream makes the program that
+ * unpacks it write files that struct incoming refuses. So these are left out,
+ * too: paths that leave the stream's directory or pass through one of its
+ * links, hard links to entries that were left out, devices and pipes. Where the
+ * stream will be unpacked is unknown, so struct incoming checks names against
+ * the working directory. Memory does not grow with the tree, except by at most
+ * 32 bytes for each symbolic link and each entry that is left out; their number
+ * is limited.
  */
 struct sieve {
 	struct copy *copy; /* borrowed */
@@ -68,9 +72,11 @@ struct sieve {
 	void *arg;
 	archive_pull *pull;
 	void *from;
-	struct path_set links; /* entries passed as links; a link may point to a
-				  directory */
-	struct path_set gone;  /* entries left out, except those below .git */
+	struct path_set links; /* paths of links in the output; nothing below
+				  them is passed on, because a link may lead to
+				  a directory elsewhere */
+	struct path_set gone;  /* paths of entries that were left out, except
+				  those below a .git */
 	int64_t bytes;         /* total size of all passed files */
 	int64_t skipped;
 	struct buf path; /* normalized path of the current entry */
@@ -219,16 +225,16 @@ static int filter_entry(struct sieve *s, const struct archive_item *item,
 	} else {
 		if (why)
 			copy_tell_left_out(s->copy, name, why);
-		/* Below a .git: a hard link to this entry has .git in its
-		 * target. */
+		/* need not be remembered: a hard link to an entry below a .git
+		 * has .git in its target */
 		if (name.len < path.len)
 			return 1;
 	}
 	return path.len && path_set_add(&s->gone, path, err) < 0 ? -1 : 1;
 }
 
-/* Restores the "./" prefix if tar used one, so that users can select entries by
- * name. */
+/* Returns the name with "./" in front if tar has written it so, because users
+ * select entries by the names that tar lists. */
 static const char *find_spelling(const char *raw, const struct buf *plain,
 				 char room[NAME_BYTES + 2])
 {
@@ -355,7 +361,8 @@ enum {
 	CLEANUP_MS = 10000,
 };
 
-/* The error messages of the sandbox's tar: one line per file. */
+/* Reads the error messages of the sandbox's tar: one line for each file that
+ * failed. */
 struct complaints {
 	struct buf line;
 	int64_t n;
@@ -460,8 +467,9 @@ static void add_counts(struct copy *c, const struct archive_counts *n)
 	c->skipped += n->skipped;
 }
 
-/* Checks tar's exit status against its messages. must_go_on: tar must have
- * continued after the first error; busybox tar does not when unpacking. */
+/* Decides by tar's exit status and messages whether the copy is usable.
+ * must_go_on: tar must have continued after its first error, which busybox
+ * tar does not do when it unpacks. */
 static int check_status(struct copy *c, struct complaints *said,
 			const struct exec_result *res, bool must_go_on,
 			struct error *err)
@@ -491,7 +499,8 @@ static int on_complaint(void *arg, enum exec_stream stream, struct str chunk,
 	return 0;
 }
 
-/* Without standard input the archive goes through a file in the sandbox. */
+/* True if commands can get standard input. Otherwise an archive is copied
+ * through a file in the sandbox. */
 static bool has_stdin(const struct copy *c)
 {
 	return c->sb->client->provider->flags & SANDBOX_STDIN;
@@ -505,7 +514,8 @@ static int check_tar(const struct copy *c, struct error *err)
 	return error_hint(err, "Install it there, or copy one file at a time.");
 }
 
-/* Sets the directory's mode last, and only if it is new. busybox tar needs
+/* Adds commands that unpack the archive into remote. They set the directory's
+ * mode at the end, and only if they have created it. busybox tar needs
  * EXTRACT_UNSAFE_SYMLINKS for links that are absolute or contain "..". */
 static void upload_script(struct copy *c, const char *remote, mode_t mode,
 			  struct buf *script)
@@ -522,8 +532,8 @@ static void upload_script(struct copy *c, const char *remote, mode_t mode,
 		 (unsigned)(mode & 0777), c->tar);
 }
 
-/* Adds the start of a command that reads a file of the sandbox as its input and
- * deletes it. */
+/* Adds commands that open a file of the sandbox as standard input and delete
+ * it. */
 static void add_input(struct buf *script, const char *file)
 {
 	buf_adds(script, "exec <");

@@ -148,8 +148,8 @@ struct grant_edit {
 	bool adds;
 };
 
-/* Config edit: adds the call to [approvals] allow, or removes it (adds is
- * false). */
+/* config_edit callback: adds the call to [approvals] allow, or removes it if
+ * adds is false. */
 static int edit_text(void *arg, const char *name, struct str text,
 		     struct buf *out, struct error *err)
 {

@@ -90,7 +90,7 @@ enum { LINE_BYTES = 1 << 12 };
 struct servers_reading {
 	struct mcp_entries *out;
 	const char *config;
-	uid_t owner; /* owner of the working directory */
+	uid_t owner; /* user id of the owner of the working directory */
 	struct error *err;
 	int rc;
 };

@@ -55,7 +55,7 @@ static int refuse_setting(const struct toml_value *v, const char *name,
 			 name, v->line);
 }
 
-/* Leaves *cap unchanged if the setting is missing. */
+/* Reads a cap. If the setting is missing, *cap keeps its value. */
 static int read_cap(const struct toml_value *v, int64_t *cap, struct error *err)
 {
 	int64_t amount;

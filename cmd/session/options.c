@@ -369,7 +369,8 @@ static int check_transfer(const struct transfer_option *t, bool force,
 	return rc;
 }
 
-/* Returns the canonical destination, to compare two of them. Owned. */
+/* Returns the destination in a canonical form, in which two of them can be
+ * compared. Owned. */
 static char *resolve_destination(const struct transfer_option *t)
 {
 	char *target = t->uploads ? copy_join(t->remote, true, t->local)
@@ -1049,7 +1050,7 @@ static int refuse_by_policy(const char *flag, const char *key,
 			 flag, SETTINGS_POLICY_FILE, v->line, key);
 }
 
-/* Refuses -y or yolo if it would bypass one of these policy settings. */
+/* Fails if -y or yolo would bypass one of these settings of the policy. */
 int run_options_check_yes(const struct settings *set, const char *what,
 			  struct error *err)
 {

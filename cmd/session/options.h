@@ -93,7 +93,8 @@ struct run_options {
 	const char **include;  /* patterns of --include and the setting; the
 				  array is owned */
 	size_t n_include;
-	int64_t history; /* number of commits sent with the tree */
+	int64_t history; /* number of commits of the history that are sent with
+			    the tree */
 };
 
 /* Reads approvals.sandbox and approvals.review: ERR_CONFIG. */

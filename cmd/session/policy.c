@@ -305,7 +305,8 @@ static bool mark_box_known(void *arg, const struct ledger_row *row)
 	return true;
 }
 
-/* Sets r->box_known if dcode once created the attached sandbox. */
+/* Sets r->box_known if the ledger says that dcode created the attached
+ * sandbox. */
 static int find_in_ledger(struct run *r, struct error *err)
 {
 	struct store *store;

@@ -1,4 +1,4 @@
-/* run.c - read-only questions about a run. */
+/* run.c - functions that describe a run to other modules. */
 /* SPDX-License-Identifier: MIT */
 
 /*
@@ -242,7 +242,7 @@ int run_remark_outcome(const struct run *r, const char **status,
 	return STATUS_NO_ANSWER;
 }
 
-/* Appends null for finish after a failure. */
+/* "finish" is null after a failure. */
 void run_remark_json(const struct run *r, bool failed, const char *reason,
 		     struct buf *out)
 {

@@ -1,4 +1,4 @@
-/* run.h - a running conversation, and read-only questions about it. */
+/* run.h - a running conversation, and functions that describe it. */
 /* SPDX-License-Identifier: MIT */
 #ifndef CMD_SESSION_RUN_H
 #define CMD_SESSION_RUN_H
@@ -33,7 +33,7 @@ struct run_wrote {
 	bool more; /* more files were changed than fit into files */
 };
 
-struct saved_work {   /* start with { 0 } */
+struct saved_work {   /* initialise with { 0 } */
 	bool looked;  /* the sandbox had a copy of the tree and was asked for
 			 changes */
 	size_t files; /* number of files changed in the sandbox */

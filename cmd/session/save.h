@@ -10,8 +10,8 @@ struct save_terms { /* all borrowed */
 	const char *name; /* name of the sandbox in the printed `dcode apply`
 			     command */
 	const struct stop *stop;
-	const char *const *include; /* patterns of --include for ignored
-				       files */
+	const char *const *include; /* patterns of --include: fetch these files
+				       although git ignores them */
 	size_t n_include;
 	bool quiet;     /* print only failures */
 	bool elsewhere; /* the thread belongs to another directory's tree */

@@ -43,7 +43,8 @@ char *saved_patch_find(const struct app *app, const char *id)
 	return NULL;
 }
 
-/* Calls each for the lines before the first empty line. */
+/* Calls each for the lines of the patch's header, which ends at the first empty
+ * line. */
 static void read_head(const char *path,
 		      void (*each)(void *arg, struct str line), void *arg)
 {

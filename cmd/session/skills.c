@@ -616,7 +616,7 @@ static int send_skills(struct run *r, enum place place, const bool *wanted,
 	return rc;
 }
 
-/* True if the name continues at this byte. Bytes beyond ASCII may be
+/* True if a skill's name does not end before text[at]. Bytes above 127 count as
  * letters. */
 static bool is_name_continued(struct str text, size_t at)
 {

@@ -429,7 +429,8 @@ void run_transfers_json(const struct run *r, struct buf *out)
 	buf_adds(out, all->n ? "]" : "");
 }
 
-/* Splits the words into options and the two sides. */
+/* Parses the words of /upload or /download: --force, the source, and the
+ * destination if there is one. */
 static int read_words(struct transfer_option *t, const char *sides[2], int n,
 		      char **words, struct error *err)
 {

@@ -26,7 +26,8 @@
 
 enum {
 	EXCLUDE_MAX = 1 << 20,
-	TOLD_MAX = 20,     /* names printed of each kind */
+	TOLD_MAX = 20, /* maximum number of lines that are printed for each kind
+			  of file */
 	IGNORED_MOST = 12, /* names of ignored files in one line */
 };
 
@@ -211,7 +212,7 @@ int tree_confirm(struct app *app, const struct fetch *f, bool partial,
 	return error_hint(err, "`dcode apply --partial` applies the rest.");
 }
 
-/* Appends all items, because a program reads them. */
+/* Appends all items; unlike report_items(), without a limit. */
 static void items_json(struct app *app, const char *key,
 		       const struct fetch_item *items, size_t n,
 		       struct buf *out)

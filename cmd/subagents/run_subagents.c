@@ -733,10 +733,11 @@ static int end_child(struct child *c, int rc, const struct error *failed,
 	if (failed->code == ERR_CANCELLED &&
 	    (stop_check(c->order->stop, &stopped) == 0 ||
 	     stopped.code != ERR_CANCELLED))
-		err->code = ERR_REMOTE; /* only this child was cancelled */
+		err->code = ERR_REMOTE; /* not ERR_CANCELLED: the user cancelled
+					   only this child */
 	if (failed->code == ERR_GONE && c->apart)
-		err->code = ERR_REMOTE; /* only the child's own sandbox is
-					   gone */
+		err->code = ERR_REMOTE; /* not ERR_GONE: only the child's own
+					   sandbox is gone */
 	return -1;
 }
 

@@ -55,8 +55,8 @@ struct child {
 	bool follows; /* the model and sandbox in its file may be used */
 	struct model_choice own_choice;
 	const struct model_choice *choice; /* own_choice, or the run's */
-	struct apart *apart;               /* owned: own sandbox, or NULL */
-	struct meter_model *part;          /* account with a cap, or NULL */
+	struct apart *apart;      /* owned: the child's sandbox, or NULL */
+	struct meter_model *part; /* account with a cap, or NULL */
 	struct model *model;
 	struct agent agent;
 	struct conversation memory;
