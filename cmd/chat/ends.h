@@ -19,7 +19,8 @@ int chat_open(struct run *r, bool again, const struct stop *stop,
  * deleted, and the user has not chosen what happens to it, asks at the
  * terminal. */
 void chat_ask_exit(struct run *r);
-/* Calls run_close(), then prints on stderr the remaining sandbox with its work,
+/* Calls run_close(). Then prints on stderr: a sandbox that dcode did not create
+ * and so did not delete, changes that are not applied in a sandbox that stays,
  * the usage, and how to continue the thread. */
 void chat_close(struct run *r);
 /* True if the chat must end, because of this error or because of a signal. */

@@ -26,8 +26,7 @@ int run_hooks_start(struct run *r, const char *cause, const struct stop *stop,
  * run_hooks_follow() was not called, or on a second call. */
 void run_hooks_end(struct run *r, const char *cause);
 /* Sends a Notification to the hooks and does not wait for them. type is
- * "permission_prompt" (then tool is the tool's name) or
- * "elicitation_dialog". */
+ * "permission_prompt", tool the tool's name. */
 void run_hooks_notify(struct run *r, const char *type, const char *tool);
 
 #endif

@@ -429,8 +429,8 @@ void run_transfers_json(const struct run *r, struct buf *out)
 	buf_adds(out, all->n ? "]" : "");
 }
 
-/* Parses the words of /upload or /download: --force, the source, and the
- * destination if there is one. */
+/* Parses the words of /upload or /download: --force, for /download also --bring
+ * NAME, the source, and the destination if there is one. */
 static int read_words(struct transfer_option *t, const char *sides[2], int n,
 		      char **words, struct error *err)
 {

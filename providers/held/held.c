@@ -832,9 +832,10 @@ static int check_call(struct held *h, struct link *l, const struct link_call *c,
 	return rc;
 }
 
-/* True if a request that was sent at begun cannot be answered on this link:
- * either nothing has arrived since then, or all output counts as part of an
- * answer whose end line was damaged. */
+/* True if this link probably cannot answer a request that was sent at begun:
+ * nothing has arrived since then, or an answer that began before it, or its
+ * own, is still not complete. Its end line may be damaged, and then all later
+ * output would be taken for a part of it. */
 static bool is_stuck(const struct link *l, const struct link_call *c,
 		     int64_t begun)
 {

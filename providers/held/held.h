@@ -64,11 +64,11 @@ void held_free(struct held *h);
  * Runs text, POSIX sh in printable ASCII, in a subshell of the loop. Appends
  * its output and error output to out, without line feeds at the end. Can serve
  * as supervisor.call with a struct held as arg. May be called from any thread.
- * Request and answer are limited to 4 MiB.
+ * A request is limited to 4 MiB (ERR_LIMIT), an answer by out (ERR_PROTOCOL).
  *
  * -1: ERR_NETWORK if the stream broke (the text may have run or not);
- * ERR_TIMEOUT if the deadline of stop passed (if nothing has arrived since the
- * request, the next request starts the program again); the error of failed();
+ * ERR_TIMEOUT if the deadline of stop passed (the next request starts the
+ * program again if this link seems stuck); the error of failed();
  * or ERR_CANCELLED. A request that was cancelled before the loop was ready
  * never runs; err->nothing_made is then set.
  */

@@ -429,8 +429,8 @@ struct program_run {
 	void *arg;
 };
 
-/* Reaps the program and sets its exit status. -1 if SIGKILL did not end it (it
- * hangs in the kernel): then the reaper waits for it. */
+/* Reaps the program and sets its exit status: -1 if SIGKILL did not end it (it
+ * hangs in the kernel), and then the reaper waits for it. */
 static void reap_program(struct program_run *r)
 {
 	struct pollfd set = { .fd = r->fd, .events = POLLIN };

@@ -216,7 +216,7 @@ static void levels_close(struct levels *l, size_t columns, struct rows *out)
 
 enum {
 	BETWEEN = 3, /* cells between two columns: " | " */
-	NARROW = 6,  /* minimum width of a column in cells */
+	NARROW = 6,  /* cells; no column is narrowed below this */
 };
 
 struct layout {

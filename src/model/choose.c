@@ -150,8 +150,9 @@ bool endpoint_disabled(const struct provider *p)
 	return v && v->kind == TOML_BOOL && !v->integer;
 }
 
-/* Returns the variable with the key of the preset's vendor. It is that of the
- * token if only the token is set. NULL: the preset needs no key. */
+/* Returns the name of the variable with the key of the preset's vendor, or
+ * preset.token_env if only that one is set. NULL if there is no preset or it
+ * needs no key. */
 static const char *usual_env(const struct provider *p,
 			     const struct settings *set)
 {

@@ -214,7 +214,7 @@ static size_t count_above(struct screen *s)
 				      s->at_column, s->columns);
 }
 
-/* Moves the cursor to the first column of row i of the live part. */
+/* Moves the cursor to the first column of this row of the live part. */
 static void move_to_row(struct screen *s, size_t row)
 {
 	long down = (long)row - (long)s->at_row;

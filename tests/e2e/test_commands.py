@@ -159,8 +159,8 @@ def test_two_thousand_frames_of_a_progress_bar_are_one_line(
 
 def test_a_job_shows_how_far_its_progress_bar_is(run, model):
     """And not how it came there."""
-    bar = ("for i in 1 2 3; do printf '\\r%d0%%' $i; done; sleep 1; "
-           "for i in 4 5 6; do printf '\\r%d0%%' $i; done; echo")
+    bar = (r"printf '\r10%%\r20%%\r30%%'; sleep 1; "
+           r"printf '\r40%%\r50%%\r60%%\n'")
     server = model([execute(bar, background=True),
                     {"tool_calls": [call("job_output", job=1, wait=0)]},
                     {"tool_calls": [call("job_output", job=1, wait=20)]},

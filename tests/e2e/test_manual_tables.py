@@ -87,7 +87,7 @@ def test_dcode_has_every_exit_status_of_the_help(run):
 
 def test_events_has_every_event_and_status():
     code = source("src/ui/streams.c")
-    have = set(re.findall(r'(?:begin|delta)\(e, "(\w+)"', code))
+    have = set(re.findall(r'(?:start_event|write_delta)\(e, "(\w+)"', code))
     have |= {"tool_output", "tool_result"}
     told = {w for cell in first_cells(page("events"), "## Events")
             for w in words(cell)}

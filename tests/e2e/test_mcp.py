@@ -328,7 +328,7 @@ STARTS = {
     "mute_list": "did not list its tools within 5 s",
     "dies_early": "no luck",
     "refuses": "not today",
-    "unknown_version": "uses version",
+    "unknown_version": "uses protocol version",
     "no_list": "no list of tools",
 }
 

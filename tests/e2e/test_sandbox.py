@@ -162,7 +162,7 @@ def test_info_and_rm(left, run, rows):
     data = json.loads(r.out)["data"]
     assert data["label"] == left["label"] and data["ledger"] == "live"
     r = run("sandbox", "info", left["name"])
-    assert left["id"][:12] in r.out and "has ended" in r.out
+    assert left["id"][:12] in r.out and "last used by" in r.out
     r = run("sandbox", "rm", "nothere1", left["name"])
     assert r.status == 1 and "nothere1" in r.err
     assert rows() == []

@@ -54,7 +54,7 @@ WAYS = {
 @pytest.mark.parametrize("way", WAYS)
 def test_a_run_reads_its_directory_alone(task, outside, way):
     _, result = task(WAYS[way](outside))
-    assert SECRET not in result and "/f" not in result.split("lies")[-1]
+    assert SECRET not in result and "/f" not in result.split("is outside")[-1]
     assert "outside the working directory" in result
     # and the same is seen where the user said so
     _, result = task(WAYS[way](outside), flags=("-y",))
