@@ -290,13 +290,18 @@ int kills_run(struct kill_queue *ks, struct kill *k, const struct stop *stop,
 		k->run(k);
 		return 0;
 	}
-	if (cancel_await(&k->over, &cancelled, &why) == 0)
-		return 0;
-	prompt = stop_cleanup(PROMPT_MS);
-	if (cancel_await(&k->over, &prompt, &ignored) == 0)
-		return 0;
-	*err = why;
-	return -1;
+	if (cancel_await(&k->over, &cancelled, &why) < 0) {
+		prompt = stop_cleanup(PROMPT_MS);
+		if (cancel_await(&k->over, &prompt, &ignored) < 0) {
+			*err = why;
+			return -1;
+		}
+	}
+	/* The caller may now read what the kill wrote: a descriptor that became
+	 * readable does not order memory, a lock does. */
+	pthread_mutex_lock(&ks->lock);
+	pthread_mutex_unlock(&ks->lock);
+	return 0;
 }
 
 int kills_wait(struct kill_queue *ks, const struct stop *stop,
