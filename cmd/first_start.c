@@ -167,9 +167,11 @@ static int test_key(struct run *r, const char *provider, struct error *err)
 		}
 	} else if (rc < 0) {
 		report_error("The key could not be checked", &why);
-		print_message(
-			"The key is stored anyway. To replace it: dcode auth "
-			"set");
+		line = xasprintf("The key is stored anyway. To replace it: "
+				 "dcode auth set %s",
+				 provider);
+		print_message(line);
+		free(line);
 		rc = DONE;
 	} else {
 		line = xasprintf("%s accepted the key. It is stored encrypted.",

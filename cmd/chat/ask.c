@@ -290,7 +290,7 @@ static int prompt_once(struct asker *k, struct approval *a,
 	enum dialog_answer said;
 	int rc = 0;
 
-	run_hooks_notify(k->run, "permission_prompt", a->tool->spec.name);
+	run_hooks_notify(k->run, a->tool->spec.name);
 	said = k->ask(k->arg, &q, stop);
 	if (said == DIALOG_TOGETHER)
 		rc = prompt_batch(k, a, &said, stop, err);

@@ -377,7 +377,6 @@ static int run_conversation(struct chat *c, struct str next)
 static int chat_in_lines(struct run *r, const char *first)
 {
 	struct chat c = { .run = r,
-			  .plain = { .chat = true },
 			  .told = BUF_INIT(MESSAGE_MAX_TOLD),
 			  .input = { .cancel = &r->app->cancel,
 				     .typed = BUF_INIT(CHAT_MAX_LINE) } };

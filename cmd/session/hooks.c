@@ -157,15 +157,15 @@ void run_hooks_end(struct run *r, const char *cause)
 }
 
 /* The hooks run in the background; their results are not used. */
-void run_hooks_notify(struct run *r, const char *type, const char *tool)
+void run_hooks_notify(struct run *r, const char *tool)
 {
+	static const char type[] = "permission_prompt";
 	cJSON *fields;
 	char *message;
 
 	if (!hooks_have(r->app->hooks, HOOK_NOTIFICATION))
 		return;
-	message = tool ? xasprintf("dcode asks whether %s may run", tool)
-		       : xstrdup("dcode has a question for you");
+	message = xasprintf("dcode asks whether %s may run", tool);
 	fields = cJSON_CreateObject();
 	cJSON_AddStringToObject(fields, "message", message);
 	cJSON_AddStringToObject(fields, "notification_type", type);

@@ -25,8 +25,8 @@ int run_hooks_start(struct run *r, const char *cause, const struct stop *stop,
 /* Sends SessionEnd and waits within the hooks' time limits. Does nothing if
  * run_hooks_follow() was not called, or on a second call. */
 void run_hooks_end(struct run *r, const char *cause);
-/* Sends a Notification to the hooks and does not wait for them. type is
- * "permission_prompt", tool the tool's name. */
-void run_hooks_notify(struct run *r, const char *type, const char *tool);
+/* Tells the hooks that dcode asks whether a tool may run (Notification of type
+ * "permission_prompt"). Does not wait for them. */
+void run_hooks_notify(struct run *r, const char *tool);
 
 #endif

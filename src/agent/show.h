@@ -7,8 +7,9 @@
 
 /*
  * Passes an event to ui with secrets masked in its text, call, change and step.
- * The model's own words are passed unchanged, delta by delta: they contain no
- * secret, because message_admit() has masked all that the model was told.
+ * The model's own words are passed unchanged, delta by delta: message_admit()
+ * has masked each prompt and result that the model was told. Only AGENTS.md and
+ * skills reach it as they are.
  */
 void show_event(const struct agent_ui *ui, const struct mask *mask,
 		const struct agent_event *ev);

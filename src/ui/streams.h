@@ -55,7 +55,6 @@ struct plain {                   /* zero it, then set the first seven fields */
 	bool no_stream; /* print the answer only at the end, in plain_end() */
 	struct output_guard *guard; /* its mid_line is updated; or NULL */
 	bool ascii;                 /* use ASCII instead of dcode's glyphs */
-	bool chat; /* a retried answer may start over on the screen */
 	/* Other code prints lines on the same terminal, so write only complete
 	 * lines. Any thread may set it. */
 	_Atomic bool whole_lines;

@@ -105,6 +105,10 @@ def check_banned():
                 yield path, number, f"{name}() is banned"
             if "//" in line:
                 yield path, number, "comments are /* so */"
+    for path in tree(".c", ".h", ".py", ".sh", ".md"):
+        for number, line in enumerate(text_of(path).split("\n"), 1):
+            if line.startswith(("<" * 7 + " ", ">" * 7 + " ")):
+                yield path, number, "a conflict of a merge is left"
 
 
 # Calls that mask, by file. Everything else is behind one of these doors
