@@ -13,31 +13,7 @@
 #include "term/rows.h"
 #include "term/theme.h"
 #include "tool/todos.h"
-
-/* The display of one tool call. */
-struct toolview {
-	char *id; /* owned */
-	char *name;
-	const struct tool *tool; /* NULL: a tool that does not exist */
-	struct buf summary;      /* the most important arguments */
-	int64_t started;         /* ms, of the caller's clock */
-	struct buf tail;         /* the end of the output */
-	struct buf rest;         /* unfinished end of the output, may change */
-	size_t lines;            /* complete lines of output */
-	size_t bytes;
-	bool mid_line;
-};
-
-enum {
-	TOOLVIEW_TAIL = 64 << 10, /* bytes of output that are stored */
-	TOOLVIEW_ROWS = 5,        /* rows of output shown while the call runs */
-	TOOLVIEW_DIFF = 40,       /* rows of an edit that are shown */
-};
-
-struct toolview_look {
-	const struct theme *theme; /* borrowed */
-	size_t columns;
-};
+#include "ui/calls/toolview.h"
 
 enum transcript_part {
 	TRANSCRIPT_NOTHING = 0,
@@ -99,13 +75,5 @@ void transcript_live(struct transcript *t, size_t max, int64_t now,
  * Returns false if there was no call. */
 bool transcript_newest(const struct transcript *t, struct rows *out);
 void transcript_release(struct transcript *t);
-
-/*
- * Appends the edit that a call makes in a file. Returns false if the tool does
- * not edit. change: the edit that was made, shown with line numbers; NULL:
- * unknown, so it is derived from the arguments.
- */
-bool toolview_diff(const struct part *call, const struct tool_change *change,
-		   const struct toolview_look *look, struct rows *out);
 
 #endif

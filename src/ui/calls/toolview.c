@@ -1,0 +1,370 @@
+/* toolview.c - one tool call as rows: while it runs, and when it is done. */
+/* SPDX-License-Identifier: MIT */
+#include "ui/calls/toolview.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "markup/diff.h"
+#include "tool/result.h"
+#include "ui/summary.h"
+
+enum {
+	EDIT_MAX = 1 << 20, /* bytes of a text that is compared for a diff */
+	ROW_BYTES = 16,     /* bytes of output examined for each cell */
+};
+
+static const struct style muted = { .role = STYLE_MUTED };
+
+static const struct style failed = { .role = STYLE_ERROR };
+
+static cJSON *read_args(const struct part *call)
+{
+	return call->args && !call->bad_args ? json_parse(str_of(call->args))
+					     : NULL;
+}
+
+/* Returns the text that a call removes from a file and the text that it
+ * inserts. False: the call is not an edit. */
+static bool read_edit(const struct tool *tool, const cJSON *args,
+		      struct str *old_text, struct str *new_text)
+{
+	const char *text = tool && tool->new_arg
+				   ? json_string(args, tool->new_arg, NULL)
+				   : NULL;
+
+	if (!text)
+		return false;
+	*new_text = str_of(text);
+	*old_text = str_of(tool->old_arg ? json_string(args, tool->old_arg, "")
+					 : "");
+	return new_text->len <= EDIT_MAX && old_text->len <= EDIT_MAX;
+}
+
+/* Adds the number of lines that an edit adds and removes: "+3 -1". */
+static void add_edit_size(struct toolview *v, const cJSON *args)
+{
+	struct str old_text;
+	struct str new_text;
+	size_t added;
+	size_t removed;
+
+	if (!read_edit(v->tool, args, &old_text, &new_text))
+		return;
+	diffview_count(old_text, new_text, &added, &removed);
+	buf_addf(&v->summary, " +%zu", added);
+	if (v->tool->old_arg)
+		buf_addf(&v->summary, " -%zu", removed);
+}
+
+void toolview_begin(struct toolview *v, const struct part *call, int64_t now)
+{
+	cJSON *args = read_args(call);
+
+	*v = (struct toolview){
+		.id = xstrdup(call->id ? call->id : ""),
+		.name = xstrdup(call->name ? call->name : "?"),
+		.tool = tool_find(call->name),
+		.summary = BUF_INIT(EDIT_MAX),
+		.started = now,
+		.tail = BUF_INIT(4 * TOOLVIEW_TAIL),
+		.rest = BUF_INIT(TOOLVIEW_TAIL),
+	};
+	if (!todo_view_sum(call, &v->summary))
+		tool_summary_add(v->tool, args, str_of(call->args),
+				 &v->summary);
+	add_edit_size(v, args);
+	cJSON_Delete(args);
+}
+
+void toolview_output(struct toolview *v, struct str text, struct str rest)
+{
+	size_t keep;
+
+	buf_clear(&v->rest);
+	buf_addstr(&v->rest, rest);
+	if (!text.len)
+		return;
+	v->bytes += text.len;
+	v->mid_line = text.ptr[text.len - 1] != '\n';
+	for (size_t i = 0; i < text.len; i++)
+		v->lines += text.ptr[i] == '\n';
+	if (text.len > TOOLVIEW_TAIL)
+		text = str_skip(text, text.len - TOOLVIEW_TAIL);
+	keep = TOOLVIEW_TAIL - text.len;
+	/* The tail may grow to twice TOOLVIEW_TAIL, so that each byte is moved
+	 * at most once. */
+	if (v->tail.len + text.len > 2 * TOOLVIEW_TAIL && v->tail.len > keep)
+		buf_consume(&v->tail, v->tail.len - keep);
+	buf_addstr(&v->tail, text);
+}
+
+void toolview_line(const struct toolview *v, const struct toolview_look *look,
+		   struct rows *out)
+{
+	const char *sign = theme_glyph(look->theme, GLYPH_TOOL);
+	struct wrap w = {
+		.columns = look->columns,
+		.first = { str_of(sign), { .role = STYLE_TOOL } },
+		.rest = { STR("    "), muted },
+		.words = true,
+	};
+	struct buf summary = BUF_INIT(EDIT_MAX + 4);
+	struct rows line = { 0 };
+
+	buf_addstr(&summary, buf_str(&v->summary));
+	if (look->theme->ascii)
+		summary_to_ascii(&summary);
+	rows_add(&line, muted, STR(" "));
+	rows_adds(&line, (struct style){ ATTR_BOLD, STYLE_TOOL }, v->name);
+	if (v->summary.len)
+		rows_add(&line, (struct style){ 0 }, STR(" "));
+	rows_add(&line, (struct style){ 0 }, buf_str(&summary));
+	buf_release(&summary);
+	rows_close(&line);
+	wrap_rows(&line, &w, out);
+	rows_release(&line);
+}
+
+/* Adds a row of dcode's own below the call's line. */
+static void add_call_note(const struct toolview_look *look, struct style style,
+			  struct str text, struct rows *out)
+{
+	char first[16];
+	struct wrap w = { .columns = look->columns, .words = true };
+	struct rows line = { 0 };
+
+	snprintf(first, sizeof(first), "  %s ",
+		 theme_glyph(look->theme, GLYPH_RESULT));
+	w.first.text = str_of(first);
+	w.first.style = muted;
+	w.rest.text = STR("    ");
+	rows_add(&line, style, text);
+	rows_close(&line);
+	wrap_rows(&line, &w, out);
+	rows_release(&line);
+}
+
+static void add_time(int64_t ms, struct buf *out)
+{
+	if (ms >= 60000)
+		buf_addf(out, "%" PRId64 " min %" PRId64 " s", ms / 60000,
+			 ms / 1000 % 60);
+	else if (ms >= 10000)
+		buf_addf(out, "%" PRId64 " s", ms / 1000);
+	else
+		buf_addf(out, "%" PRId64 ".%" PRId64 " s", ms / 1000,
+			 ms / 100 % 10);
+}
+
+static size_t count_output(const struct toolview *v)
+{
+	struct str rest = buf_str(&v->rest);
+	size_t n = v->lines;
+
+	for (size_t i = 0; i < rest.len; i++)
+		n += rest.ptr[i] == '\n';
+	return n + (rest.len ? rest.ptr[rest.len - 1] != '\n' : v->mid_line);
+}
+
+/* Adds the last rows of the output, indented. */
+static void add_window(const struct toolview *v,
+		       const struct toolview_look *look, struct rows *out)
+{
+	struct wrap w = { .columns = look->columns,
+			  .first = { STR("    "), muted },
+			  .rest = { STR("    "), muted } };
+	size_t most = TOOLVIEW_ROWS * ROW_BYTES * (look->columns + 1);
+	struct str text = buf_str(&v->tail);
+	struct buf shown = BUF_INIT(most + TOOLVIEW_TAIL);
+	struct rows lines = { 0 };
+	struct rows rows = { 0 };
+
+	if (text.len > most)
+		text = str_skip(text, text.len - most);
+	while (text.len && ((unsigned char)text.ptr[0] & 0xC0) == 0x80)
+		text = str_skip(text, 1);
+	buf_addstr(&shown, text);
+	buf_addstr(&shown, buf_str(&v->rest));
+	rows_add(&lines, muted, buf_str(&shown));
+	buf_release(&shown);
+	rows_close(&lines);
+	wrap_rows(&lines, &w, &rows);
+	most = rows.n < TOOLVIEW_ROWS ? rows.n : TOOLVIEW_ROWS;
+	rows_append(out, &rows, rows.n - most, most);
+	rows_release(&lines);
+	rows_release(&rows);
+}
+
+void toolview_live(const struct toolview *v, const struct toolview_look *look,
+		   int64_t now, struct rows *out)
+{
+	struct buf note = BUF_INIT(256);
+
+	toolview_line(v, look, out);
+	add_window(v, look, out);
+	if (count_output(v) > TOOLVIEW_ROWS)
+		buf_addf(&note, "%zu lines, ", count_output(v));
+	add_time(now - v->started, &note);
+	add_call_note(look, muted, buf_str(&note), out);
+	buf_release(&note);
+}
+
+/* Returns the exit status named at the end of a command's result ("exit code
+ * 1"), or an empty text. */
+static struct str find_status(struct str result)
+{
+	static const char word[] = "exit code ";
+	struct str found = { 0 };
+	size_t at;
+
+	while ((at = str_search(result, STR("\n[Command "))) < result.len) {
+		result = str_skip(result, at + 1);
+		found = result;
+	}
+	found.len = found.len ? str_find(found, ']') : 0;
+	at = str_search(found, str_of(word));
+	return at < found.len ? str_skip(found, at + sizeof(word) - 1)
+			      : (struct str){ 0 };
+}
+
+static size_t count_lines(struct str text)
+{
+	struct str line;
+	size_t n = 0;
+
+	while (str_split(&text, '\n', &line))
+		n++;
+	return n;
+}
+
+/* Adds "231 lines, exit 0, 2.1 s" below the call. */
+static void add_call_end(const struct toolview *v, const struct agent_event *ev,
+			 const struct toolview_look *look, int64_t now,
+			 struct rows *out)
+{
+	bool runs = v->tool && v->tool->flags & TOOL_RUNS;
+	size_t lines = runs ? count_output(v) : count_lines(ev->text);
+	struct str status = runs ? find_status(ev->text) : (struct str){ 0 };
+	bool bad = status.len && !str_is(status, "0");
+	struct buf note = BUF_INIT(256);
+
+	if (lines)
+		buf_addf(&note, "%zu line%s, ", lines, lines == 1 ? "" : "s");
+	if (status.len && status.len < 8)
+		buf_addf(&note, "exit %.*s, ", (int)status.len, status.ptr);
+	add_time(now - v->started, &note);
+	if (bad && v->lines && !ev->end.len) /* a user's command (end is set)
+						shows all output anyway */
+		add_window(v, look, out);
+	add_call_note(look, bad ? failed : muted, buf_str(&note), out);
+	buf_release(&note);
+}
+
+/* Adds the first rows of an edit that was made. */
+static bool add_edit(const struct agent_event *ev,
+		     const struct toolview_look *look, struct rows *out)
+{
+	struct buf note = BUF_INIT(64);
+	struct rows rows = { 0 };
+	size_t n;
+
+	if (!toolview_diff(ev->call, ev->change, look, &rows)) {
+		rows_release(&rows);
+		return false;
+	}
+	n = rows.n < TOOLVIEW_DIFF ? rows.n : TOOLVIEW_DIFF;
+	rows_append(out, &rows, 0, n);
+	if (n < rows.n) {
+		buf_addf(&note, "%zu more rows", rows.n - n);
+		add_call_note(look, muted, buf_str(&note), out);
+	}
+	buf_release(&note);
+	rows_release(&rows);
+	return true;
+}
+
+/* Adds the user's answers in full. */
+static bool add_answers(const struct toolview *v, const struct agent_event *ev,
+			const struct toolview_look *look, struct rows *out)
+{
+	struct wrap w = { .columns = look->columns,
+			  .first = { STR("    "), muted },
+			  .rest = { STR("    "), muted },
+			  .words = true };
+	struct rows lines = { 0 };
+
+	if (!v->tool || !(v->tool->flags & TOOL_INTERACTIVE))
+		return false;
+	rows_add(&lines, (struct style){ 0 }, ev->text);
+	rows_close(&lines);
+	wrap_rows(&lines, &w, out);
+	rows_release(&lines);
+	return true;
+}
+
+/* Shows the user's own reason, without the words that dcode added for the
+ * model. */
+static void add_declined(const struct agent_event *ev,
+			 const struct toolview_look *look, struct rows *out)
+{
+	struct buf note = BUF_INIT(EDIT_MAX);
+
+	summary_of_declined(ev->text, &note);
+	add_call_note(look, failed, buf_str(&note), out);
+	buf_release(&note);
+}
+
+void toolview_done(const struct toolview *v, const struct agent_event *ev,
+		   const struct toolview_look *look, int64_t now,
+		   struct rows *out)
+{
+	toolview_line(v, look, out);
+	if (!ev)
+		add_call_note(look, failed, STR("stopped"), out);
+	else if (ev->declined)
+		add_declined(ev, look, out);
+	else if (ev->failed)
+		add_call_note(
+			look, failed,
+			(struct str){ ev->text.ptr, str_find(ev->text, '\n') },
+			out);
+	else if (!add_edit(ev, look, out) && !add_answers(v, ev, look, out) &&
+		 !todo_view_rows(ev->call, look->theme, look->columns, out))
+		add_call_end(v, ev, look, now, out);
+}
+
+bool toolview_diff(const struct part *call, const struct tool_change *change,
+		   const struct toolview_look *look, struct rows *out)
+{
+	const struct tool *tool = tool_find(call->name);
+	struct diffview d = { look->theme, look->columns, false };
+	cJSON *args = read_args(call);
+	struct str old_text = { 0 };
+	struct str new_text = { 0 };
+	bool edits = read_edit(tool, args, &old_text, &new_text);
+
+	if (edits && change && change->known) {
+		d.numbers = true;
+		old_text = buf_str(&change->before);
+		new_text = buf_str(&change->after);
+	}
+	if (edits)
+		diffview_render(&d, old_text, new_text, out);
+	cJSON_Delete(args);
+	return edits;
+}
+
+void toolview_release(struct toolview *v)
+{
+	free(v->id);
+	free(v->name);
+	buf_release(&v->summary);
+	buf_release(&v->tail);
+	buf_release(&v->rest);
+	*v = (struct toolview){ 0 };
+}

@@ -1,0 +1,67 @@
+/* toolview.h - one tool call as rows: while it runs, and when it is done. */
+/* SPDX-License-Identifier: MIT */
+#ifndef UI_CALLS_TOOLVIEW_H
+#define UI_CALLS_TOOLVIEW_H
+
+/*
+ * The transcript has a view for each unfinished call. Begin reading at
+ * toolview_done(), which adds the rows that stay on the screen.
+ */
+#include "agent/agent.h"
+#include "term/rows.h"
+#include "term/theme.h"
+#include "tool/tool.h"
+
+/* The display of one tool call. */
+struct toolview {
+	char *id; /* owned */
+	char *name;
+	const struct tool *tool; /* NULL: a tool that does not exist */
+	struct buf summary;      /* the most important arguments */
+	int64_t started;         /* ms, of the caller's clock */
+	struct buf tail;         /* the end of the output */
+	struct buf rest;         /* unfinished end of the output, may change */
+	size_t lines;            /* complete lines of output */
+	size_t bytes;
+	bool mid_line;
+};
+
+enum {
+	TOOLVIEW_TAIL = 64 << 10, /* bytes of output that are stored */
+	TOOLVIEW_ROWS = 5,        /* rows of output shown while the call runs */
+	TOOLVIEW_DIFF = 40,       /* rows of an edit that are shown */
+};
+
+struct toolview_look {
+	const struct theme *theme; /* borrowed */
+	size_t columns;
+};
+
+/* Initialises the view of a call that begins now. Times are in ms of the
+ * caller's clock. */
+void toolview_begin(struct toolview *v, const struct part *call, int64_t now);
+void toolview_release(struct toolview *v);
+/* Appends text to the output. rest replaces the unfinished end from the
+ * previous call. */
+void toolview_output(struct toolview *v, struct str text, struct str rest);
+/* Adds the call's line without its output. */
+void toolview_line(const struct toolview *v, const struct toolview_look *look,
+		   struct rows *out);
+/* Adds the call's line and the end of its output so far. */
+void toolview_live(const struct toolview *v, const struct toolview_look *look,
+		   int64_t now, struct rows *out);
+/* Adds the call's line and its result. ev: EVENT_TOOL_RESULT, or NULL if the
+ * call was stopped. */
+void toolview_done(const struct toolview *v, const struct agent_event *ev,
+		   const struct toolview_look *look, int64_t now,
+		   struct rows *out);
+
+/*
+ * Appends the edit that a call makes in a file. Returns false if the tool does
+ * not edit. change: the edit that was made, shown with line numbers; NULL:
+ * unknown, so it is derived from the arguments.
+ */
+bool toolview_diff(const struct part *call, const struct tool_change *change,
+		   const struct toolview_look *look, struct rows *out);
+
+#endif
