@@ -15,6 +15,7 @@
 
 #include "base/ids.h"
 #include "base/mem.h"
+#include "base/project.h"
 #include "base/sanitize.h"
 #include "base/str.h"
 #include "cmd/chat/external.h"
@@ -363,6 +364,16 @@ static void read_run(struct live *l)
 		l->ends = find_end(r, l->began);
 }
 
+/* Returns the repository's directory, or the working directory outside a
+ * repository. The caller owns the result. */
+static char *find_project(const struct settings *set)
+{
+	char *dir = xstrdup(settings_cwd(set));
+
+	dir[project_root(dir, project_owner(dir), NULL)] = '\0';
+	return dir;
+}
+
 /* Opens the history file and appends the prompts that were sent before it was
  * open. */
 static void open_history(struct live *l)
@@ -372,18 +383,20 @@ static void open_history(struct live *l)
 	struct error err = { 0 };
 	struct error ignored = { 0 };
 	char *path = app_state_path(app, "history.jsonl", &err);
+	char *project = find_project(app->settings);
 
 	*early = l->history;
-	if (!path ||
-	    prompt_history_open(&l->history, path, app->mask, &err) < 0)
+	if (!path || prompt_history_open(&l->history, path, project, app->mask,
+					 &err) < 0)
 		(void)app_fail(app, &err);
 	if (!path)
 		l->history = (struct prompt_history){ 0 };
 	for (size_t i = 0; i < early->n; i++)
-		(void)prompt_history_add(&l->history, buf_str(&early->items[i]),
-					 &ignored);
+		(void)prompt_history_add(
+			&l->history, buf_str(&early->items[i].text), &ignored);
 	prompt_history_release(early);
 	free(early);
+	free(project);
 	free(path);
 }
 
@@ -725,7 +738,7 @@ static void compose_editor(struct live *l, size_t most, struct rows *out,
 
 	add_wait(l, &wait);
 	room = subtract_or_zero(most, wait.n + 1);
-	rows += l->picking ? LEAST_EDITOR : 0;
+	rows += l->picking || l->search.on ? LEAST_EDITOR : 0;
 	add_editor(l, rows < room ? rows : room, &editor, caret);
 	room = subtract_or_zero(most, editor.n);
 	waits = wait.n && room;

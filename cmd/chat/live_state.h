@@ -22,6 +22,7 @@
 #include "cmd/manual.h"
 #include "editor/choices.h"
 #include "editor/editor.h"
+#include "editor/history_search.h"
 #include "editor/prompt_history.h"
 #include "term/keys.h"
 #include "term/screen.h"

@@ -1,14 +1,19 @@
-/* prompt_history.c - the prompts of this and earlier sessions, and Ctrl+R. */
+/* prompt_history.c - the prompts of this and earlier sessions. */
 /* SPDX-License-Identifier: MIT */
+/*
+ * Several processes add prompts to one file. An addition is one write() at the
+ * file's end, and the file is replaced when it has become too long. Both
+ * normally hold a lock. A process that does not get the lock in time appends
+ * without it; append_line() and copy_late_lines() make sure that its line is
+ * not lost with the replaced file. Begin reading at prompt_history_add().
+ */
 #include "editor/prompt_history.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -18,28 +23,46 @@
 #include "base/path.h"
 #include "base/stop.h"
 #include "base/str.h"
-#include "term/rows.h"
 
-enum { LOCK_WAIT_MS = 500 };
+enum { LOCK_WAIT_MS = 500, APPEND_TRIES = 3 };
 
 static struct str item_text(const struct prompt_history *h, size_t i)
 {
-	return buf_str(&h->items[i]);
+	return buf_str(&h->items[i].text);
 }
 
-/* Adds a prompt in memory and drops the oldest one if there are too many. */
-static void append_item(struct prompt_history *h, struct str text)
+static void drop_oldest(struct prompt_history *h, size_t n)
 {
+	for (size_t i = 0; i < n; i++) {
+		buf_release(&h->items[i].text);
+		free(h->items[i].project);
+	}
+	h->n -= n;
+	memmove(h->items, h->items + n, h->n * sizeof(*h->items));
+}
+
+/* Adds a prompt in memory. The caller limits the number of items. */
+static void append_item(struct prompt_history *h, struct str text,
+			const char *project)
+{
+	struct prompt *item;
+
 	if (h->n && str_eq(item_text(h, h->n - 1), text))
 		return;
-	if (h->n == PROMPT_HISTORY_KEEP) {
-		buf_release(&h->items[0]);
-		memmove(h->items, h->items + 1,
-			(h->n - 1) * sizeof(h->items[0]));
-		h->n--;
+	if (h->n == h->cap) {
+		h->cap = h->cap ? h->cap * 2 : 64;
+		h->items = xrealloc(h->items, h->cap, sizeof(*h->items));
 	}
-	h->items[h->n] = BUF_INIT(SIZE_MAX);
-	buf_addstr(&h->items[h->n++], text);
+	item = &h->items[h->n++];
+	*item = (struct prompt){ BUF_INIT(SIZE_MAX),
+				 project ? xstrdup(project) : NULL };
+	buf_addstr(&item->text, text);
+}
+
+static void limit_items(struct prompt_history *h)
+{
+	if (h->n > PROMPT_HISTORY_KEEP)
+		drop_oldest(h, h->n - PROMPT_HISTORY_KEEP);
 	h->at = h->n;
 }
 
@@ -61,15 +84,12 @@ static int open_file(const char *path, int flags, struct error *err)
 
 /* Reads the last PROMPT_HISTORY_FILE bytes. A line cut at the front is invalid
  * and will be skipped. */
-static int read_tail(const char *path, struct buf *out, struct error *err)
+static int read_tail(int fd, const char *path, struct buf *out,
+		     struct error *err)
 {
-	int fd = open_file(path, O_RDONLY, err);
-	off_t size;
+	off_t size = lseek(fd, 0, SEEK_END);
 	ssize_t got = 1;
 
-	if (fd < 0)
-		return -1;
-	size = lseek(fd, 0, SEEK_END);
 	size -= size > PROMPT_HISTORY_FILE ? PROMPT_HISTORY_FILE : size;
 	lseek(fd, size, SEEK_SET);
 	while (got > 0) {
@@ -79,12 +99,25 @@ static int read_tail(const char *path, struct buf *out, struct error *err)
 		if (got > 0)
 			buf_added(out, (size_t)got);
 	}
-	close(fd);
 	if (got < 0)
 		return error_errno(err, "cannot read %s", path);
 	if (size)
 		buf_consume(out, str_find(buf_str(out), '\n'));
 	return 0;
+}
+
+/* Adds the prompt of one line of the file. */
+static void parse_line(struct prompt_history *h, struct str line)
+{
+	cJSON *json = json_parse(line);
+	const char *text = cJSON_IsString(json)
+				   ? json->valuestring
+				   : json_string(json, "prompt", "");
+
+	if (str_trim(str_of(text)).len)
+		append_item(h, str_of(text),
+			    json_string(json, "project", NULL));
+	cJSON_Delete(json);
 }
 
 static size_t parse_lines(struct prompt_history *h, struct str all)
@@ -93,22 +126,43 @@ static size_t parse_lines(struct prompt_history *h, struct str all)
 	size_t lines = 0;
 
 	for (; str_split(&all, '\n', &line); lines++) {
-		cJSON *json = json_parse(line);
-		struct str text = cJSON_IsString(json)
-					  ? str_of(json->valuestring)
-					  : (struct str){ 0 };
-
-		if (str_trim(text).len)
-			append_item(h, text);
-		cJSON_Delete(json);
+		parse_line(h, line);
+		/* Drops many at once, so that the cost is linear. */
+		if (h->n == (size_t)2 * PROMPT_HISTORY_KEEP)
+			drop_oldest(h, PROMPT_HISTORY_KEEP);
 	}
+	limit_items(h);
 	return lines;
 }
 
-static int load_prompts(struct prompt_history *h, struct error *err)
+static bool is_here(const struct prompt_history *h, size_t i)
+{
+	return h->items[i].project && !strcmp(h->items[i].project, h->project);
+}
+
+/* Moves the prompts of this project behind the others, so that Up and Ctrl+R
+ * find them first. */
+static void sort_by_project(struct prompt_history *h)
+{
+	struct prompt *sorted;
+	size_t n = 0;
+
+	if (!h->project || !h->n)
+		return;
+	sorted = xcalloc(h->cap, sizeof(*sorted));
+	for (int here = 0; here < 2; here++)
+		for (size_t i = 0; i < h->n; i++)
+			if (is_here(h, i) == here)
+				sorted[n++] = h->items[i];
+	free(h->items);
+	h->items = sorted;
+}
+
+/* Reads the open file. */
+static int load_prompts(struct prompt_history *h, int fd, struct error *err)
 {
 	struct buf all = BUF_INIT(PROMPT_HISTORY_FILE + 65536);
-	int rc = read_tail(h->path, &all, err);
+	int rc = read_tail(fd, h->path, &all, err);
 
 	if (!rc)
 		h->lines = parse_lines(h, buf_str(&all));
@@ -116,70 +170,171 @@ static int load_prompts(struct prompt_history *h, struct error *err)
 	return rc;
 }
 
-int prompt_history_open(struct prompt_history *h, const char *path,
-			const struct mask *mask, struct error *err)
+static void init_history(struct prompt_history *h, const char *path,
+			 const char *project)
 {
-	*h = (struct prompt_history){ .path = xstrdup(path), .mask = mask };
-	h->draft = BUF_INIT(SIZE_MAX);
-	h->filter = BUF_INIT(SIZE_MAX);
-	if (!path || (access(path, F_OK) < 0 && errno == ENOENT))
-		return 0;
-	return load_prompts(h, err);
+	*h = (struct prompt_history){
+		.path = xstrdup(path),
+		.project = project ? xstrdup(project) : NULL,
+		.draft = BUF_INIT(SIZE_MAX),
+		.filter = BUF_INIT(SIZE_MAX),
+	};
 }
 
-static void add_line(struct buf *out, struct str text)
+int prompt_history_open(struct prompt_history *h, const char *path,
+			const char *project, const struct mask *mask,
+			struct error *err)
+{
+	int fd;
+	int rc;
+
+	init_history(h, path, project);
+	h->mask = mask;
+	if (!path || (access(path, F_OK) < 0 && errno == ENOENT))
+		return 0;
+	fd = open_file(path, O_RDONLY, err);
+	if (fd < 0)
+		return -1;
+	rc = load_prompts(h, fd, err);
+	sort_by_project(h);
+	close(fd);
+	return rc;
+}
+
+static void add_line(struct buf *out, struct str text, const char *project)
 {
 	if (text.len > PROMPT_HISTORY_TEXT) {
 		text.len = PROMPT_HISTORY_TEXT;
 		while (((unsigned char)text.ptr[text.len] & 0xC0) == 0x80)
 			text.len--;
 	}
-	json_quote(out, text);
+	if (project) {
+		buf_addc(out, '{');
+		json_member(out, "prompt", text);
+		buf_addc(out, ',');
+		json_member(out, "project", str_of(project));
+		buf_addc(out, '}');
+	} else {
+		json_quote(out, text);
+	}
 	buf_addc(out, '\n');
 }
 
-/* Appends a complete line with one write(). If a crash cut the file's last
- * line, adds its missing line end first. */
-static int append_line(const char *path, struct str text, struct error *err)
+/* True if another process has replaced the file that fd refers to. */
+static bool is_replaced(int fd, const char *path)
 {
-	struct buf line = BUF_INIT(SIZE_MAX);
-	int fd = open_file(path, O_RDWR | O_APPEND | O_CREAT, err);
-	off_t size;
+	struct stat open_one;
+	struct stat named;
+
+	if (fstat(fd, &open_one) < 0 || lstat(path, &named) < 0)
+		return true;
+	return open_one.st_ino != named.st_ino ||
+	       open_one.st_dev != named.st_dev;
+}
+
+/* Appends complete lines with one write() and returns the file's new size. If a
+ * crash cut the file's last line, adds its missing line end first. */
+static off_t append_once(int fd, const char *path, struct str lines,
+			 struct error *err)
+{
+	struct buf all = BUF_INIT(SIZE_MAX);
+	off_t size = lseek(fd, 0, SEEK_END);
 	char last = '\n';
 	ssize_t put;
 
-	if (fd < 0)
-		return -1;
-	size = lseek(fd, 0, SEEK_END);
 	if (size > 0 && io_pread(fd, &last, 1, size - 1) == 1 && last != '\n')
-		buf_addc(&line, '\n');
-	add_line(&line, text);
-	put = io_write(fd, line.ptr, line.len);
+		buf_addc(&all, '\n');
+	buf_addstr(&all, lines);
+	put = io_write(fd, all.ptr, all.len);
 	/* Another program may have created it with wider permissions. */
 	if (fchmod(fd, 0600) < 0)
 		put = -1;
-	close(fd);
-	buf_release(&line);
-	return put < 0 ? error_errno(err, "cannot write %s", path) : 0;
+	if (put >= 0 && (size_t)put < all.len) {
+		errno = ENOSPC;
+		put = -1;
+	}
+	buf_release(&all);
+	return put < 0 ? error_errno(err, "cannot write %s", path) : size + put;
 }
 
-/* Rewrites the file with its newest prompts, including those of other
+/* Appends lines to the file with this name, again if another process replaces
+ * it meanwhile. Returns the file's size. */
+static off_t append_line(const char *path, struct str lines, struct error *err)
+{
+	off_t size = -1;
+	bool again = true;
+
+	for (int i = 0; i < APPEND_TRIES && again; i++) {
+		int fd = open_file(path, O_RDWR | O_APPEND | O_CREAT, err);
+
+		if (fd < 0)
+			return -1;
+		size = append_once(fd, path, lines, err);
+		again = size >= 0 && is_replaced(fd, path);
+		close(fd);
+	}
+	return size;
+}
+
+/* Adds the newest prompts as lines, at most half of what is read from a file,
+ * so that the file need not be replaced again soon. */
+static void add_newest_lines(const struct prompt_history *h, struct buf *out)
+{
+	size_t bytes = 0;
+	size_t from = h->n;
+
+	while (from && bytes < PROMPT_HISTORY_FILE / 2)
+		bytes += item_text(h, --from).len;
+	for (; from < h->n; from++)
+		add_line(out, item_text(h, from), h->items[from].project);
+}
+
+/* A process without the lock may have appended to the file after it was read.
+ * Such lines are added to the file that has replaced it. */
+static int copy_late_lines(int fd, const char *path, struct error *err)
+{
+	struct buf late = BUF_INIT(PROMPT_HISTORY_FILE);
+	ssize_t got = 1;
+	int rc = 0;
+
+	while (got > 0) {
+		char *room = buf_room(&late, 65536);
+
+		got = room ? io_read(fd, room, 65536) : 0;
+		if (got > 0)
+			buf_added(&late, (size_t)got);
+	}
+	if (late.len)
+		rc = append_line(path, buf_str(&late), err) < 0 ? -1 : 0;
+	buf_release(&late);
+	return rc;
+}
+
+/* Replaces the file by one with its newest prompts, including those of other
  * processes. */
 static int compact_file(struct prompt_history *h, struct error *err)
 {
-	struct prompt_history *fresh = xcalloc(1, sizeof(*fresh));
+	struct prompt_history fresh;
 	struct buf all = BUF_INIT(SIZE_MAX);
-	int rc = prompt_history_open(fresh, h->path, NULL, err);
+	int fd = open_file(h->path, O_RDONLY, err);
+	int rc;
 
-	if (!rc && fresh->lines >= PROMPT_HISTORY_COMPACT) {
-		for (size_t i = 0; i < fresh->n; i++)
-			add_line(&all, item_text(fresh, i));
+	if (fd < 0)
+		return -1;
+	init_history(&fresh, h->path, NULL);
+	rc = load_prompts(&fresh, fd, err);
+	/* Another process may have replaced it already. */
+	if (!rc && (fresh.lines >= PROMPT_HISTORY_COMPACT ||
+		    lseek(fd, 0, SEEK_CUR) >= PROMPT_HISTORY_FILE)) {
+		add_newest_lines(&fresh, &all);
 		rc = path_write(h->path, buf_str(&all), 0600, err);
-		fresh->lines = fresh->n;
+		if (!rc)
+			rc = copy_late_lines(fd, h->path, err);
+		fresh.lines = fresh.n;
 	}
-	h->lines = fresh->lines;
-	prompt_history_release(fresh);
-	free(fresh);
+	h->lines = fresh.lines;
+	close(fd);
+	prompt_history_release(&fresh);
 	buf_release(&all);
 	return rc;
 }
@@ -191,17 +346,24 @@ static int store_prompt(struct prompt_history *h, struct str text,
 {
 	struct stop stop = stop_cleanup(LOCK_WAIT_MS);
 	struct error busy = { 0 };
+	struct buf line = BUF_INIT(SIZE_MAX);
 	char *name = xasprintf("%s.lock", h->path);
 	const char *slash = strrchr(h->path, '/');
 	char *folder = xstrndup(h->path, slash ? (size_t)(slash - h->path) : 0);
 	int made = slash ? path_mkdirs(folder, 0700, &busy) : 0;
 	int lock = made < 0 ? -1 : path_lock(name, &stop, &busy);
-	int rc = append_line(h->path, text, err);
+	off_t size;
+	int rc;
 
+	add_line(&line, text, h->project);
+	size = append_line(h->path, buf_str(&line), err);
+	rc = size < 0 ? -1 : 0;
 	free(name);
 	free(folder);
+	buf_release(&line);
 	h->lines++;
-	if (!rc && lock >= 0 && h->lines >= PROMPT_HISTORY_COMPACT)
+	if (!rc && lock >= 0 &&
+	    (h->lines >= PROMPT_HISTORY_COMPACT || size >= PROMPT_HISTORY_FILE))
 		rc = compact_file(h, err);
 	if (lock >= 0)
 		close(lock);
@@ -217,7 +379,8 @@ int prompt_history_add(struct prompt_history *h, struct str prompt,
 	if (!str_trim(prompt).len || again ||
 	    (str_starts(prompt, "/") && !str_starts(prompt, "/skill:")))
 		return 0;
-	append_item(h, prompt);
+	append_item(h, prompt, h->project);
+	limit_items(h);
 	if (!h->path || mask_holds(h->mask, prompt))
 		return 0;
 	return store_prompt(h, prompt, err);
@@ -278,224 +441,11 @@ bool prompt_history_newer(struct prompt_history *h, struct str draft,
 
 void prompt_history_release(struct prompt_history *h)
 {
-	for (size_t i = 0; i < h->n; i++)
-		buf_release(&h->items[i]);
+	drop_oldest(h, h->n);
+	free(h->items);
 	buf_release(&h->draft);
 	buf_release(&h->filter);
 	free(h->path);
+	free(h->project);
 	*h = (struct prompt_history){ 0 };
-}
-
-enum { MOST_QUERY = 256 }; /* bytes */
-
-static bool has_capitals(struct str s)
-{
-	for (size_t i = 0; i < s.len; i++)
-		if (isupper((unsigned char)s.ptr[i]))
-			return true;
-	return false;
-}
-
-static bool starts_with(struct str s, struct str query, bool exact)
-{
-	if (s.len < query.len)
-		return false;
-	return exact ? memcmp(s.ptr, query.ptr, query.len) == 0
-		     : strncasecmp(s.ptr, query.ptr, query.len) == 0;
-}
-
-/* Returns the position of the query in a prompt, or the prompt's length. */
-static size_t find_query(const struct history_search *s, struct str text)
-{
-	struct str query = buf_str(&s->query);
-	bool exact = has_capitals(query);
-
-	if (!query.len)
-		return 0;
-	for (size_t at = 0; at < text.len; at++)
-		if (starts_with(str_skip(text, at), query, exact))
-			return at;
-	return text.len;
-}
-
-static struct str searched_item(const struct history_search *s, size_t i)
-{
-	return buf_str(&s->history->items[i]);
-}
-
-/* Shows prompt i with the caret at the query. */
-static void show_item(struct history_search *s, size_t i)
-{
-	struct str text = searched_item(s, i);
-	size_t at = find_query(s, text);
-
-	s->at = i;
-	s->failed = false;
-	editor_reset(&s->view);
-	editor_set(&s->view, text);
-	if (pastes_is_clean(text)) /* otherwise it is shown as a marker */
-		s->view.caret = at;
-}
-
-static bool shows_same(const struct history_search *s, size_t i)
-{
-	return s->at < s->history->n &&
-	       str_eq(searched_item(s, i), searched_item(s, s->at));
-}
-
-static bool has_query(const struct history_search *s, size_t i)
-{
-	return find_query(s, searched_item(s, i)) < searched_item(s, i).len;
-}
-
-/* Shows the newest prompt before `before` that contains the query. */
-static void find_older(struct history_search *s, size_t before, bool other)
-{
-	for (size_t i = before; i-- > 0;) {
-		if (!has_query(s, i) || (other && shows_same(s, i)))
-			continue;
-		show_item(s, i);
-		return;
-	}
-	s->failed = true;
-}
-
-static void find_newer(struct history_search *s)
-{
-	for (size_t i = s->at + 1; i < s->history->n; i++) {
-		if (!has_query(s, i) || shows_same(s, i))
-			continue;
-		show_item(s, i);
-		return;
-	}
-	s->failed = true;
-}
-
-void history_search_begin(struct history_search *s,
-			  const struct prompt_history *history)
-{
-	struct buf last = s->query;
-
-	buf_release(&s->last);
-	s->last = last;
-	s->query = BUF_INIT(MOST_QUERY);
-	s->history = history;
-	s->on = true;
-	s->at = history->n;
-	s->failed = false;
-	editor_reset(&s->view);
-	find_older(s, history->n, false);
-}
-
-/* Appends typed or pasted text to the query, up to its first line end. */
-static void add_text(struct history_search *s, struct str text)
-{
-	text.len = str_find(text, '\n');
-	if (s->query.len + text.len > MOST_QUERY - 1 || !str_is_utf8(text))
-		return;
-	buf_addstr(&s->query, text);
-	if (s->at < s->history->n && has_query(s, s->at))
-		show_item(s, s->at);
-	else
-		find_older(s, s->at, false);
-}
-
-static void drop_last(struct history_search *s)
-{
-	size_t len = s->query.len;
-
-	while (len && ((unsigned char)s->query.ptr[len - 1] & 0xC0) == 0x80)
-		len--;
-	s->query.len = len ? len - 1 : 0;
-	s->at = s->history->n;
-	find_older(s, s->at, false);
-}
-
-/* Ctrl+R again: searches further back. With an empty query, repeats the last
- * query. */
-static void search_older(struct history_search *s)
-{
-	if (!s->query.len && s->last.len) {
-		add_text(s, buf_str(&s->last));
-		return;
-	}
-	find_older(s, s->at, true);
-}
-
-/* Handles a key that is not text. */
-static enum history_search_result on_key(struct history_search *s,
-					 struct key key)
-{
-	bool ctrl = key.name == KEY_CHAR && key.mods == KEY_CTRL;
-
-	if (ctrl && key.c == 'r')
-		search_older(s);
-	else if (ctrl && key.c == 's')
-		find_newer(s);
-	else if (key.name == KEY_BACKSPACE || (ctrl && key.c == 'h'))
-		drop_last(s);
-	else if (key.name == KEY_ESCAPE ||
-		 (ctrl && (key.c == 'g' || key.c == 'c')))
-		return HISTORY_SEARCH_CANCELLED;
-	else if (key.name == KEY_ENTER || key.name == KEY_TAB)
-		return HISTORY_SEARCH_TAKEN;
-	else
-		return HISTORY_SEARCH_LEFT;
-	return HISTORY_SEARCH_GOES_ON;
-}
-
-enum history_search_result history_search_event(struct history_search *s,
-						const struct key_event *event)
-{
-	enum history_search_result result = HISTORY_SEARCH_GOES_ON;
-
-	if (event->kind == KEY_EVENT_KEY)
-		result = on_key(s, event->key);
-	else if (event->kind == KEY_EVENT_TEXT ||
-		 event->kind == KEY_EVENT_PASTE)
-		add_text(s, event->text);
-	s->on = result == HISTORY_SEARCH_GOES_ON;
-	return result;
-}
-
-bool history_search_text(const struct history_search *s, struct str *text)
-{
-	if (s->at >= s->history->n)
-		return false;
-	*text = searched_item(s, s->at);
-	return true;
-}
-
-void history_search_render(struct history_search *s, size_t columns,
-			   size_t max_rows, struct rows *rows,
-			   size_t *caret_row, size_t *caret_column)
-{
-	const struct style style = { 0, s->failed ? STYLE_WARN : STYLE_MUTED };
-	struct str label =
-		s->failed ? STR("No such prompt: ") : STR("History: ");
-	struct str query = buf_str(&s->query);
-	size_t row;
-	size_t column;
-
-	/* If the query is too long, show its end, where the caret is. */
-	label.len = width_prefix(label, columns / 2);
-	while (query.len &&
-	       width_cells(label) + width_cells(query) + 1 > columns)
-		query = str_skip(query, width_next(query, &column));
-	rows_add(rows, style, label);
-	rows_add(rows, (struct style){ 0, STYLE_PLAIN }, query);
-	rows_end(rows);
-	*caret_row = 0;
-	*caret_column = width_cells(label) + width_cells(query);
-	if (max_rows > 1 && s->at < s->history->n)
-		editor_render(&s->view, columns, max_rows - 1, rows, &row,
-			      &column);
-}
-
-void history_search_release(struct history_search *s)
-{
-	buf_release(&s->query);
-	buf_release(&s->last);
-	editor_release(&s->view);
-	*s = (struct history_search){ 0 };
 }

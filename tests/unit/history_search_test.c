@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "editor/prompt_history.h"
+#include "editor/history_search.h"
 #include "markup.h"
 #include "unit.h"
 
@@ -178,12 +178,51 @@ static void the_caret_stands_behind_the_query(void **state)
 {
 	(void)state;
 	type("two t");
-	shows(40, 5, "History: two t\none\ntwo tests\nthree\n", 14);
-	shows(40, 2, "History: two t\ntwo tests\n", 14);
-	shows(40, 1, "History: two t\n", 14);
+	shows(40, 5, "History: two t   1 of 1\n> one two tests three\n", 14);
+	shows(40, 1, "History: two t   1 of 1\n", 14);
 	shows(10, 1, "Histowo t\n", 9);
 	type("\xE4\xB8\xAD");
 	shows(40, 1, "No such prompt: two t\xE4\xB8\xAD\n", 23);
+}
+
+static void the_matches_are_a_list(void **state)
+{
+	(void)state;
+	shows(40, 9,
+	      "History:    1 of 5\n> last words\n  make it fast\n"
+	      "  one two tests three\n  Fix TEST of cells\n"
+	      "  make the tests pass\n",
+	      9);
+	press(KEY_DOWN, 0);
+	press(KEY_CHAR, 'r');
+	finds("one\ntwo tests\nthree");
+	/* A list that is longer than the rows scrolls. */
+	shows(40, 3,
+	      "History:    3 of 5\n  make it fast\n> one two tests three\n", 9);
+	press(KEY_UP, 0);
+	finds("make it fast");
+	press(KEY_PAGE_DOWN, 0);
+	finds("Fix TEST of cells");
+	type("tests");
+	shows(40, 3,
+	      "History: tests   1 of 2\n> one two tests three\n"
+	      "  make the tests pass\n",
+	      14);
+	/* Of a long text the part with the match is shown. */
+	shows(16, 2, "History:tests\n> ...e two test\n", 13);
+}
+
+static void prompts_of_other_projects_come_last_and_are_named(void **state)
+{
+	(void)state;
+	history.project = strdup("/src/mine");
+	history.items[4].project = strdup("/src/other");
+	for (int i = 0; i < 4; i++)
+		history.items[i].project = strdup("/src/mine");
+	shows(60, 2, "History:    1 of 5\n> last words  other\n", 9);
+	press(KEY_DOWN, 0);
+	shows(60, 3,
+	      "History:    2 of 5\n  last words  other\n> make it fast\n", 9);
 }
 
 static void an_empty_history_has_nothing(void **state)
@@ -214,6 +253,8 @@ int main(void)
 		TEST(nothing_typed_looks_for_the_last_query),
 		TEST(keys_end_it_in_three_ways),
 		TEST(the_caret_stands_behind_the_query),
+		TEST(the_matches_are_a_list),
+		TEST(prompts_of_other_projects_come_last_and_are_named),
 		TEST(an_empty_history_has_nothing),
 	};
 

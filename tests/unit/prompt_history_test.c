@@ -33,11 +33,17 @@ static int remove_folder(void **state)
 	return path_remove_tree(folder, &err);
 }
 
-static void open_history(struct prompt_history *h, const struct mask *mask)
+static void open_in(struct prompt_history *h, const char *project,
+		    const struct mask *mask)
 {
 	struct error err = { 0 };
 
-	assert_int_equal(prompt_history_open(h, path, mask, &err), 0);
+	assert_int_equal(prompt_history_open(h, path, project, mask, &err), 0);
+}
+
+static void open_history(struct prompt_history *h, const struct mask *mask)
+{
+	open_in(h, NULL, mask);
 }
 
 static void add(struct prompt_history *h, const char *text)
@@ -157,8 +163,8 @@ static void test_a_long_prompt_is_stored_cut_between_characters(void **state)
 	add(&h, text.ptr);
 	prompt_history_release(&h);
 	open_history(&h, NULL);
-	assert_int_equal(h.items[0].len, PROMPT_HISTORY_TEXT / 3 * 3);
-	assert_memory_equal(h.items[0].ptr, text.ptr, h.items[0].len);
+	assert_int_equal(h.items[0].text.len, PROMPT_HISTORY_TEXT / 3 * 3);
+	assert_memory_equal(h.items[0].text.ptr, text.ptr, h.items[0].text.len);
 	prompt_history_release(&h);
 	buf_release(&text);
 }
@@ -177,23 +183,90 @@ static void add_many(int from, int n)
 	prompt_history_release(&h);
 }
 
-static void test_the_file_shrinks_to_the_newest_100(void **state)
+/* Writes a file of n lines at once. */
+static void write_many(int n)
+{
+	struct buf all = BUF_INIT(1 << 20);
+	struct error err = { 0 };
+
+	for (int i = 0; i < n; i++)
+		buf_addf(&all, "\"prompt %d\"\n", i);
+	add_many(0, 1);
+	assert_int_equal(path_write(path, buf_str(&all), 0600, &err), 0);
+	buf_release(&all);
+}
+
+static void test_the_file_shrinks_to_the_newest_5000(void **state)
 {
 	struct prompt_history h;
 
 	(void)state;
-	add_many(0, PROMPT_HISTORY_COMPACT);
+	write_many(PROMPT_HISTORY_COMPACT - 1);
+	open_history(&h, NULL);
+	assert_int_equal(h.n, PROMPT_HISTORY_KEEP);
+	add(&h, "newest");
+	prompt_history_release(&h);
 	open_history(&h, NULL);
 	assert_int_equal(h.lines, PROMPT_HISTORY_KEEP);
-	assert_true(str_is(buf_str(&h.items[0]), "prompt 100"));
-	assert_true(str_is(buf_str(&h.items[99]), "prompt 199"));
+	assert_true(str_is(buf_str(&h.items[0].text), "prompt 1000"));
+	assert_true(str_is(buf_str(&h.items[4998].text), "prompt 5998"));
+	assert_true(str_is(buf_str(&h.items[4999].text), "newest"));
 	prompt_history_release(&h);
+}
+
+static void test_prompts_of_this_project_come_first(void **state)
+{
+	struct prompt_history h;
+	struct str text = { 0 };
+
+	(void)state;
+	open_in(&h, "/here", NULL);
+	add(&h, "old here");
+	prompt_history_release(&h);
+	open_in(&h, "/there", NULL);
+	add(&h, "new there");
+	prompt_history_release(&h);
+	expect_file("{\"prompt\":\"old here\",\"project\":\"/here\"}\n"
+		    "{\"prompt\":\"new there\",\"project\":\"/there\"}\n");
+	open_in(&h, "/here", NULL);
+	assert_true(prompt_history_older(&h, STR(""), &text));
+	assert_true(str_is(text, "old here"));
+	assert_true(prompt_history_older(&h, text, &text));
+	assert_true(str_is(text, "new there"));
+	prompt_history_release(&h);
+	open_in(&h, "/there", NULL);
+	assert_true(prompt_history_older(&h, STR(""), &text));
+	assert_true(str_is(text, "new there"));
+	prompt_history_release(&h);
+}
+
+static void test_a_file_with_too_many_bytes_shrinks(void **state)
+{
+	struct buf text = BUF_INIT(1 << 20);
+	struct prompt_history h;
+	struct error err = { 0 };
+	struct stat st;
+
+	(void)state;
+	write_many(1);
+	assert_int_equal(truncate(path, PROMPT_HISTORY_FILE - 10), 0);
+	for (int i = 0; i < PROMPT_HISTORY_TEXT; i++)
+		buf_addc(&text, 'x');
+	open_history(&h, NULL);
+	assert_int_equal(prompt_history_add(&h, buf_str(&text), &err), 0);
+	prompt_history_release(&h);
+	assert_int_equal(stat(path, &st), 0);
+	assert_true(st.st_size < 2 * PROMPT_HISTORY_TEXT);
+	open_history(&h, NULL);
+	assert_int_equal(h.n, 1);
+	prompt_history_release(&h);
+	buf_release(&text);
 }
 
 static bool has_prompt(const struct prompt_history *h, const char *text)
 {
 	for (size_t i = 0; i < h->n; i++)
-		if (str_is(buf_str(&h->items[i]), text))
+		if (str_is(buf_str(&h->items[i].text), text))
 			return true;
 	return false;
 }
@@ -205,7 +278,7 @@ static void test_processes_that_add_at_once_lose_nothing(void **state)
 	int status;
 
 	(void)state;
-	add_many(0, PROMPT_HISTORY_COMPACT - 1);
+	write_many(PROMPT_HISTORY_COMPACT - 1);
 	for (int i = 0; i < PROCESSES; i++) {
 		pid_t pid = fork();
 
@@ -231,6 +304,26 @@ static void test_processes_that_add_at_once_lose_nothing(void **state)
 	prompt_history_release(&h);
 }
 
+/* Another process has the lock all the time, as if it were stopped. */
+static void test_without_the_lock_nothing_is_lost_either(void **state)
+{
+	struct prompt_history h;
+	struct error err = { 0 };
+	char *name = xasprintf("%s.lock", path);
+	int lock;
+
+	(void)state;
+	add_many(0, 1);
+	lock = path_lock(name, NULL, &err);
+	assert_true(lock >= 0);
+	add_many(1, 1);
+	close(lock);
+	open_history(&h, NULL);
+	assert_int_equal(h.n, 2);
+	prompt_history_release(&h);
+	free(name);
+}
+
 static void
 test_a_file_that_is_none_is_an_error_and_history_goes_on(void **state)
 {
@@ -239,7 +332,7 @@ test_a_file_that_is_none_is_an_error_and_history_goes_on(void **state)
 	struct str text;
 
 	(void)state;
-	assert_int_equal(prompt_history_open(&h, folder, NULL, &err), -1);
+	assert_int_equal(prompt_history_open(&h, folder, NULL, NULL, &err), -1);
 	assert_int_equal(err.code, ERR_SYSTEM);
 	assert_int_equal(prompt_history_add(&h, STR("x"), &err), -1);
 	assert_true(prompt_history_older(&h, STR(""), &text));
@@ -257,8 +350,11 @@ int main(void)
 		ROW(test_up_and_down_walk_and_keep_the_draft),
 		ROW(test_broken_lines_are_skipped_and_a_cut_one_is_ended),
 		ROW(test_a_long_prompt_is_stored_cut_between_characters),
-		ROW(test_the_file_shrinks_to_the_newest_100),
+		ROW(test_the_file_shrinks_to_the_newest_5000),
+		ROW(test_prompts_of_this_project_come_first),
+		ROW(test_a_file_with_too_many_bytes_shrinks),
 		ROW(test_processes_that_add_at_once_lose_nothing),
+		ROW(test_without_the_lock_nothing_is_lost_either),
 		ROW(test_a_file_that_is_none_is_an_error_and_history_goes_on),
 	};
 
