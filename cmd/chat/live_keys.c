@@ -216,16 +216,16 @@ static void on_escape(struct live *l)
 	l->held = l->held && l->n_queue;
 }
 
-/* Chooses an approval mode. Yolo mode must be allowed and, the first time,
- * confirmed. */
+/* Chooses an approval mode. The policy must allow it, and the user confirms the
+ * first yolo. */
 static void set_mode(struct live *l, enum run_mode mode)
 {
 	struct error err = { 0 };
 
 	l->confirms = false;
-	if (mode == RUN_YOLO && !l->run->app->settings)
+	if (mode != RUN_MANUAL && !l->run->app->settings)
 		return;
-	if (mode == RUN_YOLO && run_check_yolo(l->run, &err) < 0) {
+	if (run_check_mode(l->run, mode, &err) < 0) {
 		(void)app_fail(l->run->app, &err);
 		mode = RUN_MANUAL;
 	}

@@ -151,16 +151,22 @@ static void submit_edited_call(struct live *l)
 static void accept_edits(struct live *l)
 {
 	const struct question *q = l->asked;
-	bool allowed = run_may_auto_edit(l->run);
+	struct error ignored = { 0 };
 
-	for (size_t i = 0; i < q->n; i++)
-		allowed = allowed && q->list[i]->auto_edit;
-	if (!allowed) {
-		l->dialog.note = run_may_auto_edit(l->run)
-					 ? "Shift+Tab allows edits in the "
-					   "working directory only"
-					 : "This machine's policy requires "
-					   "dcode to ask about every edit";
+	if (run_check_mode(l->run, RUN_AUTO_EDIT, &ignored) < 0) {
+		l->dialog.note = "This machine's policy requires dcode to ask "
+				 "about every edit";
+		return;
+	}
+	for (size_t i = 0; i < q->n; i++) {
+		/* In auto-edit mode too a hook that asks is obeyed. */
+		if (q->list[i]->auto_edit && !q->list[i]->hook_asks)
+			continue;
+		l->dialog.note =
+			q->list[i]->hook_asks
+				? "A hook requires your answer to this call"
+				: "Shift+Tab allows edits in the working "
+				  "directory only";
 		return;
 	}
 	l->run->mode = RUN_AUTO_EDIT;

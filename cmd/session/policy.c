@@ -354,7 +354,7 @@ int run_set_mode(struct run *r, enum run_mode mode, struct error *err)
 {
 	int rc = 1;
 
-	if (mode == RUN_YOLO && run_check_yolo(r, err) < 0)
+	if (run_check_mode(r, mode, err) < 0)
 		return -1;
 	if (mode == RUN_YOLO && !yolo_acknowledged(r->app)) {
 		rc = secret_confirm(r->app,
@@ -550,7 +550,7 @@ static void apply_hook_decision(struct run *r, struct approval *a,
 				 "A hook requires approval for this call, and "
 				 "nobody can be asked.");
 	} else if (*verdict == RUN_ASK && a->hook_allows &&
-		   run_check_yolo(r, &ignored) == 0) {
+		   run_check_mode(r, RUN_YOLO, &ignored) == 0) {
 		*verdict = RUN_ALLOW;
 	}
 }
@@ -608,12 +608,18 @@ void run_limits(const struct run *r, struct buf *out)
 			 "in .git or protected names (-y allows everything)");
 }
 
-bool run_may_auto_edit(const struct run *r)
+int run_check_mode(const struct run *r, enum run_mode mode, struct error *err)
 {
-	return !settings_policy(r->app->settings, "startup.mode");
-}
+	const struct settings *set = r->app->settings;
+	const struct toml_value *manual = settings_policy(set, "startup.mode");
 
-int run_check_yolo(const struct run *r, struct error *err)
-{
-	return run_options_check_yes(r->app->settings, "yolo", err);
+	if (mode == RUN_YOLO)
+		return run_options_check_yes(set, "yolo", err);
+	if (mode == RUN_AUTO_EDIT && manual)
+		return error_set(
+			err, ERR_POLICY,
+			"auto-edit is not allowed on this machine: %s:%d sets "
+			"startup.mode",
+			SETTINGS_POLICY_FILE, manual->line);
+	return 0;
 }

@@ -14,10 +14,8 @@ bool run_offers(const struct run *r, const struct tool *tool);
  * a user the verdict is RUN_REFUSE instead. -1 if cancelled. */
 int run_decide(struct run *r, struct approval *a, enum run_verdict *verdict,
 	       const struct stop *stop, struct error *err);
-/* ERR_POLICY if the machine's policy forbids yolo. */
-int run_check_yolo(const struct run *r, struct error *err);
-/* False if the machine's policy sets startup.mode. Its only value is manual. */
-bool run_may_auto_edit(const struct run *r);
+/* ERR_POLICY if the machine's policy forbids this mode. */
+int run_check_mode(const struct run *r, enum run_mode mode, struct error *err);
 /* True if this chat asks before some calls unless its mode is yolo. False if it
  * never asks, because the calls run in a sandbox. */
 bool run_asks(const struct run *r);

@@ -342,6 +342,48 @@ def test_shift_tab_answers_nothing_under_a_policy_of_manual(
         s.close()
 
 
+def test_under_a_policy_of_manual_no_key_or_command_reaches_auto_edit(
+        dcode, env, model, work, tmp_path):
+    server = model([WRITE, DONE])
+    (tmp_path / "policy").write_text("[startup]\nmode = \"manual\"\n")
+    place = pathlib.Path(tempfile.mkdtemp(prefix="dcode-tmux-"))
+    s = Screen(place, ["unshare", "-m" if os.geteuid() == 0 else "-rm", "sh",
+                       "-c", INSIDE, "sh", tmp_path, dcode, "-M",
+                       "anthropic:m"], env, work)
+    try:
+        s.until("anthropic:m")
+        s.type("/auto-edit")
+        s.keys("Enter")
+        s.until("auto-edit is not allowed on this machine")
+        s.until("The mode is manual.")
+        s.keys("BTab")
+        s.type("go")
+        s.keys("Enter")
+        s.until("y yes")
+        assert not (work / "new.txt").exists() and len(server.requests) == 1
+    finally:
+        s.close()
+
+
+def test_shift_tab_does_not_answer_for_a_hook_that_asks(live, work, home):
+    ask = json.dumps({"hookSpecificOutput": {
+        "hookEventName": "PreToolUse", "permissionDecision": "ask"}})
+    (home / ".deepagents").mkdir(exist_ok=True)
+    (home / ".deepagents" / "hooks.json").write_text(json.dumps(
+        {"hooks": {"PreToolUse": [{"hooks": [
+            {"type": "command", "command": f"echo '{ask}'"}]}]}}))
+    s, _ = live([WRITE, DONE])
+    s.type("go")
+    s.keys("Enter")
+    s.until("y yes")
+    s.keys("BTab")
+    s.until("A hook requires your answer")
+    assert not (work / "new.txt").exists()
+    s.type("y")
+    s.until("done.")
+    assert (work / "new.txt").exists()
+
+
 def test_leaving_waits_for_a_whole_answer(live, work):
     """The question at the end of a chat whose sandbox has work."""
     (work / "a").write_text("1\n")
