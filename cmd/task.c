@@ -393,7 +393,6 @@ int run_task(struct run *r, const char *prompt)
 			       was ready */
 	if (rc < 0)
 		code = classify_failure(&t, &r->stop, &err, &status);
-	plain_break(&t.plain);
 	run_hooks_end(r, "other");
 	if (run_download(r, &lost) < 0 && rc == 0)
 		rc = RETURN_FAILED;

@@ -10,7 +10,6 @@
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -74,8 +73,37 @@ int output_write(int fd, struct str data, const struct stop *stop)
  * is written at once. */
 enum { SPLIT_MIN = 4096 };
 
-/* Masks a piece and writes it to the real stderr, on a new line if stdout's
- * line is unfinished. */
+/* Writes to the real stderr, unless its reader has gone away. */
+static void write_stderr(struct output_guard *g, struct str data)
+{
+	if (!g->given_up && output_write(STDERR_FILENO, data, g->stop) < 0)
+		g->given_up = true;
+}
+
+/* Removes the status line, in which the cursor is. */
+static void erase_status(struct output_guard *g)
+{
+	if (g->status_shown)
+		write_stderr(g, STR("\r\x1b[K"));
+	g->status_shown = false;
+}
+
+/* Ends the lines that other text has left unfinished in the place where
+ * something is written now. tool: it is output of a tool, which may continue
+ * its own line. */
+static void end_other_lines(struct output_guard *g, bool tool, struct str data)
+{
+	bool answer = g->shared && g->answer_open;
+
+	if ((answer || (g->tool_open && !tool)) && data.ptr[0] != '\n')
+		write_stderr(g, STR("\n"));
+	if (answer)
+		g->answer_open = false;
+	g->tool_open = g->tool_open && tool;
+}
+
+/* Masks a piece and writes it to the real stderr, on a new line if other text
+ * has left one unfinished. */
 static ssize_t write_guarded(void *cookie, const char *text, size_t len)
 {
 	struct output_guard *g = cookie;
@@ -85,14 +113,79 @@ static ssize_t write_guarded(void *cookie, const char *text, size_t len)
 	mask_pass(*g->mask, &g->masked, (struct str){ text, len },
 		  len < SPLIT_MIN || text[len - 1] == '\n', &shown);
 	data = buf_str(&shown);
-	if (g->shared && atomic_exchange(&g->mid_line, false) && !g->given_up &&
-	    data.len && data.ptr[0] != '\n' &&
-	    output_write(STDERR_FILENO, STR("\n"), g->stop) < 0)
-		g->given_up = true;
-	if (!g->given_up && output_write(STDERR_FILENO, data, g->stop) < 0)
-		g->given_up = true;
+	pthread_mutex_lock(&g->lock);
+	erase_status(g);
+	if (data.len) {
+		end_other_lines(g, g->tool, data);
+		write_stderr(g, data);
+		*(g->tool ? &g->tool_open : &g->note_open) =
+			data.ptr[data.len - 1] != '\n';
+	}
+	pthread_mutex_unlock(&g->lock);
 	buf_release(&shown);
 	return (ssize_t)len;
+}
+
+/* Writes a piece of the answer to stdout. Returns the same values as
+ * output_write(). */
+static int write_answer(struct output_guard *g, struct str data,
+			const struct stop *stop)
+{
+	int rc;
+
+	/* A slow reader of another file must not block stderr. */
+	if (g->shared) {
+		pthread_mutex_lock(&g->lock);
+		erase_status(g);
+		if (g->tool_open)
+			write_stderr(g, STR("\n"));
+		g->tool_open = false;
+	}
+	rc = output_write(STDOUT_FILENO, data, stop);
+	g->answer_open = data.ptr[data.len - 1] != '\n';
+	if (g->shared)
+		pthread_mutex_unlock(&g->lock);
+	return rc;
+}
+
+/* Writes output of a tool to stderr. Its line may stay unfinished. */
+static void write_tool_output(struct output_guard *g, struct str data)
+{
+	flockfile(stderr);
+	g->tool = true;
+	fwrite(data.ptr, 1, data.len, stderr);
+	g->tool = false;
+	funlockfile(stderr);
+}
+
+/* Reads one of the fields that the lock guards. */
+static bool is_open(struct output_guard *g, const bool *line)
+{
+	bool open;
+
+	pthread_mutex_lock(&g->lock);
+	open = *line;
+	pthread_mutex_unlock(&g->lock);
+	return open;
+}
+
+void output_status(struct output_guard *g, struct str line)
+{
+	struct buf text = BUF_INIT(1 << 12);
+
+	pthread_mutex_lock(&g->lock);
+	if (!line.len) {
+		erase_status(g);
+	} else if (!g->tool_open && !g->note_open &&
+		   !(g->shared && g->answer_open)) {
+		buf_addc(&text, '\r');
+		buf_addstr(&text, line);
+		buf_adds(&text, "\x1b[K");
+		write_stderr(g, buf_str(&text));
+		g->status_shown = true;
+	}
+	pthread_mutex_unlock(&g->lock);
+	buf_release(&text);
 }
 
 static bool is_shared(void)
@@ -114,6 +207,7 @@ void output_guard(struct output_guard *g, struct mask *const *mask)
 		abort(); /* out of memory: nothing is printed unmasked */
 	*g = (struct output_guard){ .mask = mask,
 				    .shared = is_shared(),
+				    .lock = PTHREAD_MUTEX_INITIALIZER,
 				    .plain = stderr };
 	setvbuf(guarded, NULL, _IONBF, 0);
 	stderr = guarded;
@@ -129,6 +223,7 @@ void output_obey(struct output_guard *g, const struct stop *stop)
 
 void output_release(struct output_guard *g)
 {
+	output_status(g, STR(""));
 	fclose(stderr);
 	stderr = g->plain;
 }
@@ -434,13 +529,6 @@ enum {
 	WRITE_AT = 16 << 10, /* bytes collected before a write is forced */
 };
 
-void plain_break(struct plain *p)
-{
-	if (p->log_mid_line)
-		fputc('\n', stderr);
-	p->log_mid_line = false;
-}
-
 /* Returns the part of out that may be written now. */
 static struct str get_due_output(const struct plain *p)
 {
@@ -460,18 +548,12 @@ static void flush_output(struct plain *p)
 
 	p->out.max = p->log.max = MAX_HELD;
 	if (text.len) {
-		/* On a terminal, both streams share a line. */
-		plain_break(p);
-		p->mid_line = text.ptr[text.len - 1] != '\n';
-		if (!p->failed &&
-		    output_write(STDOUT_FILENO, text, p->stop) < 0)
+		if (!p->failed && write_answer(p->guard, text, p->stop) < 0)
 			p->failed = errno;
 		buf_consume(&p->out, text.len);
-		if (p->guard)
-			p->guard->mid_line = p->mid_line;
 	}
 	if (p->log.len) {
-		fwrite(p->log.ptr, 1, p->log.len, stderr);
+		write_tool_output(p->guard, buf_str(&p->log));
 		buf_clear(&p->log);
 	}
 }
@@ -480,10 +562,7 @@ static bool at_line_start(const struct plain *p)
 {
 	if (p->out.len)
 		return p->out.ptr[p->out.len - 1] == '\n';
-	/* Other output on the same terminal may have ended the line. */
-	if (p->guard && p->guard->shared)
-		return !p->guard->mid_line;
-	return !p->mid_line;
+	return !is_open(p->guard, &p->guard->answer_open);
 }
 
 static void end_line(struct plain *p)
@@ -501,13 +580,11 @@ static void print_note(struct plain *p, const char *prefix, struct str text)
 	if (p->quiet)
 		return;
 	flush_output(p);
-	plain_break(p);
+	buf_adds(&line, prefix);
 	sanitize_line(text, &line);
-	buf_adds(&p->log, prefix);
-	buf_addstr(&p->log, buf_str(&line));
-	buf_addc(&p->log, '\n');
+	buf_addc(&line, '\n');
+	fwrite(line.ptr, 1, line.len, stderr);
 	buf_release(&line);
-	flush_output(p);
 }
 
 /* Prints a line that begins with a glyph. In ASCII mode, a glyph at the end of
@@ -631,8 +708,6 @@ static void on_output(struct plain *p, struct str delta)
 		return;
 	p->log.max = MAX_HELD;
 	sanitize_feed(&p->output_clean, delta, &p->log);
-	if (p->log.len)
-		p->log_mid_line = p->log.ptr[p->log.len - 1] != '\n';
 	flush_output(p);
 }
 
@@ -727,7 +802,8 @@ int plain_end(struct plain *p)
 	end_answer(p);
 	p->no_stream = false;
 	flush_output(p);
-	plain_break(p);
+	if (is_open(p->guard, &p->guard->tool_open))
+		fputc('\n', stderr);
 	return p->failed ? -1 : 0;
 }
 

@@ -8,6 +8,7 @@
  * no reader; plain_*() prints the answer on stdout and the rest on stderr;
  * events_*() prints --json with -n.
  */
+#include <pthread.h>
 #include <stdio.h>
 
 #include "agent/agent.h"
@@ -26,9 +27,9 @@ int output_write(int fd, struct str data, const struct stop *stop);
  * this struct, which masks secrets. So the caller need not mask a warning or an
  * error. One per process.
  *
- * If both streams are the same terminal, pipe or file, output on stderr starts
- * on a new line. For this, the writer of standard output sets mid_line while
- * its line is unfinished.
+ * It knows the column of both streams, so that the answer, the output of tools
+ * and each line of dcode's own begin on a new line, also if both streams are
+ * the same terminal, pipe or file. Any thread may print on stderr.
  */
 struct output_guard {
 	struct mask *const *mask; /* the caller's variable that will point to
@@ -37,8 +38,14 @@ struct output_guard {
 	const struct stop *stop; /* see output_obey(); or NULL */
 	bool given_up;
 	bool shared; /* both streams are the same terminal, pipe or file */
-	_Atomic bool mid_line; /* stdout's last line is unfinished */
-	FILE *plain;           /* the original stderr */
+	FILE *plain; /* the original stderr */
+	bool tool;   /* output of a tool is being printed; guarded by the lock
+			of stderr */
+	pthread_mutex_t lock; /* guards the following fields */
+	/* The last line is unfinished: of the answer, of a tool's output, or of
+	 * dcode's own text, such as a question. */
+	bool answer_open, tool_open, note_open;
+	bool status_shown; /* the cursor is in the status line */
 };
 void output_guard(struct output_guard *g, struct mask *const *mask);
 /* From now on, writing to stderr ends when stop ends, as in output_write()
@@ -46,6 +53,10 @@ void output_guard(struct output_guard *g, struct mask *const *mask);
  * later texts are dropped. */
 void output_obey(struct output_guard *g, const struct stop *stop);
 void output_release(struct output_guard *g);
+/* Draws a line of at most the terminal's width at the cursor, which the next
+ * output removes; empty: removes it. Does nothing while another line is
+ * unfinished. Only if stderr is a terminal with cursor control. */
+void output_status(struct output_guard *g, struct str line);
 
 /* Prints agent events as text: the answer on stdout, the rest on stderr. */
 struct plain {                   /* zero it, then set the first seven fields */
@@ -53,7 +64,7 @@ struct plain {                   /* zero it, then set the first seven fields */
 	bool quiet;              /* print nothing on stderr */
 	bool last_only; /* print only the last answer; requires no_stream */
 	bool no_stream; /* print the answer only at the end, in plain_end() */
-	struct output_guard *guard; /* its mid_line is updated; or NULL */
+	struct output_guard *guard; /* writes what is printed */
 	bool ascii;                 /* use ASCII instead of dcode's glyphs */
 	/* Other code prints lines on the same terminal, so write only complete
 	 * lines. Any thread may set it. */
@@ -67,14 +78,10 @@ struct plain {                   /* zero it, then set the first seven fields */
 	size_t kept;      /* no_stream: bytes of out from complete answers */
 	size_t match;   /* after a restart: bytes of shown that were repeated */
 	bool replaying; /* the repeated answer still equals shown */
-	bool mid_line;  /* the last line on stdout is unfinished */
-	bool log_mid_line; /* the last line on stderr is unfinished */
-	int failed;        /* errno of a write to stdout, or 0 */
+	int failed;     /* errno of a write to stdout, or 0 */
 };
 
 void plain_event(void *arg, const struct agent_event *ev);
-/* Ends a line that a tool left unfinished on stderr. */
-void plain_break(struct plain *p);
 /* Writes the remaining text and ends the last line. Returns -1 if stdout
  * failed. */
 int plain_end(struct plain *p);
