@@ -22,6 +22,7 @@
 #include "base/str.h"
 #include "cmd/chat/ask.h"
 #include "cmd/chat/external.h"
+#include "term/rows.h"
 
 static void save_typed_text_now(struct chat_input *in, struct buf *early);
 
@@ -614,30 +615,116 @@ int chat_inquire(struct chat_input *in, struct inquiry *q,
 	return rc < 0 ? stop_check(stop, err) : 0;
 }
 
-enum { SHOWN_MOST = 30 };
+enum {
+	SHOWN_MOST = 30,
+	CELL_MOST = 16, /* width of a column */
+};
+
+/* Returns a cell of an item of a list with columns. */
+static struct str cell_of(const struct fuzzy_item *item, size_t column)
+{
+	struct str rest = item->cells;
+	struct str cell = { 0 };
+
+	for (size_t i = 0; i <= column; i++)
+		if (!str_split(&rest, '\t', &cell))
+			return (struct str){ 0 };
+	cell.len = width_prefix(cell, CELL_MOST);
+	return cell;
+}
+
+static size_t measure_column(const struct pick *p, size_t column)
+{
+	size_t width = strlen(p->view->columns[column].title);
+
+	for (size_t i = 0; i < p->n; i++) {
+		size_t cells = width_cells(cell_of(&p->items[i], column));
+
+		width = cells > width ? cells : width;
+	}
+	return width;
+}
+
+/* Prints the cells of an item; NULL: the titles of the columns. */
+static void print_cells(const struct pick *p, const struct fuzzy_item *item)
+{
+	for (size_t c = 0; p->view && c < p->view->n_columns; c++) {
+		struct str cell = item ? cell_of(item, c)
+				       : str_of(p->view->columns[c].title);
+		int pad = (int)(measure_column(p, c) - width_cells(cell));
+		bool right = p->view->columns[c].right;
+
+		fprintf(stderr, "%*s%.*s%*s  ", right ? pad : 0, "",
+			(int)cell.len, cell.len ? cell.ptr : "",
+			right ? 0 : pad, "");
+	}
+}
+
+static void print_titles(const struct pick *p)
+{
+	if (!p->view)
+		return;
+	fputs("     ", stderr);
+	print_cells(p, NULL);
+	fprintf(stderr, "%s\n", p->view->name);
+}
+
+/* Prints the title of the group that begins at order[at], if one does. */
+static void print_group(const struct pick *p, const size_t *order, size_t at)
+{
+	unsigned group = p->items[order[at]].group;
+
+	if (p->view && p->view->groups[group] &&
+	    (!at || p->items[order[at - 1]].group != group))
+		fprintf(stderr, "     %s\n", p->view->groups[group]);
+}
 
 static void print_item_choose(const struct pick *p, size_t i)
 {
 	const struct fuzzy_item *item = &p->items[i];
 
-	fprintf(stderr, "%3zu  %.*s  %.*s\n", i + 1, (int)item->name.len,
+	fprintf(stderr, "%3zu  ", i + 1);
+	print_cells(p, item);
+	fprintf(stderr, "%.*s  %.*s\n", (int)item->name.len,
 		item->name.len ? item->name.ptr : "", (int)item->summary.len,
 		item->summary.len ? item->summary.ptr : "");
 }
 
-/* Returns the index of the only match, or prints all matches and returns -1. */
+static bool is_hidden(const struct pick *p, size_t i)
+{
+	return p->view && p->items[i].group == LIST_GROUPS - 1 &&
+	       p->items[0].group != LIST_GROUPS - 1;
+}
+
+/* Returns the index of the only match, or prints all matches and returns -1.
+ * Items of the hidden group are printed if "*" or letters were typed. */
 static int find_only_match(const struct pick *p, struct str letters)
 {
+	bool all = str_is(letters, "*");
 	size_t *order = xcalloc(p->n, sizeof(*order));
-	size_t n = fuzzy_rank(letters, p->items, p->n, order, p->n);
+	size_t n = fuzzy_rank(all ? STR("") : letters, p->items, p->n, order,
+			      p->n);
 	int only = n == 1 ? (int)order[0] : -1;
+	size_t hidden = 0;
 
+	while (!letters.len && n && is_hidden(p, order[n - 1])) {
+		n--;
+		hidden++;
+	}
 	if (only < 0 && !n)
 		fputs("Nothing matches.\n", stderr);
-	for (size_t i = 0; only < 0 && i < n && i < SHOWN_MOST; i++)
+	if (only < 0 && n)
+		print_titles(p);
+	for (size_t i = 0; only < 0 && i < n && i < SHOWN_MOST; i++) {
+		if (all || !letters.len)
+			print_group(p, order, i);
 		print_item_choose(p, order[i]);
+	}
 	if (only < 0 && n > SHOWN_MOST)
 		fprintf(stderr, "     ... and %zu more\n", n - SHOWN_MOST);
+	if (only < 0 && hidden)
+		fprintf(stderr, "     ... and %zu %s; * lists them\n", hidden,
+			p->view->hidden);
 	free(order);
 	return only;
 }

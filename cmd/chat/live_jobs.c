@@ -55,6 +55,7 @@ void live_open_pick(struct live *l, int64_t now)
 
 	selection_list_open(&l->picker, str_of(p->title), p->items, p->n,
 			    p->selected);
+	selection_list_set_view(&l->picker, p->view);
 	l->picking = true;
 	l->focused = false;
 	l->opened = now;

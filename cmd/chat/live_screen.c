@@ -149,8 +149,9 @@ enum {
 };
 
 enum {
-	MOST_QUEUED = 4,       /* rows for queued messages */
-	LEAST_EDITOR = 3,      /* rows of the editor */
+	MOST_QUEUED = 4,  /* rows for queued messages */
+	LEAST_EDITOR = 3, /* rows of the editor */
+	LOW_SCREEN = 16,  /* below so many rows a list with columns takes all */
 	MOST_SHOWN = 16 << 10, /* bytes shown of a user command's output, from
 				  its end */
 	/* On a screen with fewer rows, a question is shown alone. */
@@ -739,6 +740,8 @@ static void compose_editor(struct live *l, size_t most, struct rows *out,
 	add_wait(l, &wait);
 	room = subtract_or_zero(most, wait.n + 1);
 	rows += l->picking || l->search.on ? LEAST_EDITOR : 0;
+	if (l->picking && l->picker.view)
+		rows = most < LOW_SCREEN ? most : most * 3 / 4;
 	add_editor(l, rows < room ? rows : room, &editor, caret);
 	room = subtract_or_zero(most, editor.n);
 	waits = wait.n && room;

@@ -56,6 +56,7 @@ struct pick {
 	size_t n, selected; /* selected: index of the initial item, or n for
 			       none */
 	bool asks; /* dcode needs an answer; the last item is the safe one */
+	const struct list_view *view; /* how to draw it, or NULL */
 };
 
 /*

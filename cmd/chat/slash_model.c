@@ -237,7 +237,9 @@ static void change_model(struct run *r, const char *spec, const char *params)
 static void pick_model(struct run *r, const char *params)
 {
 	struct model_names *m = list_models(r);
-	const struct pick p = { "Model", m->items, m->n, 0, false };
+	const struct pick p = { .title = "Model",
+				.items = m->items,
+				.n = m->n };
 	int chosen = r->pick(r->ui.arg, &p);
 
 	if (chosen > 0)

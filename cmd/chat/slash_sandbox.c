@@ -250,7 +250,9 @@ static int switch_sandbox(struct run *r, const char *provider, const char *id,
 static int choose_place(struct run *r, struct error *err)
 {
 	struct place_choice *c = list_places(r);
-	const struct pick p = { "Where tools run", c->items, c->n, 0, false };
+	const struct pick p = { .title = "Where tools run",
+				.items = c->items,
+				.n = c->n };
 	int chosen = r->pick(r->ui.arg, &p);
 	int rc = 0;
 

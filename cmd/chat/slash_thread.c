@@ -1,26 +1,18 @@
-/* slash_thread.c - /clear, /resume, /threads and /copy. */
+/* slash_thread.c - /clear, /resume and /threads. */
 /* SPDX-License-Identifier: MIT */
 /*
- * Switching to a thread of the same sandbox keeps the run. Switching to a
- * thread of another sandbox needs a new run. Begin reading at
- * slash_cmd_resume().
+ * The first part is the list to choose a thread from (pick_thread()). The
+ * threads of this directory come first, then those of other directories, then
+ * those of runs without a chat (-n), which are hidden at first. The second part
+ * switches to a thread: one of the same sandbox keeps the run, one of another
+ * sandbox needs a new run. Begin reading at slash_cmd_resume().
  */
-#include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
-#include <signal.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include <sodium.h>
-
-#include "base/io.h"
 #include "base/mem.h"
-#include "base/proc.h"
-#include "base/sanitize.h"
 #include "base/str.h"
 #include "cmd/chat/ends.h"
 #include "cmd/chat/slash_cmd.h"
@@ -30,22 +22,32 @@
 #include "cmd/session/next.h"
 #include "cmd/session/thread_info.h"
 #include "providers/built_in.h"
-#include "session/history.h"
 
-enum { MOST_LISTED = 200, TEXT_MOST = 1 << 12 };
+enum { HERE, ELSEWHERE, RUNS }; /* fuzzy_item.group */
+
+enum {
+	MOST_CHATS = 500,
+	MOST_RUNS = 200,
+	MOST_LISTED = MOST_CHATS + MOST_RUNS,
+	TEXT_MOST = 1 << 14,
+	/* Only so many of a thread's last messages are read for the preview. */
+	LAST_MESSAGES = 30,
+	PREVIEW_LINES = 12,
+};
 
 /* Stored threads as a list to choose from. */
 struct thread_choice {
 	struct run *run;
 	struct store *store;
-	struct fuzzy_item items[MOST_LISTED];
-	char *ids[MOST_LISTED]; /* owned, like all texts of items */
+	struct fuzzy_item items[MOST_LISTED]; /* texts owned */
+	struct thread threads[MOST_LISTED];   /* of the items */
 	size_t n;
+	size_t runs; /* how many are in the group of runs of -n */
 };
 
-struct other_thread {
-	const char *id; /* id of the thread to skip */
-	struct thread found;
+/* The end of a thread. Both texts are owned, and may be NULL. */
+struct thread_end {
+	char *prompt, *answer;
 };
 
 static struct str detach_str(struct buf *text)
@@ -55,53 +57,67 @@ static struct str detach_str(struct buf *text)
 	return (struct str){ buf_detach(text), len };
 }
 
-static bool is_open(const struct thread_choice *c, const struct thread *t)
+static bool is_open(const struct run *r, const struct thread *t)
 {
-	return !strcmp(t->id, session_id(c->run->session));
+	return !strcmp(t->id, session_id(r->session));
 }
 
-/* Adds a stored thread to the list. Its id, model and directory can be
+static unsigned find_group(const struct run *r, const struct thread *t)
+{
+	if (t->headless && !is_open(r, t))
+		return RUNS;
+	return strcmp(t->cwd, settings_cwd(r->app->settings)) ? ELSEWHERE
+							      : HERE;
+}
+
+static const char *describe_time(const struct run *r, const struct thread *t,
+				 char room[PRINT_AGE])
+{
+	if (is_open(r, t))
+		return "this one";
+	return t->pid ? "in use" : print_age(t->updated, room);
+}
+
+/* Adds a stored thread to the list. Its id, model, branch and directory can be
  * searched, too. */
 static bool add_choice(void *arg, struct thread *t)
 {
 	struct thread_choice *c = arg;
 	struct fuzzy_item *item = &c->items[c->n];
 	const struct app *app = c->run->app;
+	const char *const searched[] = { t->id, t->model, t->branch, t->cwd };
 	struct buf name = BUF_INIT(TEXT_MOST);
 	struct buf other = BUF_INIT(TEXT_MOST);
-	struct buf shown = BUF_INIT(TEXT_MOST);
-	struct thread_sandbox box;
+	struct buf cells = BUF_INIT(TEXT_MOST);
 	char room[2 * THREADS_SHORT];
-	char *cwd = threads_short_path(app, t->cwd);
 
-	threads_read_sandbox(c->store, t->label, &box);
 	print_add_line(app, &name, t->title[0] ? t->title : "(no title)");
-	buf_addf(&shown, "%s%s  ", is_open(c, t) ? "this one, " : "",
-		 print_age(t->updated, room));
-	buf_adds(&shown, t->pid && !is_open(c, t) ? "in use  " : "");
-	print_add_line(app, &shown, t->model);
-	buf_addf(&shown, "  %s  ", threads_place(t, &box, room));
-	print_add_line(app, &shown, cwd);
-	print_add_line(app, &other, t->id);
-	buf_addc(&other, ' ');
-	print_add_line(app, &other, t->model);
-	buf_addc(&other, ' ');
-	print_add_line(app, &other, t->cwd);
-	c->ids[c->n++] = xstrdup(t->id);
+	for (size_t i = 0; i < sizeof(searched) / sizeof(*searched); i++) {
+		print_add_line(app, &other, searched[i]);
+		buf_addc(&other, ' ');
+	}
+	buf_addf(&cells, "%s\t", describe_time(c->run, t, room));
+	buf_addf(&cells, "%" PRId64 "\t", t->turns);
+	buf_addf(&cells, "%s\t", threads_cost(t, room));
+	print_add_line(app, &cells, t->branch[0] ? t->branch : "-");
+	buf_addc(&cells, '\t');
 	item->name = detach_str(&name);
 	item->alias = detach_str(&other);
-	item->summary = detach_str(&shown);
-	free(cwd);
+	item->cells = detach_str(&cells);
+	item->group = find_group(c->run, t);
+	c->runs += item->group == RUNS;
+	c->threads[c->n++] = *t;
+	*t = (struct thread){ 0 };
 	return c->n < MOST_LISTED;
 }
 
 static void release_choice(struct thread_choice *c)
 {
 	for (size_t i = 0; i < c->n; i++) {
-		free(c->ids[i]);
+		thread_release(&c->threads[i]);
 		free((char *)c->items[i].name.ptr);
 		free((char *)c->items[i].alias.ptr);
-		free((char *)c->items[i].summary.ptr);
+		free((char *)c->items[i].cells.ptr);
 	}
 	free(c);
 }
@@ -109,12 +125,19 @@ static void release_choice(struct thread_choice *c)
 /* Lists the newest threads, or returns NULL with err. */
 static struct thread_choice *list_threads(struct run *r, struct error *err)
 {
-	const struct thread_filter all = { .limit = MOST_LISTED };
+	const char *here = settings_cwd(r->app->settings);
+	const struct thread_filter chats = { .kind = THREADS_OF_CHATS,
+					     .first = here,
+					     .limit = MOST_CHATS };
+	const struct thread_filter runs = { .kind = THREADS_HEADLESS,
+					    .first = here,
+					    .limit = MOST_RUNS };
 	struct thread_choice *c = xcalloc(1, sizeof(*c));
 
 	c->run = r;
 	if (app_store(r->app, &c->store, err) == 0 &&
-	    thread_each(c->store, &all, add_choice, c, err) == 0)
+	    thread_each(c->store, &chats, add_choice, c, err) == 0 &&
+	    thread_each(c->store, &runs, add_choice, c, err) == 0)
 		return c;
 	release_choice(c);
 	return NULL;
@@ -126,12 +149,121 @@ static void add_threads(struct run *r, const char *before, struct buf *out)
 	struct thread_choice *c = list_threads(r, &ignored);
 
 	for (size_t i = 0; c && i < c->n; i++) {
-		buf_addf(out, "%s%s\t", before, c->ids[i]);
+		buf_addf(out, "%s%s\t", before, c->threads[i].id);
 		buf_addstr(out, c->items[i].name);
 		buf_addc(out, '\n');
 	}
 	if (c)
 		release_choice(c);
+}
+
+static bool read_end(void *arg, struct thread_message *m)
+{
+	struct thread_end *end = arg;
+	bool prompt = m->message.role == ROLE_USER;
+	char *text = NULL;
+
+	if (m->damaged || m->message.role == ROLE_TOOL)
+		return true;
+	text = prompt ? message_typed(&m->message) : message_text(&m->message);
+	if (!str_trim(str_of(text)).len) {
+		free(text);
+		return true;
+	}
+	free(end->answer);
+	end->answer = prompt ? NULL : text;
+	if (prompt) {
+		free(end->prompt);
+		end->prompt = text;
+	}
+	return true;
+}
+
+/* Adds the beginning of a text, without empty lines. */
+static void add_lines(const struct app *app, const char *before,
+		      const char *text, int most, struct buf *out)
+{
+	struct buf clean = BUF_INIT(64 << 20);
+	struct str rest;
+	struct str line;
+	int n = 0;
+
+	app_clean(app, CLEAN_TEXT, str_of(text), &clean);
+	rest = buf_str(&clean);
+	while (n < most && str_split(&rest, '\n', &line)) {
+		if (!str_trim(line).len)
+			continue;
+		line.len = str_char_offset(line, TEXT_MOST / PREVIEW_LINES / 4);
+		buf_adds(out, before);
+		buf_addstr(out, line);
+		buf_addc(out, '\n');
+		n++;
+	}
+	buf_release(&clean);
+}
+
+/* list_view.preview: where the thread ran, and how it ended. */
+static void add_preview(void *arg, size_t i, struct buf *out)
+{
+	struct thread_choice *c = arg;
+	const struct app *app = c->run->app;
+	const struct thread *t = &c->threads[i];
+	struct thread_end end = { 0 };
+	struct thread_sandbox box;
+	struct error ignored = { 0 };
+	char room[2 * THREADS_SHORT];
+	char *cwd = threads_short_path(app, t->cwd);
+
+	threads_read_sandbox(c->store, t->label, &box);
+	print_add_line(app, out, cwd);
+	buf_adds(out, "  ");
+	print_add_line(app, out, t->model);
+	buf_addf(out, "  %s\n", threads_place(t, &box, room));
+	(void)thread_each_message_from(
+		c->store, t->no,
+		t->messages > LAST_MESSAGES ? t->messages - LAST_MESSAGES : 0,
+		read_end, &end, &ignored);
+	add_lines(app, "> ", end.prompt ? end.prompt : t->title, 1, out);
+	add_lines(app, "", end.answer, PREVIEW_LINES, out);
+	free(end.prompt);
+	free(end.answer);
+	free(cwd);
+}
+
+/* Lets the user choose a thread. Returns its id, owned; NULL if he chose none,
+ * if there is none (said on stderr), or with err. */
+static char *pick_thread(struct run *r, struct error *err)
+{
+	struct thread_choice *c = list_threads(r, err);
+	const struct list_view view = {
+		.columns = { { "when", false },
+			     { "turns", true },
+			     { "cost", true },
+			     { "branch", false } },
+		.n_columns = 4,
+		.name = "first words",
+		.groups = { NULL, "Other directories", "Runs of -n" },
+		.hidden = c && c->runs == 1 ? "run of -n" : "runs of -n",
+		.preview = add_preview,
+		.arg = c,
+	};
+	struct pick p = { .title = "Threads", .view = &view };
+	int chosen = -1;
+	char *id = NULL;
+
+	if (!c)
+		return NULL;
+	p.items = c->items;
+	p.n = c->n;
+	p.selected = c->n > 1 && is_open(r, &c->threads[0]);
+	if (c->n)
+		chosen = r->pick(r->ui.arg, &p);
+	else
+		fputs("No threads are stored yet.\n", stderr);
+	if (chosen >= 0)
+		id = xstrdup(c->threads[chosen].id);
+	release_choice(c);
+	return id;
 }
 
 void slash_list_threads(struct run *r, struct buf *out)
@@ -144,6 +276,11 @@ void slash_list_thread_words(struct run *r, struct buf *out)
 	slash_list_subcommands(chat_shell_command(r->app, "/threads"), out);
 	add_threads(r, "-r ", out);
 }
+
+struct other_thread {
+	const char *id; /* id of the thread to skip */
+	struct thread found;
+};
 
 /* Prints how to return to the previous thread. */
 static void print_previous_thread(const char *id, bool stored)
@@ -284,22 +421,13 @@ static void resume_thread(struct run *r, const char *name)
 static void choose_thread(struct run *r)
 {
 	struct error err = { 0 };
-	struct thread_choice *c = list_threads(r, &err);
-	struct pick p = { .title = "Threads" };
-	int chosen;
+	char *id = pick_thread(r, &err);
 
-	if (!c) {
+	if (id)
+		resume_thread(r, id);
+	else if (err.code)
 		(void)app_fail(r->app, &err);
-		return;
-	}
-	p.items = c->items;
-	p.n = c->n;
-	if (!c->n)
-		fputs("No threads are stored yet.\n", stderr);
-	chosen = c->n ? r->pick(r->ui.arg, &p) : -1;
-	if (chosen >= 0)
-		resume_thread(r, c->ids[chosen]);
-	release_choice(c);
+	free(id);
 }
 
 bool slash_cmd_resume(struct run *r, int n, char **words)
@@ -345,236 +473,5 @@ bool slash_cmd_threads(struct run *r, int n, char **words)
 					n, words);
 		app_return_terminal(r->app);
 	}
-	return true;
-}
-
-enum {
-	ANSWER_MOST = 64 << 20,
-	PROGRAM_MOST = 16 << 20, /* bytes passed to a clipboard program */
-	/* The base64 must fit into 100,000 characters, which terminals accept
-	   (xterm and tmux accept more). */
-	TERMINAL_MOST = 74994,
-	WAIT_MS = 5000,
-};
-
-/* A program that sets the desktop's clipboard. */
-struct clip_program {
-	const char *needs; /* the program works only if this variable is set; or
-			      NULL */
-	const char *argv[4];
-};
-
-static const struct clip_program programs[] = {
-	{ "WAYLAND_DISPLAY", { "wl-copy", NULL } },
-	{ "DISPLAY", { "xclip", "-selection", "clipboard", NULL } },
-	{ NULL, { "pbcopy", NULL } },
-};
-
-/* Returns the text of an answer; the caller owns it. NULL if the message is not
- * the model's or has no text, only tool calls. */
-static char *answer_of(const struct message *m)
-{
-	char *text = m->role == ROLE_ASSISTANT ? message_text(m) : NULL;
-
-	if (text && str_trim(str_of(text)).len)
-		return text;
-	free(text);
-	return NULL;
-}
-
-/* Returns the newest answer stored in the thread, or NULL. The caller owns the
- * result. */
-static char *read_stored(struct run *r)
-{
-	struct conversation c = { 0 };
-	struct error ignored = { 0 };
-	struct thread t = { 0 };
-	struct store *store;
-	char *text = NULL;
-
-	if (!session_is_stored(r->session) ||
-	    app_store(r->app, &store, &ignored) < 0 ||
-	    thread_find(store, session_id(r->session), NULL, &t, &ignored) < 0)
-		return NULL;
-	if (history_load(&c, store, t.no, &ignored) == 0)
-		for (size_t i = c.n; i > 0 && !text; i--)
-			text = answer_of(&c.list[i - 1]);
-	history_release(&c);
-	thread_release(&t);
-	return text;
-}
-
-/* Reads the last answer as it is shown: without control characters and secrets.
- */
-static void read_answer(struct run *r, struct buf *out)
-{
-	char *stored = r->agent.answer.len ? NULL : read_stored(r);
-
-	app_clean(r->app, CLEAN_TEXT,
-		  str_trim(stored ? str_of(stored) : buf_str(&r->agent.answer)),
-		  out);
-	free(stored);
-}
-
-/* Writes the whole text. Returns false on failure or timeout. */
-static bool write_text(int fd, struct str text)
-{
-	int64_t end = clock_ms() + WAIT_MS;
-
-	while (text.len) {
-		struct pollfd p = { .fd = fd, .events = POLLOUT };
-		ssize_t n;
-
-		if (clock_ms() > end || io_poll(&p, 1, WAIT_MS) <= 0)
-			return false;
-		n = write(fd, text.ptr, text.len);
-		if (n < 0 && errno != EINTR && errno != EAGAIN)
-			return false;
-		if (n > 0)
-			text = str_skip(text, (size_t)n);
-	}
-	return true;
-}
-
-/* Waits for the program and returns its status. Kills it and returns -1 on a
- * timeout. */
-static int wait_for_end(pid_t pid)
-{
-	struct error ignored = { 0 };
-	struct pollfd p = { .fd = proc_fd(pid, &ignored), .events = POLLIN };
-	int status = -1;
-
-	if (p.fd < 0 || io_poll(&p, 1, WAIT_MS) <= 0)
-		(void)kill(pid, SIGKILL);
-	if (p.fd >= 0)
-		close(p.fd);
-	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
-	return proc_exit_code(status);
-}
-
-/* Runs a clipboard program with text as its input. Returns 0 if it exited with
- * status 0. */
-static int run_program(const char *path, const struct clip_program *program,
-		       struct str text)
-{
-	extern char **environ;
-	struct error ignored = { 0 };
-	int ends[2];
-	int fds[3] = { -1, -1, -1 };
-	struct proc_spec spec = { .path = path,
-				  .argv = (char *const *)program->argv,
-				  .env = environ,
-				  .fds = fds,
-				  .nfds = 3,
-				  .session = true };
-	pid_t pid;
-	bool fed;
-
-	if (pipe2(ends, O_CLOEXEC) < 0)
-		return -1;
-	fds[0] = ends[0];
-	if (proc_spawn(&spec, &pid, &ignored) < 0) {
-		close(ends[0]);
-		close(ends[1]);
-		return -1;
-	}
-	close(ends[0]);
-	(void)fcntl(ends[1], F_SETFL, O_NONBLOCK);
-	fed = write_text(ends[1], text);
-	close(ends[1]);
-	return wait_for_end(pid) == 0 && fed ? 0 : -1;
-}
-
-/* Copies text with the first clipboard program that accepts it. Returns the
- * program's name, or NULL. */
-static const char *copy_by_program(struct str text)
-{
-	const char *taken = NULL;
-
-	for (size_t i = 0; i < sizeof(programs) / sizeof(*programs); i++) {
-		const struct clip_program *p = &programs[i];
-		const char *can = p->needs ? getenv(p->needs) : "";
-		char *path;
-
-		if (!can || (p->needs && !can[0]))
-			continue;
-		path = proc_find(p->argv[0], getenv("PATH"));
-		if (path && run_program(path, p, text) == 0)
-			taken = p->argv[0];
-		free(path);
-		if (taken)
-			break;
-	}
-	return taken;
-}
-
-/* Copies with the escape sequence OSC 52: the terminal fills the clipboard,
- * also over ssh. */
-static int copy_by_terminal(struct run *r, struct str text, struct error *err)
-{
-	size_t size = sodium_base64_ENCODED_LEN(text.len,
-						sodium_base64_VARIANT_ORIGINAL);
-	char *coded = xcalloc(size, 1);
-	int rc = -1;
-
-	sodium_bin2base64(coded, size, (const unsigned char *)text.ptr,
-			  text.len, sodium_base64_VARIANT_ORIGINAL);
-	app_borrow_terminal(r->app);
-	if (!isatty(STDERR_FILENO))
-		error_set(err, ERR_USAGE, "cannot copy: no terminal");
-	else if (fprintf(stderr, "\033]52;c;%s\a", coded) < 0)
-		error_errno(err, "writing to the terminal");
-	else
-		rc = 0;
-	app_return_terminal(r->app);
-	free(coded);
-	return rc;
-}
-
-/* Copies text with a clipboard program, else with the terminal. */
-static int copy_to_clipboard(struct run *r, struct str text, struct error *err)
-{
-	const char *taken =
-		text.len <= PROGRAM_MOST ? copy_by_program(text) : NULL;
-
-	if (taken) {
-		fprintf(stderr, "Copied latest response to clipboard (%s).\n",
-			taken);
-		return 0;
-	}
-	if (text.len > TERMINAL_MOST) {
-		error_set(err, ERR_LIMIT,
-			  "the latest response is too large for the terminal's "
-			  "clipboard: %zu bytes (limit %d)",
-			  text.len, TERMINAL_MOST);
-		return error_hint(err, "Install wl-copy (Wayland) or xclip "
-				       "(X11), or use dcode threads show.");
-	}
-	if (copy_by_terminal(r, text, err) < 0)
-		return -1;
-	fputs("Copied latest response to clipboard, if the terminal allows it "
-	      "(OSC 52).\n",
-	      stderr);
-	if (getenv("TMUX"))
-		fputs("In tmux this needs: set -g set-clipboard on\n", stderr);
-	else if (getenv("STY"))
-		fputs("GNU screen does not support this.\n", stderr);
-	return 0;
-}
-
-bool slash_cmd_copy(struct run *r, int n, char **words)
-{
-	struct buf text = BUF_INIT(ANSWER_MOST);
-	struct error err = { 0 };
-
-	(void)n;
-	(void)words;
-	read_answer(r, &text);
-	if (!text.len)
-		fputs("No message to copy yet.\n", stderr);
-	else if (copy_to_clipboard(r, buf_str(&text), &err) < 0)
-		(void)app_fail(r->app, &err);
-	buf_release(&text);
 	return true;
 }

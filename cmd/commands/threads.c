@@ -505,9 +505,11 @@ static void threads_add_json(struct app *app, struct store *s,
 	add_time(out, "created_at", t->created);
 	add_time(out, "updated_at", t->updated);
 	buf_addf(out,
-		 ",\"message_count\":%" PRId64 ",\"input_tokens\":%" PRId64
+		 ",\"message_count\":%" PRId64 ",\"turns\":%" PRId64
+		 ",\"headless\":%s,\"input_tokens\":%" PRId64
 		 ",\"output_tokens\":%" PRId64 ",",
-		 t->messages, t->input, t->output);
+		 t->messages, t->turns, t->headless ? "true" : "false",
+		 t->input, t->output);
 	buf_addf(out, "\"cost_usd\":%s,",
 		 t->cost < 0 || t->unpriced ? "null"
 					    : money_json(t->cost, money));
@@ -576,6 +578,12 @@ static void print_cell(struct app *app, const char *text, int width)
 	buf_release(&line);
 }
 
+/* Prints a cell that is aligned on the right. */
+static void print_number(int64_t n, int width)
+{
+	printf("%*" PRId64 "  ", width, n);
+}
+
 static const char *show_time(const struct thread_table *l, int64_t ms,
 			     char room[THREADS_SHORT])
 {
@@ -600,24 +608,6 @@ static void print_patch(struct thread_table *l, const struct thread *t)
 	free(shown);
 }
 
-/* Formats the cost of a thread. It is shown with ">" if the price of some
- * requests is unknown, because these are not counted. */
-static const char *show_cost(const struct thread *t,
-			     char room[2 * THREADS_SHORT])
-{
-	char sum[MONEY_SIZE];
-
-	if (t->cost < 0)
-		return "-";
-	if (t->unpriced && !t->cost)
-		return "unknown";
-	snprintf(room, 2 * THREADS_SHORT, "%s%s", t->unpriced ? ">" : "",
-		 t->unpriced && t->cost < METER_DOLLAR / 100
-			 ? "$0.00"
-			 : money_short(t->cost, sum));
-	return room;
-}
-
 static void print_row(struct thread_table *l, const struct thread *t)
 {
 	struct thread_sandbox box;
@@ -630,20 +620,22 @@ static void print_row(struct thread_table *l, const struct thread *t)
 	print_cell(l->app, id, THREADS_ID);
 	print_cell(l->app, show_time(l, t->updated, room),
 		   l->absolute ? 16 : 8);
+	print_number(t->turns, 5);
+	print_cell(l->app, threads_cost(t, room), 9);
+	print_cell(l->app, t->branch, 16);
 	if (l->verbose) {
 		print_cell(l->app, show_time(l, t->created, room),
 			   l->absolute ? 16 : 8);
-		print_cell(l->app, t->branch, 16);
 		print_cell(l->app, t->agent[0] ? t->agent : "agent", 12);
+		print_number(t->messages, 4);
 	}
 	print_cell(l->app, t->model, 26);
-	snprintf(room, sizeof(room), "%" PRId64, t->messages);
-	print_cell(l->app, room, 4);
 	print_cell(l->app, threads_count(t->input + t->output, room), 6);
-	print_cell(l->app, show_cost(t, room), 9);
 	print_cell(l->app, threads_place(t, &box, room), 14);
 	print_cell(l->app, cwd, l->verbose ? 40 : 24);
 	print_cell(l->app, t->title, l->verbose ? 0 : 48);
+	if (t->headless)
+		printf(" (-n)");
 	if (t->pid)
 		printf(" (in use)");
 	putchar('\n');
@@ -655,13 +647,12 @@ static void print_table(struct thread_table *l, int64_t limit)
 {
 	int when = l->absolute ? 16 : 8;
 
-	printf("%-13s  %-*s  ", "THREAD", when, "USED");
+	printf("%-13s  %-*s  %5s  %-9s  %-16s  ", "THREAD", when, "USED",
+	       "TURNS", "COST", "BRANCH");
 	if (l->verbose)
-		printf("%-*s  %-16s  %-12s  ", when, "BEGUN", "BRANCH",
-		       "AGENT");
-	printf("%-26s  %-4s  %-6s  %-9s  %-14s  %-*s  %s\n", "MODEL", "MSGS",
-	       "TOKENS", "COST", "SANDBOX", l->verbose ? 40 : 24, "DIRECTORY",
-	       "TITLE");
+		printf("%-*s  %-12s  %4s  ", when, "BEGUN", "AGENT", "MSGS");
+	printf("%-26s  %-6s  %-14s  %-*s  %s\n", "MODEL", "TOKENS", "SANDBOX",
+	       l->verbose ? 40 : 24, "DIRECTORY", "TITLE");
 	for (size_t i = 0; i < l->n; i++)
 		print_row(l, &l->threads[i]);
 	if ((int64_t)l->n == limit)

@@ -166,6 +166,7 @@ int run_name_session(struct run *r, struct error *err)
 		.label = r->box.ours ? r->box.label : "",
 		.cwd = settings_cwd(r->app->settings),
 		.agent = r->options.agent,
+		.headless = !r->interactive,
 	};
 
 	if (r->store)

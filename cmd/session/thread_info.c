@@ -66,3 +66,18 @@ char *threads_short_path(const struct app *app, const char *path)
 		return xasprintf("~%s", path + len);
 	return xstrdup(path);
 }
+
+const char *threads_cost(const struct thread *t, char room[2 * THREADS_SHORT])
+{
+	char sum[MONEY_SIZE];
+
+	if (t->cost < 0)
+		return "-";
+	if (t->unpriced && !t->cost)
+		return "unknown";
+	snprintf(room, 2 * THREADS_SHORT, "%s%s", t->unpriced ? ">" : "",
+		 t->unpriced && t->cost < METER_DOLLAR / 100
+			 ? "$0.00"
+			 : money_short(t->cost, sum));
+	return room;
+}

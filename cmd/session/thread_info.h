@@ -25,5 +25,8 @@ char *threads_short_path(const struct app *app, const char *path);
 const char *threads_place(const struct thread *t,
 			  const struct thread_sandbox *box,
 			  char room[2 * THREADS_SHORT]);
+/* Formats the cost of a thread; "-" if it was not counted. With ">" if the
+ * price of some requests is unknown, because these are not counted. */
+const char *threads_cost(const struct thread *t, char room[2 * THREADS_SHORT]);
 
 #endif

@@ -23,6 +23,10 @@ struct fuzzy_item {
 	struct str alias;   /* other names, separated by spaces; may be empty */
 	struct str args;    /* shown after the name; not searched */
 	struct str summary; /* shown next to the name; not searched */
+	/* The following are for lists with columns (struct list_view). */
+	struct str cells; /* texts of the columns, each followed by a tab */
+	/* Index into list_view.groups; the items are in this order. */
+	unsigned group;
 };
 
 /*
@@ -47,6 +51,29 @@ enum selection_result {
 
 enum { SELECTION_MAX = 1000, SELECTION_FILTER = 200 };
 
+enum { LIST_COLUMNS = 6, LIST_GROUPS = 3 };
+
+/* A list with columns, groups and a preview. All texts are borrowed. */
+struct list_view {
+	/* The columns left of the names, the most important one first: in a
+	 * narrow window the last ones are left out. */
+	struct list_column {
+		const char *title;
+		bool right; /* aligned on the right, for numbers */
+	} columns[LIST_COLUMNS];
+	size_t n_columns;
+	const char *name; /* title of the column of names */
+	/* Titles of the groups; NULL: none. The last group is hidden until
+	 * Ctrl+A is pressed. */
+	const char *groups[LIST_GROUPS];
+	const char *hidden; /* what its items are, after a number */
+	/* Appends lines about an item. The first one is shown faintly, a line
+	 * that begins with "> " like a prompt. Called on the thread that
+	 * draws. */
+	void (*preview)(void *arg, size_t item, struct buf *out);
+	void *arg;
+};
+
 /* Zero-initialise, then selection_list_open(). */
 struct selection_list {
 	struct str title;               /* borrowed */
@@ -58,12 +85,22 @@ struct selection_list {
 	size_t selected; /* index into order */
 	size_t top;      /* index into order of the first row drawn */
 	size_t page;     /* number of rows in the last drawing */
+	const struct list_view *view; /* borrowed, or NULL */
+	size_t widths[LIST_COLUMNS];  /* in cells */
+	bool shows_hidden;            /* Ctrl+A was pressed */
+	struct buf preview;           /* lines about the item `previewed` */
+	size_t previewed;             /* 1 + index into items; 0: none */
 };
 
 /* selected: index of the initially selected item, or n for none. */
 void selection_list_open(struct selection_list *l, struct str title,
 			 const struct fuzzy_item *items, size_t n,
 			 size_t selected);
+/* Draws the list with columns; call it directly after selection_list_open().
+ * If all items are of the hidden group, they are shown
+ * at once. */
+void selection_list_set_view(struct selection_list *l,
+			     const struct list_view *view);
 /* Typed text changes the filter; Up, Down, Page Up, Page Down, Home, End and
  * Tab move the selection. */
 enum selection_result selection_list_event(struct selection_list *l,

@@ -98,8 +98,10 @@ struct session {
 	struct store *store; /* borrowed */
 	char id[37];
 	char *model, *cwd, *provider, *sandbox, *label, *agent;
+	bool headless;
 	char *title;
-	sqlite3_int64 no; /* 0: not stored yet */
+	char branch[BRANCH_SIZE]; /* as stored */
+	sqlite3_int64 no;         /* 0: not stored yet */
 	/* row ID of the thread whose messages are copied before the first
 	 * append; 0: none */
 	sqlite3_int64 copy_of;
@@ -123,6 +125,7 @@ static void copy_info(struct session *s, const struct session_info *info)
 	s->sandbox = copy_text(info->sandbox);
 	s->label = copy_text(info->label);
 	s->agent = copy_text(info->agent);
+	s->headless = info->headless;
 }
 
 static void release_info(struct session *s)
@@ -205,12 +208,11 @@ static int add_thread(struct session *s, struct error *err)
 {
 	sqlite3_stmt *st = store_sql(s->store, SQL_THREAD_ADD, err);
 	struct process self = { 0 };
-	char branch[BRANCH_SIZE];
 
 	if (!st)
 		return -1;
 	process_self(&self);
-	branch_read(s->cwd, branch);
+	branch_read(s->cwd, s->branch);
 	store_bind(st, 1, s->id);
 	sqlite3_bind_int64(st, 2, clock_unix_ms());
 	store_bind(st, 3, s->model);
@@ -218,12 +220,13 @@ static int add_thread(struct session *s, struct error *err)
 	store_bind(st, 5, s->cwd);
 	store_bind(st, 6, s->provider);
 	store_bind(st, 7, s->label);
-	store_bind(st, 8, branch);
+	store_bind(st, 8, s->branch);
 	store_bind(st, 9, s->title);
 	sqlite3_bind_int64(st, 10, self.pid);
 	sqlite3_bind_int64(st, 11, self.started);
 	store_bind(st, 12, self.place);
 	store_bind(st, 13, s->agent);
+	sqlite3_bind_int(st, 14, s->headless);
 	if (store_run(s->store, st, err) < 0)
 		return -1;
 	s->no = sqlite3_last_insert_rowid(s->store->db);
@@ -233,19 +236,19 @@ static int add_thread(struct session *s, struct error *err)
 static int update_thread(struct session *s, struct error *err)
 {
 	sqlite3_stmt *st = store_sql(s->store, SQL_THREAD_SET, err);
-	char branch[BRANCH_SIZE];
 
 	if (!st)
 		return -1;
-	branch_read(s->cwd, branch);
+	branch_read(s->cwd, s->branch);
 	sqlite3_bind_int64(st, 1, s->no);
 	store_bind(st, 2, s->model);
 	store_bind(st, 3, s->sandbox);
 	store_bind(st, 4, s->cwd);
 	store_bind(st, 5, s->provider);
 	store_bind(st, 6, s->label);
-	store_bind(st, 7, branch);
+	store_bind(st, 7, s->branch);
 	store_bind(st, 8, s->agent);
+	sqlite3_bind_int(st, 9, s->headless);
 	return store_run(s->store, st, err);
 }
 
@@ -508,12 +511,32 @@ struct store *session_store(const struct session *s, int64_t *no)
 	return s->store;
 }
 
+/* Stores the branch that is checked out now: the thread's last one. */
+static void store_branch(struct session *s)
+{
+	char branch[BRANCH_SIZE];
+	struct error ignored = { 0 };
+	sqlite3_stmt *st;
+
+	branch_read(s->cwd, branch);
+	if (s->outdated || !strcmp(branch, s->branch))
+		return; /* outdated: this process has stored nothing */
+	st = store_sql(s->store, SQL_THREAD_BRANCH, &ignored);
+	if (!st)
+		return;
+	sqlite3_bind_int64(st, 1, s->no);
+	store_bind(st, 2, branch);
+	(void)store_run(s->store, st, &ignored);
+}
+
 void session_free(struct session *s)
 {
 	if (!s)
 		return;
-	if (s->no)
+	if (s->no) {
+		store_branch(s);
 		thread_unlock(s->store, s->no);
+	}
 	release_info(s);
 	free(s->title);
 	buf_release(&s->body);

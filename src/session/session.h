@@ -19,6 +19,7 @@ struct session_info {      /* copied; NULL is treated as "" */
 	 * thread */
 	const char *label;
 	const char *agent; /* the agent whose memory and skills it uses */
+	bool headless;     /* the run has no chat (-n) */
 };
 /* Creates a thread with a UUIDv7 as its id. Nothing is stored before the first
  * append. */

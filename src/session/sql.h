@@ -40,6 +40,7 @@ enum statement { /* prepared on first use, kept until store_close() */
 		 SQL_THREAD_ADD,
 		 SQL_THREAD_IMPORT,
 		 SQL_THREAD_SET,
+		 SQL_THREAD_BRANCH,
 		 SQL_THREAD_PLACE,
 		 SQL_THREAD_LIST,
 		 SQL_THREAD_FIND,

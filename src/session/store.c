@@ -31,6 +31,9 @@
 #include "base/str.h"
 #include "session/sql.h"
 
+/* SQL that is true for the stored form of a prompt (message_to_json()). */
+#define IS_PROMPT(body) "(substr(" body ", 1, 14) = '{\"role\":\"user\"')"
+
 /* PRAGMA user_version is the number of migrations that were applied. */
 static const char *const migrations[] = {
 	"CREATE TABLE meta ("
@@ -257,6 +260,27 @@ static const char *const migrations[] = {
 	 "CREATE TRIGGER job_removed BEFORE DELETE ON thread BEGIN"
 	 " DELETE FROM job WHERE thread=OLD.id;"
 	 "END;"),
+
+	/* turns: how many of the messages are prompts. headless: only runs
+	 * without a chat (-n) have used the thread. */
+	("ALTER TABLE thread ADD COLUMN turns INTEGER NOT NULL DEFAULT 0;"
+	 "ALTER TABLE thread ADD COLUMN headless INTEGER NOT NULL DEFAULT 0;"
+	 "UPDATE thread SET turns = (SELECT count(*) FROM message m"
+	 " WHERE m.thread = thread.no AND " IS_PROMPT(
+		 "m.body") ");"
+			   "DROP TRIGGER message_added;"
+			   "CREATE TRIGGER message_added AFTER INSERT ON "
+			   "message BEGIN"
+			   " UPDATE thread SET updated = max(updated, "
+			   "NEW.created),"
+			   "  messages = messages + 1, turns = turns "
+			   "+ " IS_PROMPT(
+				   "NEW.body") ",  input = input + NEW.input + "
+					       "NEW.cache_read + "
+					       "NEW.cache_write,"
+					       "  output = output + NEW.output "
+					       "WHERE no = NEW.thread;"
+					       "END;"),
 };
 
 enum { VERSION = sizeof(migrations) / sizeof(migrations[0]) };
@@ -719,7 +743,7 @@ const char *store_owner(const struct store *s)
 	" created, updated, messages, input, output, pid, started, place,"     \
 	" imported, origin, (SELECT sum(s.cost) FROM spend s"                  \
 	" WHERE s.thread=thread.no), (SELECT min(s.priced) FROM spend s"       \
-	" WHERE s.thread=thread.no), agent"
+	" WHERE s.thread=thread.no), agent, turns, headless"
 #define LEDGER_COLUMNS                                                         \
 	"label, provider, id, endpoint, state, created, ends, pid, started,"   \
 	" place, note, kept, thread"
@@ -741,15 +765,17 @@ const char *const store_texts[SQL_COUNT] = {
 		     " pragma_page_size p",
 	[SQL_THREAD_ADD] = "INSERT INTO thread(id, created, model, sandbox,"
 			   " cwd, provider, label, branch, title, pid, started,"
-			   " place, updated, agent) VALUES(?1, ?2, ?3, ?4,"
-			   " ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?2, ?13)",
+			   " place, updated, agent, headless) VALUES(?1, ?2,"
+			   " ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?2,"
+			   " ?13, ?14)",
 	[SQL_THREAD_IMPORT] = "INSERT INTO thread(id, created, updated, model,"
 			      " sandbox, cwd, provider, title, origin,"
 			      " imported)"
 			      " VALUES(?1, ?2, ?3, '', ?4, ?5, ?6, ?7, ?8, 1)",
 	[SQL_THREAD_SET] = "UPDATE thread SET model=?2, sandbox=?3, cwd=?4,"
-			   " provider=?5, label=?6, branch=?7, agent=?8"
-			   " WHERE no=?1",
+			   " provider=?5, label=?6, branch=?7, agent=?8,"
+			   " headless=min(headless, ?9) WHERE no=?1",
+	[SQL_THREAD_BRANCH] = "UPDATE thread SET branch=?2 WHERE no=?1",
 	[SQL_THREAD_PLACE] = "UPDATE thread SET provider=?2, sandbox=?3,"
 			     " label=?4 WHERE id=?1",
 	[SQL_THREAD_LIST] = "SELECT " THREAD_COLUMNS " FROM thread"
@@ -759,8 +785,10 @@ const char *const store_texts[SQL_COUNT] = {
 			    " AND (?6='' OR cwd=?6"
 			    " OR substr(cwd,1,length(rtrim(?6,'/'))+1)="
 			    " rtrim(?6,'/')||'/')"
-			    " ORDER BY CASE WHEN ?3 THEN created ELSE updated"
-			    " END DESC, no DESC LIMIT ?4",
+			    " AND (?7=0 OR headless=(?7=2))"
+			    " ORDER BY (?8<>'' AND cwd=?8) DESC,"
+			    " CASE WHEN ?3 THEN created"
+			    " ELSE updated END DESC, no DESC LIMIT ?4",
 	[SQL_THREAD_FIND] = "SELECT " THREAD_COLUMNS " FROM thread"
 			    " WHERE substr(id,1,length(?1))=lower(?1)"
 			    " ORDER BY length(id), no DESC LIMIT 2",
@@ -790,8 +818,11 @@ const char *const store_texts[SQL_COUNT] = {
 			    " output, cache_read, cache_write, body)"
 			    " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)",
 	[SQL_DRAFT_SET] = "UPDATE message SET body=?2 WHERE no=?1",
-	[SQL_DRAFT_UNCOUNT] = "UPDATE thread SET messages=messages-1 WHERE no="
-			      "(SELECT thread FROM message WHERE no=?1)",
+	[SQL_DRAFT_UNCOUNT] =
+		"UPDATE thread SET messages=messages-1,"
+		" turns=turns-(SELECT " IS_PROMPT(
+			"body") " FROM message WHERE no=?1) WHERE no="
+				"(SELECT thread FROM message WHERE no=?1)",
 	[SQL_DRAFT_DROP] = "DELETE FROM message WHERE no=?1",
 	[SQL_COMPACTION_ADD] = "INSERT INTO compaction(thread, created, input,"
 			       " output, cache_read, cache_write, body, after)"

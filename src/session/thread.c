@@ -185,6 +185,8 @@ static void read_thread(sqlite3_stmt *st, const struct process *self,
 		.unpriced = sqlite3_column_type(st, 20) != SQLITE_NULL &&
 			    !sqlite3_column_int(st, 20),
 		.agent = xstrdup(store_text(st, 21)),
+		.turns = sqlite3_column_int64(st, 22),
+		.headless = sqlite3_column_int(st, 23) != 0,
 	};
 	if (owner.pid && process_lives(&owner, self))
 		t->pid = owner.pid;
@@ -208,6 +210,8 @@ int thread_each(struct store *s, const struct thread_filter *f,
 	sqlite3_bind_int64(st, 4, f->limit > 0 ? f->limit : -1);
 	store_bind(st, 5, f->agent);
 	store_bind(st, 6, f->below);
+	sqlite3_bind_int(st, 7, (int)f->kind);
+	store_bind(st, 8, f->first);
 	while (more && (rc = sqlite3_step(st)) == SQLITE_ROW) {
 		struct thread t;
 

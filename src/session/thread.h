@@ -26,6 +26,8 @@ struct thread {
 	char *agent;              /* "coder"; "": the default agent */
 	int64_t created, updated; /* Unix ms */
 	int64_t messages;
+	int64_t turns;         /* how many of the messages are prompts */
+	bool headless;         /* used only by runs without a chat (-n) */
 	int64_t input, output; /* tokens; input includes cached ones */
 	/* Costs on this machine, in trillionths of a US dollar, as far as
 	 * prices are known; -1: not counted. */
@@ -40,7 +42,15 @@ struct thread {
 };
 void thread_release(struct thread *t);
 
+enum thread_kind {
+	THREADS_ANY,
+	THREADS_OF_CHATS,
+	THREADS_HEADLESS, /* used only by runs without a chat */
+};
+
 struct thread_filter {
+	enum thread_kind kind;
+	const char *first; /* threads of this directory come first, or NULL */
 	const char *cwd, *branch; /* exact match; NULL: any */
 	const char *agent;        /* exact match; NULL: any */
 	const char *below;        /* this directory and those below it */

@@ -49,7 +49,7 @@ def test_a_resumed_thread_brings_its_sandbox(talk):
     assert c.status() == 0
     c = begin(talk)
     c.ask("about pears")
-    c.say("/resume", " ago  anthropic:m", 2)
+    c.say("/resume", "first words")
     c.say("apples", "Resumed thread")
     c.say("/sandbox", "provider   local")
     assert c.ask("more") == ["about apples", "more"]

@@ -33,7 +33,7 @@ def test_the_list_tells_what_a_thread_is(model, run, home, tmp_path):
     assert t["model"] == "anthropic:m"
     assert t["cwd"] == str(tmp_path / "work")
     assert t["git_branch"] == "fix"
-    assert t["message_count"] == 2
+    assert (t["message_count"], t["turns"], t["headless"]) == (2, 1, True)
     assert (t["input_tokens"], t["output_tokens"]) == (10, 5)
     assert t["sandbox"] == {"provider": "none", "id": "", "label": "",
                             "state": ""}

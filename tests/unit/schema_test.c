@@ -65,6 +65,8 @@ static void test_older_databases_get_titles_and_sums(void **state)
 	assert_string_equal(t.title, "hello you");
 	assert_int_equal(t.updated, 9);
 	assert_int_equal(t.messages, 2);
+	assert_int_equal(t.turns, 1);
+	assert_false(t.headless);
 	assert_int_equal(t.input, 16);
 	assert_int_equal(t.output, 4);
 	assert_int_equal(t.cost, -1); /* nobody counted then */

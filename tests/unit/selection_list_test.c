@@ -145,6 +145,118 @@ static void test_a_name_of_several_lines_is_one_row(void **state)
 		    "1 of 1, Enter chooses, Esc leaves\n1,16");
 }
 
+static void add_preview(void *arg, size_t item, struct buf *out)
+{
+	++*(int *)arg;
+	buf_addf(out, "about %zu\n> asked\nanswered\n", item);
+}
+
+static int previews;
+
+static const struct list_view view = {
+	.columns = { { "when", false },
+		     { "turns", true },
+		     { "branch", false } },
+	.n_columns = 3,
+	.name = "words",
+	.groups = { NULL, "Elsewhere", "Runs" },
+	.hidden = "runs",
+	.preview = add_preview,
+	.arg = &previews,
+};
+
+static int open_table(void **state)
+{
+	open_list(state);
+	items[0].cells = STR("1s ago\t1\tmain\t");
+	items[1].cells = STR("12m ago\t130\ta-branch-of-a-very-long-name\t");
+	items[2].cells = STR("\xE4\xBD\xA0\t2\t-\t");
+	items[3].cells = STR("1y ago\t3\t-\t");
+	items[2].group = 1;
+	items[3].group = items[4].group = 2;
+	selection_list_set_view(&list, &view);
+	previews = 0;
+	return 0;
+}
+
+static int close_table(void **state)
+{
+	for (size_t i = 0; i < ITEMS; i++)
+		items[i] = (struct fuzzy_item){ 0 };
+	return close_list(state);
+}
+
+static void test_columns_are_aligned_and_groups_have_titles(void **state)
+{
+	(void)state;
+	expect_rows(60, 12,
+		    "Pick one\nFilter: \n"
+		    "  when     turns  branch            words\n"
+		    "  1s ago       1  main              alpha  the first\n"
+		    "> 12m ago    130  a-branch-of-a-ve  beta\n"
+		    "Elsewhere\n"
+		    "  \xE4\xBD\xA0           2  -                 "
+		    "gamma \xE4\xBD\xA0\xE5\xA5\xBD\n"
+		    "  about 1\n  > asked\n  answered\n  \n"
+		    "2 of 3, Ctrl+A shows 2 runs, Enter chooses, Esc leaves\n"
+		    "1,8");
+}
+
+static void test_a_narrow_window_drops_the_last_columns(void **state)
+{
+	(void)state;
+	expect_rows(40, 8,
+		    "Pick one\nFilter: \n"
+		    "  when     turns  words\n"
+		    "  1s ago       1  alpha  the first\n"
+		    "> 12m ago    130  beta\n"
+		    "Elsewhere\n"
+		    "  \xE4\xBD\xA0           2  gamma "
+		    "\xE4\xBD\xA0\xE5\xA5\xBD\n"
+		    "2 of 3, Ctrl+A shows 2 runs, Enter choo\n1,8");
+}
+
+static void test_the_last_group_is_shown_when_it_is_asked_for(void **state)
+{
+	const struct key_event ctrl_a = {
+		.kind = KEY_EVENT_KEY,
+		.key = { .name = KEY_CHAR, .mods = KEY_CTRL, .c = 'a' }
+	};
+
+	(void)state;
+	type("beta");
+	assert_int_equal(list.n, 1);
+	selection_list_event(&list, &ctrl_a);
+	assert_int_equal(list.n, 2);
+	assert_int_equal(selection_list_chosen(&list), 1);
+	press(KEY_DOWN);
+	assert_int_equal(selection_list_chosen(&list), 4);
+	selection_list_event(&list, &ctrl_a);
+	assert_int_equal(list.n, 1);
+	for (size_t i = 0; i < ITEMS; i++)
+		items[i].group = 2;
+	selection_list_open(&list, STR("x"), items, ITEMS, ITEMS);
+	selection_list_set_view(&list, &view);
+	assert_int_equal(list.n, ITEMS); /* nothing else to show */
+}
+
+static void test_a_preview_is_made_once_for_each_selection(void **state)
+{
+	struct rows rows = { 0 };
+	size_t at[2];
+
+	(void)state;
+	for (int i = 0; i < 3; i++)
+		selection_list_render(&list, 60, 12, &rows, &at[0], &at[1]);
+	assert_int_equal(previews, 1);
+	press(KEY_DOWN);
+	selection_list_render(&list, 60, 12, &rows, &at[0], &at[1]);
+	assert_int_equal(previews, 2);
+	rows_release(&rows);
+}
+
+#define TABLE(test)                                                            \
+	cmocka_unit_test_setup_teardown(test, open_table, close_table)
 #define ROW(test) cmocka_unit_test_setup_teardown(test, open_list, close_list)
 
 int main(void)
@@ -155,6 +267,10 @@ int main(void)
 		ROW(test_pasted_text_filters_up_to_the_end_of_its_line),
 		ROW(test_rows_scroll_within_the_room),
 		ROW(test_a_name_of_several_lines_is_one_row),
+		TABLE(test_columns_are_aligned_and_groups_have_titles),
+		TABLE(test_a_narrow_window_drops_the_last_columns),
+		TABLE(test_the_last_group_is_shown_when_it_is_asked_for),
+		TABLE(test_a_preview_is_made_once_for_each_selection),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
