@@ -13,31 +13,143 @@
 #include "cmd/secret.h"
 #include "config/settings_env.h"
 #include "model/presets.h"
+#include "net/loopback.h"
 #include "providers/built_in.h"
 #include "web/search.h"
 
-enum { LOCK_MS = 30000 };
+enum {
+	LOCK_MS = 30000,
+	ADDRESSES_MOST = 8, /* address variables of one provider */
+};
 
 static const char phrase_env[] = "DEEPAGENTS_CODE_AUTH_PASSPHRASE";
 
-/* Returns the provider whose stored address is used in place of this
- * environment variable, or NULL. Only the first address variable of a provider
- * counts. */
-static const char *url_owner(const char *variable)
+/* Returns the provider whose server this environment variable sets, or NULL. A
+ * stored address replaces only the first address variable of a provider. */
+static const char *url_owner(const char *variable, bool *first)
 {
+	*first = true;
 	if (!strcmp(variable, SEARCH_URL_ENV))
 		return SEARCH_VENDOR;
 	for (size_t i = 0; sandbox_providers[i]; i++) {
 		const struct sandbox_provider *p = sandbox_providers[i];
 
-		if (p->url_env && !strcmp(p->url_env[0], variable))
-			return p->name;
+		for (size_t k = 0; p->url_env && p->url_env[k]; k++) {
+			*first = k == 0;
+			if (!strcmp(p->url_env[k], variable))
+				return p->name;
+		}
 	}
+	*first = true;
 	for (const struct preset *p = presets; p->name; p++)
-		if (p->url_env[0] && !strcmp(p->url_env[0], variable) &&
-		    preset_key_env(p))
-			return p->name;
+		for (size_t k = 0; k < PRESET_URLS && p->url_env[k]; k++) {
+			*first = k == 0;
+			if (!strcmp(p->url_env[k], variable) &&
+			    preset_key_env(p))
+				return p->name;
+		}
 	return NULL;
+}
+
+/* Copies the address variables of a provider that has a server of its own.
+ * *local: a server on this machine may get the stored key. Returns their
+ * number. */
+static size_t address_variables(const char *name, const char **list,
+				bool *local)
+{
+	const struct sandbox_provider *p = sandbox_provider_find(name);
+	const struct preset *preset = preset_find(name);
+	size_t n = 0;
+
+	*local = !preset;
+	if (!strcmp(name, SEARCH_VENDOR))
+		list[n++] = SEARCH_URL_ENV;
+	for (; preset && preset->base_url && n < PRESET_URLS; n++)
+		if (!(list[n] = preset->url_env[n]))
+			break;
+	for (; !preset && p && p->url_env && n < ADDRESSES_MOST; n++)
+		if (!(list[n] = p->url_env[n]))
+			break;
+	return n;
+}
+
+/* Returns the address in a variable without a prefix, if a stored key must not
+ * go there unasked. */
+static const char *shared_value(const struct settings *set, const char *name,
+				const char *variable, bool local)
+{
+	const char *value = settings_env_plain(set, variable);
+	const struct preset *preset = preset_find(name);
+	struct str url = str_trim(str_of(value));
+	const char *own = preset ? preset->base_url : NULL;
+
+	while (str_ends(url, "/"))
+		url.len--;
+	if (!str_starts(url, "http") || (local && loopback_url(url)) ||
+	    (own && strncmp(own, url.ptr, url.len) == 0))
+		return NULL;
+	return value;
+}
+
+/* Finds a variable, exported for all programs, whose address a stored key of
+ * this provider is not sent to. NULL if there is none. */
+static const char *find_shared_address(const struct settings *set,
+				       const char *name)
+{
+	const char *list[ADDRESSES_MOST];
+	const char *found = NULL;
+	bool local;
+	size_t n = address_variables(name, list, &local);
+
+	for (size_t i = 0; i < n; i++) {
+		char *own = xasprintf("DEEPAGENTS_CODE_%s", list[i]);
+		bool named = settings_env_plain(set, own) != NULL;
+
+		free(own);
+		if (named)
+			return NULL;
+		if (!found && shared_value(set, name, list[i], local))
+			found = list[i];
+	}
+	return found;
+}
+
+void credential_print_address(const struct settings *set, const char *name,
+			      FILE *out)
+{
+	const char *variable = find_shared_address(set, name);
+
+	if (variable)
+		fprintf(out,
+			"The key does not go to the address in %s, which may "
+			"belong to another key. To change that: dcode auth set "
+			"%s --base-url URL, or set DEEPAGENTS_CODE_%s.\n",
+			variable, name, variable);
+}
+
+int credential_ask_address(struct app *app, const char *name, const char **url,
+			   struct error *err)
+{
+	const char *variable = find_shared_address(app->settings, name);
+	struct buf shown = BUF_INIT(1 << 14);
+	char *question;
+	int rc;
+
+	if (!variable)
+		return 0;
+	sanitize_line(str_of(settings_env_plain(app->settings, variable)),
+		      &shown);
+	question = xasprintf("%s is set to %.500s. Send this key to that "
+			     "address? [y/N] ",
+			     variable, shown.len ? shown.ptr : "");
+	rc = secret_confirm(app, question, err);
+	if (rc > 0)
+		*url = settings_env_plain(app->settings, variable);
+	else if (rc == 0)
+		credential_print_address(app->settings, name, stderr);
+	free(question);
+	buf_release(&shown);
+	return rc < 0 ? -1 : 0;
 }
 
 /* On the first attempt copies the passphrase that is in the environment or was
@@ -304,7 +416,8 @@ int credential_ask(struct app *app, const char *name, struct error *err)
 		error_set(err, ERR_CONFIG,
 			  "not an API key: the input contains spaces or "
 			  "non-ASCII characters");
-	else if (n > 0)
+	else if (n > 0 &&
+		 credential_ask_address(app, name, &change.url, err) == 0)
 		rc = credential_store_key(app, &change, NULL, err);
 	secret_free(room);
 	free(prompt);

@@ -3,6 +3,8 @@
 #ifndef CMD_CREDENTIAL_H
 #define CMD_CREDENTIAL_H
 
+#include <stdio.h>
+
 #include "cmd/app.h"
 
 /* Returns the callbacks with which the settings decrypt stored keys; they use
@@ -47,6 +49,15 @@ enum credential_state {
 enum credential_state credential_state(const struct settings *set,
 				       const char *name, const char *variable,
 				       struct buf *label);
+/* If a variable that is exported for all programs sets an address, asks at the
+ * terminal whether the key of this provider belongs to it. *url: the address to
+ * store with the key, borrowed, or unchanged. After a no prints how to change
+ * that later. */
+int credential_ask_address(struct app *app, const char *name, const char **url,
+			   struct error *err);
+/* If there is such a variable, prints that a stored key does not go there. */
+void credential_print_address(const struct settings *set, const char *name,
+			      FILE *out);
 /* Asks for the key with hidden input, and stores it. */
 int credential_ask(struct app *app, const char *name, struct error *err);
 /* Stores the key. If the key in change is empty, removes the stored one.

@@ -124,9 +124,11 @@ static int send_test_request(struct run *r, char **name, struct error *err)
 }
 
 static int store_key(struct run *r, const char *provider, struct str key,
-		     struct error *err)
+		     const char *url, struct error *err)
 {
-	const struct vault_change change = { .name = provider, .key = key };
+	const struct vault_change change = { .name = provider,
+					     .key = key,
+					     .url = url };
 	int rc = credential_store_key(r->app, &change, NULL, err);
 
 	settings_store_changed(r->app->settings);
@@ -154,7 +156,7 @@ static int test_key(struct run *r, const char *provider, struct error *err)
 	print_message("Checking the key with one short question ...");
 	rc = send_test_request(r, &name, &why);
 	if (rc < 0 && (why.code == ERR_AUTH || why.code == ERR_CANCELLED)) {
-		(void)store_key(r, provider, STR(""), &ignored);
+		(void)store_key(r, provider, STR(""), NULL, &ignored);
 		if (why.code == ERR_CANCELLED) {
 			*err = why;
 			rc = -1;
@@ -198,6 +200,7 @@ static int check_and_store_key(struct run *r, const char *provider,
 			       struct str key, struct error *err)
 {
 	const struct key_vendor *v = vendor_of_key(key);
+	const char *url = NULL;
 
 	if (!vault_key_ok(key)) {
 		print_message(
@@ -212,7 +215,8 @@ static int check_and_store_key(struct run *r, const char *provider,
 		return AGAIN;
 	}
 	(void)mask_add(r->app->mask, "API key", key);
-	if (store_key(r, provider, key, err) < 0)
+	if (credential_ask_address(r->app, provider, &url, err) < 0 ||
+	    store_key(r, provider, key, url, err) < 0)
 		return -1;
 	return test_key(r, provider, err);
 }

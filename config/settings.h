@@ -66,9 +66,9 @@ struct settings_store {
 	/* Called for each stored key when the store is opened, so that the
 	 * caller can mask the key in output. */
 	void (*found)(void *arg, const char *name, const char *value);
-	/* Returns the name of the stored entry that has the address for this
-	 * variable, or NULL. */
-	const char *(*url_owner)(const char *variable);
+	/* Returns the vendor whose server this variable sets, or NULL. *first:
+	 * an address stored with the vendor's key replaces this variable. */
+	const char *(*url_owner)(const char *variable, bool *first);
 	void *arg;
 };
 
@@ -171,6 +171,16 @@ char *settings_credential_name(const struct settings *s, const char *variable);
 /* Returns the source of an address for messages: "X_URL", or "X_URL,
  * /home/me/.deepagents/.env line 3". Owned. */
 char *settings_address_name(const struct settings *s, const char *variable);
+
+/* True if a variable must not choose the server that a key is sent to: it is
+ * exported for all programs, and the key was stored for dcode alone. A name
+ * that begins with DEEPAGENTS_CODE_ is for dcode alone, too. */
+bool settings_address_is_shared(const struct settings *s, const char *variable);
+/* Returns a sentence which says that the vendor's stored key goes to `used` and
+ * not to the address in `variable`, and what to type. Owned. NULL if the
+ * variable sets no other address. */
+char *settings_address_unused(const struct settings *s, const char *vendor,
+			      const char *variable, const char *used);
 
 /* A credential that can be stored. There is one for each secret variable. */
 struct settings_credential {

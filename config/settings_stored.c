@@ -443,17 +443,24 @@ static bool names_key(const struct settings *s, const char *variable)
 	return found;
 }
 
+static const char *url_owner(const struct settings *s, const char *variable,
+			     bool *first)
+{
+	return s->store && s->store->url_owner
+		       ? s->store->url_owner(variable, first)
+		       : NULL;
+}
+
 /* Returns the stored address for this variable, or NULL. */
 static const char *find_stored_url(const struct settings *s,
 				   const char *variable)
 {
-	const char *name = s->store && s->store->url_owner
-				   ? s->store->url_owner(variable)
-				   : NULL;
+	bool first = false;
+	const char *name = url_owner(s, variable, &first);
 	struct stored_search search = { name, NULL };
 	const struct vault_entry *e = NULL;
 
-	if (!name || is_overruled(s, variable))
+	if (!name || !first || is_overruled(s, variable))
 		return NULL;
 	settings_each_credential(s, match_name, &search);
 	/* A stored address is used only together with its stored key. */
@@ -634,6 +641,54 @@ char *settings_address_name(const struct settings *s, const char *variable)
 		return xstrdup(v ? v->name : variable);
 	return xasprintf("%s, %s line %d", v->name,
 			 s->files[FILE_USER_ENV].path, v->line);
+}
+
+struct owner_search {
+	const struct settings *s;
+	const char *vendor;
+	bool stored;
+};
+
+/* Notes whether a key of the vendor is stored and in use. */
+static bool find_stored_key(void *arg, const struct settings_credential *c)
+{
+	struct owner_search *o = arg;
+
+	if (!strcmp(c->group ? c->group : c->name, o->vendor) &&
+	    settings_stored(o->s, c->variable))
+		o->stored = true;
+	return !o->stored;
+}
+
+bool settings_address_is_shared(const struct settings *s, const char *variable)
+{
+	bool first;
+	struct owner_search o = { s, url_owner(s, variable, &first), false };
+	const struct env_var *v = env_resolve(&s->env, variable);
+
+	/* a variable with the prefix is found first, under its own name */
+	if (!o.vendor || !v || !v->value[0] || strcmp(v->name, variable) != 0 ||
+	    find_stored_url(s, variable))
+		return false;
+	settings_each_credential(s, find_stored_key, &o);
+	return o.stored;
+}
+
+char *settings_address_unused(const struct settings *s, const char *vendor,
+			      const char *variable, const char *used)
+{
+	const struct env_var *v = env_get(&s->env, variable);
+	struct str url = str_trim(str_of(v ? v->value : NULL));
+
+	while (str_ends(url, "/"))
+		url.len--;
+	/* dcode adds a path to an address that has none */
+	if (!url.len || strncmp(used, url.ptr, url.len) == 0)
+		return NULL;
+	return xasprintf("The stored key goes to %.80s, not to %s. To change "
+			 "that: dcode auth set %s --base-url URL, or set "
+			 "DEEPAGENTS_CODE_%s.",
+			 used, variable, vendor, variable);
 }
 
 char *settings_credential_name(const struct settings *s, const char *variable)

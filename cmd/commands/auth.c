@@ -286,7 +286,9 @@ static int store_keys(struct app *app, const struct keys *k,
 				err) < 0)
 		goto out;
 	n = read_keys(app, k, args_value(args, "from-env"), room, found, err);
-	if (n < 0)
+	if (n < 0 ||
+	    (!url && !args_value(args, "from-env") && secret_terminal(app) &&
+	     credential_ask_address(app, k->list[0].name, &url, err) < 0))
 		goto out;
 	if (args_flag(args, "passphrase")) {
 		int len = prompt_new_phrase(app, phrase, err);
@@ -376,6 +378,9 @@ static int set_key(struct app *app, const struct args *args)
 				      "Stored credential for");
 	if (!rc && !app->json)
 		settings_each_credential(app->settings, print_missing_key, &r);
+	if (!rc && !args_value(args, "base-url") &&
+	    (args_value(args, "from-env") || !secret_terminal(app)))
+		credential_print_address(app->settings, k.list[0].name, stderr);
 	keys_release(&k);
 	return rc;
 }

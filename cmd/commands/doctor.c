@@ -154,6 +154,8 @@ static void check_model(struct report *r, const struct settings *set)
 	doctor_add(r, "model", "default", FINE, text);
 	if (choice.project_key)
 		doctor_add(r, "model", "key", REMARK, choice.key_from);
+	if (choice.url_unused)
+		doctor_add(r, "model", "address", REMARK, choice.url_unused);
 	model_choice_release(&choice);
 }
 
@@ -165,6 +167,7 @@ static void describe_provider(struct report *r,
 {
 	const struct sandbox_provider *p = client->provider;
 	struct buf text = BUF_INIT(1 << 12);
+	char *unused;
 	char *key;
 
 	buf_addf(&text, "%s (%s)", p->summary, origin);
@@ -182,6 +185,10 @@ static void describe_provider(struct report *r,
 	provider_capabilities(&text, p->flags, false);
 	doctor_add(r, "sandbox", p->name, FINE, text.ptr);
 	buf_release(&text);
+	unused = sandbox_unused_address(client);
+	if (unused)
+		doctor_add(r, "sandbox", p->name, REMARK, unused);
+	free(unused);
 }
 
 /* Describes a provider that is not ready: why, and its capabilities. */

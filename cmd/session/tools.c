@@ -22,6 +22,7 @@
 #include "base/str.h"
 #include "cmd/session/mcp_servers.h"
 #include "config/settings_env.h"
+#include "net/loopback.h"
 #include "tool/table.h"
 #include "web/fetch.h"
 #include "web/search.h"
@@ -144,6 +145,12 @@ static int answer_query(void *arg, const struct web_query *q, struct buf *out,
 	t.key = tavily_key(r);
 	if (t.key) {
 		t.base = settings_env(r->app->settings, SEARCH_URL_ENV);
+		/* the same rule as for sandbox vendors: rest_variable() */
+		if (t.base &&
+		    settings_address_is_shared(r->app->settings,
+					       SEARCH_URL_ENV) &&
+		    !loopback_url(str_of(t.base)))
+			t.base = NULL;
 		return search_tavily(&t, q, out, stop, err);
 	}
 	error_set(err, ERR_CONFIG, "no web search is configured");

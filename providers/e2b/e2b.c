@@ -116,7 +116,11 @@ static int set_addresses(struct e2b *e, const struct settings *set,
 {
 	static const char *const api[] = { "E2B_API_URL", NULL };
 	static const char *const envd[] = { "E2B_SANDBOX_URL", NULL };
-	const char *domain = settings_env(set, "E2B_DOMAIN");
+	/* The key goes only to the API's address. If that is set, a domain of
+	 * the sandboxes alone may come from anywhere. */
+	const char *domain = rest_variable(set, api[0])
+				     ? settings_env(set, "E2B_DOMAIN")
+				     : rest_variable(set, "E2B_DOMAIN");
 	char *fallback;
 	int rc;
 

@@ -31,6 +31,16 @@ enum {
 	CLAIMS_MAX = 16 << 10,
 };
 
+const char *rest_variable(const struct settings *set, const char *variable)
+{
+	const char *value = settings_env(set, variable);
+
+	return value && settings_address_is_shared(set, variable) &&
+			       !loopback_url(str_of(value))
+		       ? NULL
+		       : value;
+}
+
 int rest_address(char **base, const struct settings *set,
 		 const char *const *variables, const char *fallback,
 		 struct error *err)
@@ -40,7 +50,7 @@ int rest_address(char **base, const struct settings *set,
 	char *from;
 
 	for (; !value && *variables; variables++) {
-		value = settings_env(set, *variables);
+		value = rest_variable(set, *variables);
 		if (value && !loopback_or_https(str_of(value))) {
 			error_set(err, ERR_CONFIG,
 				  "%s: refusing to send a key to %.200s",

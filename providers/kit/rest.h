@@ -18,8 +18,13 @@ struct rest {
 	char *headers[REST_HEADERS + 1]; /* owned, NULL-terminated */
 };
 
+/* Returns the value of a variable with the vendor's address, or NULL. A stored
+ * key does not go to another machine because of a variable that is exported for
+ * all programs, so that variable is ignored then. A server on this machine is
+ * the vendor's own, and is accepted. */
+const char *rest_variable(const struct settings *set, const char *variable);
 /* Reads the address from the first of these variables that is set
- * (settings_env() rules), else uses fallback. ERR_CONFIG unless it is https, or
+ * (rest_variable()), else uses fallback. ERR_CONFIG unless it is https, or
  * http to a loopback address, with nothing after the path. *base is owned by
  * the caller. */
 int rest_address(char **base, const struct settings *set,

@@ -323,7 +323,9 @@ static int read_account(struct modal *m, struct error *err)
 		rc = set_token(&m->secret_header, names[1],
 			       token_value(m, &c, names[1], "token_secret"),
 			       err);
-	servers = config_value(m, &c, "MODAL_SERVER_URL", "server_url");
+	servers = rest_variable(m->settings, "MODAL_SERVER_URL");
+	if (!servers)
+		servers = profile_value(&c, "server_url");
 	if (rc == 0)
 		rc = set_servers(m, servers ? servers : default_servers, err);
 	text = config_value(m, &c, "MODAL_MAX_THROTTLE_WAIT",

@@ -344,6 +344,14 @@ static char *config_place(const struct provider *p, const struct settings *set)
 			 endpoint_member(p, "base_url")->line);
 }
 
+/* False if each customer of the vendor has an address, as with Azure. Then a
+ * variable is the usual way to give it, also for a stored key. */
+static bool has_address(const struct provider *p)
+{
+	return !p->preset || p->preset->base_url || p->preset->google_cloud ||
+	       !p->preset->wire || wire_find(p->preset->wire)->aws;
+}
+
 /* Finds the user's own address in config.toml, else in the environment. *url is
  * NULL if there is none; otherwise *from says where it is set (owned). */
 static int own_url(const struct provider *p, const struct settings *set,
@@ -362,7 +370,8 @@ static int own_url(const struct provider *p, const struct settings *set,
 		if (*url)
 			*from = xstrdup("stored with the key, or from its URL "
 					"variable");
-		return 0;
+		if (*url || has_address(p))
+			return 0;
 	}
 	if (!*url && env)
 		*url = settings_env(set, env);
@@ -454,6 +463,22 @@ static char *dated_url(struct model_choice *c, const struct provider *p,
 			 p->preset->dated_path);
 }
 
+/* Sets c->url_unused. */
+static void find_unused_url(struct model_choice *c, const struct provider *p,
+			    const struct settings *set)
+{
+	const char *key = key_env_of(p, set);
+
+	if (!key || settings_env_source(set, key) != SOURCE_STORED ||
+	    c->url_from)
+		return;
+	for (size_t i = 0; i < 2 && p->preset && !c->url_unused; i++)
+		if (p->preset->url_env[i])
+			c->url_unused = settings_address_unused(
+				set, p->name, p->preset->url_env[i],
+				c->base_url);
+}
+
 /* Sets c->base_url. *own is set if the address is the user's and not the
  * vendor's. */
 static int find_url(struct model_choice *c, const struct provider *p,
@@ -488,6 +513,8 @@ static int find_url(struct model_choice *c, const struct provider *p,
 	free(made);
 	if (!c->base_url && c->url_from)
 		error_add(err, " (%s)", c->url_from);
+	if (c->base_url)
+		find_unused_url(c, p, set);
 	return c->base_url ? 0 : -1;
 }
 
@@ -1123,6 +1150,7 @@ void model_choice_release(struct model_choice *c)
 	free(c->base_url);
 	free(c->version);
 	free(c->url_from);
+	free(c->url_unused);
 	free(c->api_key);
 	free(c->key_env);
 	free(c->key_from);

@@ -113,6 +113,7 @@ static void copy_choice(struct model_choice *to, const struct model_choice *c)
 		.base_url = copy_text(c->base_url),
 		.version = copy_text(c->version),
 		.url_from = copy_text(c->url_from),
+		.url_unused = copy_text(c->url_unused),
 		.api_key = copy_text(c->api_key),
 		.key_env = copy_text(c->key_env),
 		.key_from = copy_text(c->key_from),

@@ -291,7 +291,7 @@ static int refuse_cut(struct exchange *x, struct error *err)
 			 x->choice->provider);
 }
 
-int exchange_end(struct exchange *x, int rc, struct error *err)
+static int finish_exchange(struct exchange *x, int rc, struct error *err)
 {
 	if (rc == 0 && x->response.status >= 400)
 		return failure_of_status(x->choice, &x->response, &x->again,
@@ -327,6 +327,17 @@ int exchange_end(struct exchange *x, int rc, struct error *err)
 	else
 		(void)error_wrap(err, "%s", x->choice->provider);
 	return -1;
+}
+
+int exchange_end(struct exchange *x, int rc, struct error *err)
+{
+	rc = finish_exchange(x, rc, err);
+	/* the likely cause: the user thinks that the key goes elsewhere */
+	if (rc < 0 && x->choice->url_unused &&
+	    (err->code == ERR_UNREACHABLE || err->code == ERR_AUTH ||
+	     err->code == ERR_NOT_FOUND))
+		(void)error_hint(err, "%s", x->choice->url_unused);
+	return rc;
 }
 
 enum {

@@ -91,6 +91,9 @@ struct model_choice {   /* strings are owned; freed by model_choice_release() */
 	char *version;
 	/* the setting that base_url comes from; for messages; may be NULL */
 	char *url_from;
+	/* advice if a variable sets an address that is not used, because the
+	 * key is stored; may be NULL */
+	char *url_unused;
 	char *api_key; /* NULL if none is needed */
 	char *key_env; /* name of the variable that the key is from, or NULL */
 	/* where it was set, for messages: settings_credential_name() */

@@ -7,6 +7,8 @@
 
 #include "config/settings.h"
 
+enum { PRESET_URLS = 2 };
+
 struct preset {
 	const char *name;  /* NULL ends the table */
 	const char *alias; /* another name, or NULL */
@@ -21,7 +23,7 @@ struct preset {
 	const char *base_url;
 	/* path added to a user's address that has none, if base_url is NULL */
 	const char *base_path;
-	const char *url_env[2];
+	const char *url_env[PRESET_URLS]; /* unused ones are NULL */
 	/* Header for the key, if it differs from that of the wire; else
 	 * NULL. */
 	const char *auth;

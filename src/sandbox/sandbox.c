@@ -92,6 +92,29 @@ static char *key_name(const struct sandbox_client *client)
 	return NULL;
 }
 
+/* Returns advice about an address in a variable that is not used, because the
+ * key is stored. Owned, or NULL. */
+static char *unused_address(const struct sandbox_client *client,
+			    const char *variable)
+{
+	return client->endpoint && settings_address_is_shared(client->settings,
+							      variable)
+		       ? settings_address_unused(client->settings,
+						 client->provider->name,
+						 variable, client->endpoint)
+		       : NULL;
+}
+
+char *sandbox_unused_address(const struct sandbox_client *client)
+{
+	const char *const *env = client->provider->url_env;
+	char *advice = NULL;
+
+	for (; client->settings && env && *env && !advice; env++)
+		advice = unused_address(client, *env);
+	return advice;
+}
+
 /* Returns the name of the setting that chose the server; owned, or NULL. */
 static char *address_name(const struct sandbox_client *client)
 {
@@ -101,9 +124,13 @@ static char *address_name(const struct sandbox_client *client)
 
 	if (!client->settings)
 		return NULL;
-	for (; env && *env; env++)
-		if (settings_env(client->settings, *env))
+	for (; env && *env; env++) {
+		char *unused = unused_address(client, *env);
+
+		free(unused);
+		if (settings_env(client->settings, *env) && !unused)
 			return settings_address_name(client->settings, *env);
+	}
 	key = xasprintf("sandboxes.providers.%s.http.base",
 			client->provider->name);
 	v = settings_toml(client->settings, key);
@@ -127,9 +154,15 @@ static void name_address(const struct sandbox_client *client, struct error *err)
 int sandbox_blame(const struct sandbox_client *client, struct error *err)
 {
 	char *key = err->code == ERR_AUTH ? key_name(client) : NULL;
+	char *unused = err->code == ERR_AUTH || err->code == ERR_UNREACHABLE
+			       ? sandbox_unused_address(client)
+			       : NULL;
 
 	if (err->code == ERR_UNREACHABLE)
 		name_address(client, err);
+	if (unused)
+		error_hint(err, "%s", unused);
+	free(unused);
 	if (key)
 		error_wrap(err, "%s with %s", client->provider->name, key);
 	else if (err->code != ERR_CANCELLED)

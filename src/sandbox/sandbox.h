@@ -338,6 +338,9 @@ int sandbox_extend(struct sandbox *sb, int64_t lifetime_s,
 		   const struct stop *stop, struct error *err);
 int sandbox_snapshot(struct sandbox *sb, const char *name, bool replace,
 		     const struct stop *stop, struct error *err);
+/* Returns advice if a variable sets an address that is not used, because the
+ * provider's key is stored. Owned, or NULL. */
+char *sandbox_unused_address(const struct sandbox_client *client);
 /* Puts the provider's name before the error's message, and the credential's
  * name if it was refused. A cancellation stays unchanged. Always returns -1. */
 int sandbox_blame(const struct sandbox_client *client, struct error *err);

@@ -112,6 +112,23 @@ char *settings_address_name(const struct settings *s, const char *variable)
 	return xstrdup(variable);
 }
 
+bool settings_address_is_shared(const struct settings *s, const char *variable)
+{
+	(void)s;
+	(void)variable;
+	return false;
+}
+
+char *settings_address_unused(const struct settings *s, const char *vendor,
+			      const char *variable, const char *used)
+{
+	(void)s;
+	(void)vendor;
+	(void)variable;
+	(void)used;
+	return NULL;
+}
+
 char *settings_credential_name(const struct settings *s, const char *variable)
 {
 	(void)s;
