@@ -38,10 +38,13 @@ struct app_chat { /* describes the chat in which a command is typed; borrowed */
 /* The screen that a chat draws on the terminal. Code that asks the user without
  * the screen calls app_borrow_terminal() before and app_return_terminal() after
  * that. */
+struct theme;
+
 struct app_terminal {
 	void (*borrow)(void *arg);
 	void (*give_back)(void *arg);
 	void *arg;
+	const struct theme *theme; /* the screen's colours */
 };
 
 /* A question that dcode asks the user, with a few possible answers. All members

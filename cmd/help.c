@@ -7,7 +7,7 @@
 
 #include "base/json.h"
 #include "base/str.h"
-#include "cmd/chat/appearance.h"
+#include "cmd/appearance.h"
 #include "cmd/command.h"
 #include "cmd/manual.h"
 #include "cmd/options.h"

@@ -19,7 +19,7 @@
 #include "base/io.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "cmd/chat/appearance.h"
+#include "cmd/appearance.h"
 #include "cmd/chat/live_state.h"
 #include "cmd/chat/slash.h"
 #include "cmd/session/next.h"
@@ -432,7 +432,8 @@ int live_chat(struct run *r, const char *first)
 			  .told = BUF_INIT(MESSAGE_MAX_TOLD),
 			  .files = BUF_INIT(COMPLETE_BYTES) };
 	struct app_terminal terminal = { worker_borrow_terminal,
-					 worker_return_terminal, &l.worker };
+					 worker_return_terminal, &l.worker,
+					 &l.theme };
 	const struct app_asker asker = { live_choose, &l };
 	struct error err = { 0 };
 	int status;

@@ -12,7 +12,7 @@
 #include "base/mem.h"
 #include "base/sanitize.h"
 #include "base/str.h"
-#include "cmd/chat/appearance.h"
+#include "cmd/appearance.h"
 #include "cmd/chat/ends.h"
 #include "cmd/chat/slash_cmd.h"
 #include "cmd/config.h"

@@ -1,18 +1,21 @@
 /* diff.c - dcode diff: what changed in the sandbox, as a git patch. */
 /* SPDX-License-Identifier: MIT */
 /* tree_session.c finds the sandbox and fetches its changes. Then print_diff()
- * prints them, with patch_write() (src/worktree/patch.c) if the output must be
- * usable as a patch. */
+ * prints them: for a terminal with diffview.h, otherwise with patch_write()
+ * (src/worktree/patch.c), which makes a patch that git can apply. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/json.h"
 #include "base/str.h"
+#include "cmd/appearance.h"
 #include "cmd/command.h"
 #include "cmd/commands/tree_session.h"
 #include "cmd/print.h"
 #include "cmd/session/options.h"
+#include "markup/diffview.h"
 #include "worktree/patch.h"
 
 enum {
@@ -27,40 +30,46 @@ struct diff {
 	struct tree_session tree;
 	struct fetch fetch;
 	struct review review;
-	/* stdout is a terminal: masks secrets, makes control characters
-	 * visible, and colours the patch if colour is set */
-	bool terminal, colour;
-	bool in_hunk;
+	/* stdout is a terminal: masks secrets and makes control characters
+	 * visible. draws: also draws the patch, with colours unless the theme
+	 * is none. */
+	bool terminal, draws;
+	struct theme theme;
+	struct diffview_stream view;
+	struct rows rows; /* drawn, but not printed yet */
 	struct mask_stream stream;
 	struct buf masked; /* masked text that is not printed yet, because its
 			      line is incomplete */
 };
 
-/* Returns the colour of a line in a patch. d->in_hunk tells headers from the
- * lines of a hunk, which may look like headers. */
-static const char *colour_of(struct diff *d, struct str line)
+/* Prints the rows that are drawn. */
+static void print_rows(struct diff *d)
 {
-	char c = line.len ? line.ptr[0] : ' ';
+	for (size_t i = 0; i < d->rows.n; i++) {
+		struct buf shown = BUF_INIT(8 * LINE_MAX_BYTES);
 
-	if (str_starts(line, "diff --git "))
-		d->in_hunk = false;
-	else if (str_starts(line, "@@ "))
-		d->in_hunk = true;
-	if (c == '@' && d->in_hunk)
-		return "\033[36m";
-	if (!d->in_hunk)
-		return "\033[1m";
-	return c == '+' ? "\033[32m" : c == '-' ? "\033[31m" : "";
+		if (d->theme.name == THEME_NONE)
+			buf_addstr(&shown, rows_view(&d->rows, i).bytes);
+		else
+			theme_row(&d->theme, &d->rows, i, SIZE_MAX, &shown);
+		buf_addc(&shown, '\n');
+		fwrite(shown.ptr, 1, shown.len, stdout);
+		buf_release(&shown);
+	}
+	rows_clear(&d->rows);
 }
 
-static void print_visible(struct diff *d, struct str line)
+static void print_line_of(struct diff *d, struct str line)
 {
-	const char *colour = d->colour ? colour_of(d, line) : "";
 	struct buf shown = BUF_INIT(4 * LINE_MAX_BYTES);
 
+	if (d->draws) {
+		diffview_line(&d->view, line, &d->rows);
+		print_rows(d);
+		return;
+	}
 	visible_line(line, &shown);
-	printf("%s%s%s\n", colour, shown.len ? shown.ptr : "",
-	       colour[0] ? "\033[m" : "");
+	printf("%s\n", shown.len ? shown.ptr : "");
 	buf_release(&shown);
 }
 
@@ -80,7 +89,7 @@ static int print_piece(struct diff *d, struct str piece, bool last,
 		if (end == rest.len && !(last && rest.len) &&
 		    rest.len < LINE_MAX_BYTES)
 			break;
-		print_visible(d, (struct str){ rest.ptr, end });
+		print_line_of(d, (struct str){ rest.ptr, end });
 		done += end < rest.len ? end + 1 : end;
 		rest = str_skip(rest, end + 1);
 		if (!rest.len)
@@ -120,6 +129,36 @@ static int print_form(struct diff *d, const char *form, const struct stop *stop,
 	return git_run(&t->workspace.git, &r, stop, err);
 }
 
+/* Draws the patch for a terminal. A line longer than the terminal is wrapped by
+ * the terminal, so that it can be copied. */
+static int draw_diff(struct diff *d, const struct stop *stop, struct error *err)
+{
+	const struct diffview look = { .theme = &d->theme,
+				       .columns = SIZE_MAX,
+				       .numbers = true };
+	const struct app_terminal *screen = d->app->terminal;
+	const char *term = getenv("TERM");
+	int rc;
+
+	if (screen)
+		d->theme = *screen->theme;
+	else
+		appearance_load(d->app, &d->theme);
+	d->theme.links = false;
+	if (term && !strcmp(term, "dumb"))
+		theme_choose(&d->theme, THEME_NONE);
+	d->draws = true;
+	diffview_begin(&d->view, &look);
+	rc = print_form(d, "--patch", stop, err);
+	if (rc == 0)
+		rc = print_piece(d, (struct str){ 0 }, true, err);
+	diffview_end(&d->view, &d->rows);
+	print_rows(d);
+	rows_release(&d->rows);
+	d->draws = false;
+	return rc;
+}
+
 /* Prints the changes in the requested form. If stdout is not a terminal, the
  * patch is neither masked nor coloured, so that it can be applied. */
 static int print_diff(struct diff *d, const struct stop *stop,
@@ -134,7 +173,7 @@ static int print_diff(struct diff *d, const struct stop *stop,
 	else if (args_flag(d->args, "name-only"))
 		rc = print_form(d, "--name-only", stop, err);
 	else if (d->terminal)
-		rc = print_form(d, "--patch", stop, err);
+		rc = draw_diff(d, stop, err);
 	else
 		rc = patch_write(&w->git, w->base, d->fetch.theirs, &to, stop,
 				 err);
@@ -228,11 +267,8 @@ static int run(struct app *app, const struct args *args)
 			  .terminal = isatty(STDOUT_FILENO) != 0,
 			  .stream = { BUF_INIT(HIDDEN_MAX) },
 			  .masked = BUF_INIT(HIDDEN_MAX) };
-	const char *none = getenv("NO_COLOR");
 	int rc;
 
-	d.colour = d.terminal && (!none || !none[0]) &&
-		   !args_flag(args, "stat") && !args_flag(args, "name-only");
 	rc = check_forms(args, &err);
 	if (rc == 0)
 		rc = read_changes(&d, &stop, &err);

@@ -1,16 +1,13 @@
-/* diff.h - compares two texts by line; draws diffs as text or coloured rows. */
+/* diff.h - compares two texts by line, and writes the difference as text. */
 /* SPDX-License-Identifier: MIT */
 #ifndef MARKUP_DIFF_H
 #define MARKUP_DIFF_H
 
 /*
  * diff_lines() compares two texts. diff_text() writes a diff for a model or a
- * plain terminal; diffview_*() draws one for the chat, including unified diffs
- * of other programs.
+ * plain terminal. diffview.h draws diffs in colour.
  */
 #include "base/str.h"
-#include "term/rows.h"
-#include "term/theme.h"
 
 enum diff_kind {
 	DIFF_CONTEXT = 0,
@@ -53,33 +50,17 @@ void diff_lines(struct str old_text, struct str new_text,
 		struct diff_steps *steps);
 void diff_steps_release(struct diff_steps *steps);
 
-struct diffview {
-	const struct theme *theme; /* borrowed */
-	size_t columns;
-	bool numbers; /* show line numbers: the texts are whole files */
-};
-
-enum { DIFFVIEW_CONTEXT = 3 /* unchanged lines around a change */ };
-
-/*
- * Appends the difference between two texts: removed and added lines with some
- * lines around them; the others are folded. In a replaced line, the words that
- * differ are bold.
- */
-void diffview_render(const struct diffview *d, struct str old_text,
-		     struct str new_text, struct rows *out);
-/* Appends a unified diff. */
-void diffview_unified(const struct diffview *d, struct str text,
-		      struct rows *out);
 /* Counts the added and removed lines. */
-void diffview_count(struct str old_text, struct str new_text, size_t *added,
-		    size_t *removed);
+void diff_count(struct str old_text, struct str new_text, size_t *added,
+		size_t *removed);
+
+enum { DIFF_CONTEXT_LINES = 3 /* unchanged lines shown around a change */ };
 
 /*
  * Appends the difference between two texts: "@@ line 12 @@", and lines
- * beginning with ' ', '-' or '+', with DIFFVIEW_CONTEXT unchanged lines around
- * a change. The last line has no line end. Appends nothing if the texts are
- * equal.
+ * beginning with ' ', '-' or '+', with DIFF_CONTEXT_LINES unchanged lines
+ * around a change. The last line has no line end. Appends nothing if the texts
+ * are equal.
  */
 void diff_text(struct str old_text, struct str new_text, struct buf *out);
 

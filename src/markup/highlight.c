@@ -404,13 +404,15 @@ static size_t add_token(struct highlight *h, struct str text, bool after_blank,
 static void add_diff_line(struct highlight *h, struct str line,
 			  struct rows *out)
 {
-	static const enum style_role roles[] = {
-		[DIFF_CONTEXT] = STYLE_CODE,    [DIFF_ADDED] = STYLE_ADDED,
-		[DIFF_REMOVED] = STYLE_REMOVED, [DIFF_HUNK] = STYLE_ACCENT,
-		[DIFF_HEAD] = STYLE_MUTED,
+	static const struct style styles[] = {
+		[DIFF_CONTEXT] = { 0, STYLE_CODE },
+		[DIFF_ADDED] = { ATTR_ADDED, STYLE_ADDED },
+		[DIFF_REMOVED] = { ATTR_REMOVED, STYLE_REMOVED },
+		[DIFF_HUNK] = { 0, STYLE_ACCENT },
+		[DIFF_HEAD] = { 0, STYLE_MUTED },
 	};
 
-	add_text(out, roles[diff_line_kind(line, &h->in_hunk)], line);
+	rows_add(out, styles[diff_line_kind(line, &h->in_hunk)], line);
 }
 
 void highlight_line(struct highlight *h, struct str line, struct rows *out)

@@ -21,6 +21,11 @@ enum {
 	ATTR_UNDERLINE = 8,
 	ATTR_STRIKE = 16,
 	ATTR_REVERSE = 32,
+	/* The background of a difference; themes without backgrounds have other
+	   means. */
+	ATTR_ADDED = 64,
+	ATTR_REMOVED = 128,
+	ATTR_CHANGED = 256, /* with one of these two: a word that differs */
 };
 
 /* The role of a text; theme.h defines its look. */
@@ -46,8 +51,8 @@ enum style_role {
 };
 
 struct style {
-	uint8_t attrs; /* ATTR_... */
-	uint8_t role;  /* enum style_role */
+	uint16_t attrs; /* ATTR_... */
+	uint8_t role;   /* enum style_role */
 };
 
 /* Consecutive bytes of a row with the same look. */

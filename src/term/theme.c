@@ -11,7 +11,7 @@ static const char *const names[N_THEMES] = { "auto", "dark", "light", "none" };
 
 /* SGR parameters. Only the 16 colours of the user's palette are used, so that
  * the user's settings apply. A role's attributes are used without colours, too.
- */
+ * Text on a coloured background has its own colours: see grounds. */
 struct appearance {
 	const char *dark, *light;
 	uint8_t attrs;
@@ -35,6 +35,40 @@ static const struct appearance looks[N_STYLES] = {
 	[STYLE_STRING] = { "32", "32", 0 },
 	[STYLE_COMMENT] = { "", "", ATTR_DIM },
 	[STYLE_NUMBER] = { "33", "36", 0 },
+};
+
+/* A colour for terminals with 16 million of them, and its number among 256. */
+struct shade {
+	uint32_t rgb; /* 0xRRGGBB */
+	uint8_t number;
+};
+
+/* A text's colours depend on the theme's background, not on the terminal's:
+ * they can be read even if the terminal's background was guessed wrong. */
+struct ground {
+	struct shade dark, light;
+};
+
+static const struct ground line_grounds[2] = {
+	/* added, removed */
+	{ { 0x10331E, 22 }, { 0xDAFBE1, 194 } },
+	{ { 0x431A1E, 52 }, { 0xFFEBE9, 224 } },
+};
+
+static const struct ground word_grounds[2] = {
+	{ { 0x1B6638, 28 }, { 0xA0E6B0, 157 } },
+	{ { 0x8A2A31, 88 }, { 0xFFB8B3, 217 } },
+};
+
+/* The colours of code on these backgrounds. */
+static const struct ground ground_texts[N_STYLES] = {
+	[STYLE_PLAIN] = { { 0xE6EDF3, 255 }, { 0x1F2328, 235 } },
+	[STYLE_ADDED] = { { 0x7EE787, 120 }, { 0x0E5A26, 22 } },
+	[STYLE_REMOVED] = { { 0xFFB3AD, 217 }, { 0x8E1519, 88 } },
+	[STYLE_KEYWORD] = { { 0xE2C5FF, 183 }, { 0x5A2CA0, 54 } },
+	[STYLE_STRING] = { { 0xB6DCFF, 153 }, { 0x0A3069, 18 } },
+	[STYLE_COMMENT] = { { 0xC4CCD4, 251 }, { 0x444C56, 238 } },
+	[STYLE_NUMBER] = { { 0xFFD08A, 222 }, { 0x7A2E00, 88 } },
 };
 
 static const struct {
@@ -87,12 +121,32 @@ static bool background_is_light(void)
 	return last && (!strcmp(last, ";7") || !strcmp(last, ";15"));
 }
 
+/* Guesses the colours of the terminal. GNU screen may not pass on what the
+ * terminal behind it can show. */
+static enum theme_depth guess_depth(const char *term)
+{
+	static const char *const rgb[] = { "kitty", "alacritty", "foot",
+					   "ghostty", "direct" };
+	const char *colours = getenv("COLORTERM");
+
+	if (!term)
+		term = "";
+	if (colours && strncmp(term, "screen", 6) != 0 &&
+	    (!strcmp(colours, "truecolor") || !strcmp(colours, "24bit")))
+		return DEPTH_RGB;
+	for (size_t i = 0; i < sizeof(rgb) / sizeof(*rgb); i++)
+		if (strstr(term, rgb[i]))
+			return DEPTH_RGB;
+	return strstr(term, "256") ? DEPTH_256 : DEPTH_16;
+}
+
 void theme_init(struct theme *t)
 {
 	const char *no_color = getenv("NO_COLOR");
 	const char *term = getenv("TERM");
 
 	*t = (struct theme){ .own = THEME_DARK,
+			     .depth = guess_depth(term),
 			     .ascii = !locale_is_utf8(),
 			     .links = !term || strcmp(term, "linux") != 0 };
 	if (no_color && *no_color)
@@ -135,6 +189,46 @@ void theme_background(struct theme *t, uint32_t rgb)
 	theme_choose(t, t->chosen);
 }
 
+static void add_shade(const struct theme *t, const char *kind,
+		      const struct ground *g, struct buf *out)
+{
+	struct shade c = t->name == THEME_LIGHT ? g->light : g->dark;
+
+	if (t->depth == DEPTH_RGB)
+		buf_addf(out, ";%s;2;%u;%u;%u", kind, c.rgb >> 16 & 0xFF,
+			 c.rgb >> 8 & 0xFF, c.rgb & 0xFF);
+	else
+		buf_addf(out, ";%s;5;%u", kind, c.number);
+}
+
+/* Sets the colours of a text in a difference. Where there are no backgrounds,
+ * the whole line has the colour of its side, and words that differ are shown in
+ * reverse. */
+static void add_ground(const struct theme *t, struct style style,
+		       struct buf *out)
+{
+	bool is_removed = style.attrs & ATTR_REMOVED;
+	bool is_word = style.attrs & ATTR_CHANGED;
+	enum style_role role = is_removed ? STYLE_REMOVED : STYLE_ADDED;
+	const struct ground *text = &ground_texts[style.role];
+
+	if (t->depth != DEPTH_16 && t->name != THEME_NONE) {
+		add_shade(t, "38",
+			  text->dark.rgb ? text : &ground_texts[STYLE_PLAIN],
+			  out);
+		add_shade(t, "48",
+			  &(is_word ? word_grounds : line_grounds)[is_removed],
+			  out);
+		return;
+	}
+	if (is_word)
+		buf_adds(out, ";7");
+	if (t->name != THEME_NONE)
+		buf_addf(out, ";%s",
+			 t->name == THEME_LIGHT ? looks[role].light
+						: looks[role].dark);
+}
+
 void theme_style(const struct theme *t, struct style style, struct buf *out)
 {
 	/* Indexed by the bit of ATTR_..., lowest first. */
@@ -144,13 +238,16 @@ void theme_style(const struct theme *t, struct style style, struct buf *out)
 	const struct appearance *look =
 		&looks[style.role < N_STYLES ? style.role : 0];
 	const char *colour = t->name == THEME_LIGHT ? look->light : look->dark;
-	unsigned attrs = style.attrs | look->attrs;
+	bool on_ground = style.attrs & (ATTR_ADDED | ATTR_REMOVED);
+	unsigned attrs = style.attrs | (on_ground ? 0 : look->attrs);
 
 	buf_adds(out, "\x1b[0");
 	for (size_t i = 0; i < sizeof(codes) / sizeof(*codes); i++)
 		if (attrs & 1U << i)
 			buf_adds(out, codes[i]);
-	if (*colour && t->name != THEME_NONE) {
+	if (on_ground) {
+		add_ground(t, style, out);
+	} else if (*colour && t->name != THEME_NONE) {
 		buf_addc(out, ';');
 		buf_adds(out, colour);
 	}

@@ -47,12 +47,20 @@ enum glyph {
 	N_GLYPHS,
 };
 
+/* The colours that the terminal can show. */
+enum theme_depth {
+	DEPTH_16, /* those of the user's palette */
+	DEPTH_256,
+	DEPTH_RGB,
+};
+
 struct theme {
 	enum theme_name name;   /* the theme in use: never THEME_AUTO */
 	enum theme_name chosen; /* the user's choice */
 	enum theme_name own;    /* the theme that THEME_AUTO stands for */
-	bool ascii;             /* use ASCII glyphs */
-	bool links;             /* OSC 8 links are supported */
+	enum theme_depth depth;
+	bool ascii; /* use ASCII glyphs */
+	bool links; /* OSC 8 links are supported */
 };
 
 /*
@@ -60,7 +68,8 @@ struct theme {
  * selects THEME_NONE. COLORFGBG (rxvt, konsole: "foreground;background") may
  * indicate a light background; the default is dark. The first of LC_ALL,
  * LC_CTYPE and LANG that is set decides whether glyphs are UTF-8. The Linux
- * console gets no links.
+ * console gets no links. COLORTERM and TERM tell the colours that the terminal
+ * can show; only the backgrounds of differences need more than 16.
  */
 void theme_init(struct theme *t);
 /* Sets the user's choice. With NO_COLOR, THEME_AUTO still means THEME_NONE. */

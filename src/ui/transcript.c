@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "markup/diff.h"
+#include "markup/diffview.h"
 #include "term/rows.h"
 #include "tool/result.h"
 #include "ui/summary.h"
@@ -491,7 +492,7 @@ static void add_arguments(const struct transcript *t, struct rows *out)
 
 static void add_output(const struct transcript *t, struct rows *out)
 {
-	struct diffview d = { t->look.theme, t->look.columns, false };
+	struct diffview d = { t->look.theme, t->look.columns, true, { 0 } };
 	struct buf shown = BUF_INIT(2 * TRANSCRIPT_FULL);
 	struct str text;
 

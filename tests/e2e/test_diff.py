@@ -241,7 +241,26 @@ def test_a_terminal_shows_controls_and_no_secrets(kept, dcode, env, home):
     env["NO_COLOR"] = "1"
     term = Terminal([dcode, "diff"], env, home.parent / "work")
     assert term.end() == 0
-    assert "+^[[31mred" in term.seen and "\033" not in term.seen
+    assert "1 + ^[[31mred" in term.seen and "\033" not in term.seen
+
+
+@pytest.mark.parametrize("box", ["local"], indirect=True)
+@pytest.mark.parametrize("term, name, sign, text, lit", [
+    ("xterm-256color", "dark", "38;5;120;48;5;22", "38;5;255;48;5;22",
+     "38;5;255;48;5;28"),
+    ("xterm-kitty", "light", "38;2;14;90;38;48;2;218;251;225",
+     "38;2;31;35;40;48;2;218;251;225", "38;2;31;35;40;48;2;160;230;176"),
+    ("xterm", "dark", "32", "32", "7;32")])
+def test_a_terminal_shows_a_diff_in_the_colours_that_it_has(
+        kept, dcode, env, home, config, term, name, sign, text, lit):
+    config(f'[ui]\ntheme = "{name}"\n')
+    env.update(TERM=term, COLORTERM="")
+    screen = Terminal([dcode, "diff"], env, home.parent / "work")
+    assert screen.end() == 0
+    assert "\033[0;1msrc/main.c\033[0m\r\n" in screen.seen
+    assert "diff --git" not in screen.seen
+    assert f"\033[0;{sign}m1 + " in screen.seen
+    assert f"\033[0;{lit}mchanged\033[0m\033[0;{text}m;" in screen.seen
 
 
 def test_the_rest_is_applied_only_when_the_user_says_so(kept, run, work):

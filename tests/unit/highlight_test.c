@@ -88,7 +88,7 @@ static void lines_of_a_diff_are_coloured(void **state)
 	(void)state;
 	shows("diff", "--- a\n+++ b\n@@ -1 +1 @@\n c\n-d\n+e",
 	      "{muted|--- a}\n{muted|+++ b}\n{accent|@@ -1 +1 @@}\n"
-	      "{code| c}\n{removed|-d}\n{added|+e}\n");
+	      "{code| c}\n{on- removed|-d}\n{on+ added|+e}\n");
 }
 
 int main(void)

@@ -22,7 +22,8 @@ static const char *const style_names[N_STYLES] = {
 static void markup_row(const struct rows *r, size_t i, struct buf *out)
 {
 	static const char *const attrs[] = { "bold",      "dim",    "italic",
-					     "underline", "strike", "reverse" };
+					     "underline", "strike", "reverse",
+					     "on+",       "on-",    "lit" };
 	struct row_view v = rows_view(r, i);
 
 	for (size_t k = 0; k < v.n_spans; k++) {

@@ -214,8 +214,8 @@ static void an_edit_is_shown_as_a_diff(void **state)
 	tool(&t, EVENT_TOOL_CALL, &call, "", 0);
 	tool(&t, EVENT_TOOL_RESULT, &call, "Successfully replaced", 0);
 	shows(&t, "{tool|\xE2\x8F\xBA}{muted| }{bold tool|edit_file} a.c +1 -1"
-		  "\n{removed|- x = }{bold removed|1}{removed|;}\n"
-		  "{added|+ x = }{bold added|2}{added|;}\n");
+		  "\n{on- removed|- }{on-|x = }{on- lit number|1}{on-|;}\n"
+		  "{on+ added|+ }{on+|x = }{on+ lit number|2}{on+|;}\n");
 	transcript_release(&t);
 }
 
@@ -405,7 +405,8 @@ static void a_diff_that_a_command_prints_is_coloured_in_full(void **state)
 	     0);
 	assert_true(transcript_newest(&t, &rows));
 	shown = markup(&rows);
-	assert_non_null(strstr(shown, "{removed|-c}\n{added|+d}\n"));
+	assert_non_null(strstr(shown, "{on- removed|1 - }{on-|c}\n"
+				      "{on+ added|1 + }{on+|d}\n"));
 	free(shown);
 	rows_release(&rows);
 	transcript_release(&t);

@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "markup/diff.h"
+#include "markup/diffview.h"
 #include "tool/result.h"
 #include "ui/summary.h"
 
@@ -55,7 +56,7 @@ static void add_edit_size(struct toolview *v, const cJSON *args)
 
 	if (!read_edit(v->tool, args, &old_text, &new_text))
 		return;
-	diffview_count(old_text, new_text, &added, &removed);
+	diff_count(old_text, new_text, &added, &removed);
 	buf_addf(&v->summary, " +%zu", added);
 	if (v->tool->old_arg)
 		buf_addf(&v->summary, " -%zu", removed);
@@ -342,7 +343,7 @@ bool toolview_diff(const struct part *call, const struct tool_change *change,
 		   const struct toolview_look *look, struct rows *out)
 {
 	const struct tool *tool = tool_find(call->name);
-	struct diffview d = { look->theme, look->columns, false };
+	struct diffview d = { look->theme, look->columns, false, { 0 } };
 	cJSON *args = read_args(call);
 	struct str old_text = { 0 };
 	struct str new_text = { 0 };
@@ -353,6 +354,8 @@ bool toolview_diff(const struct part *call, const struct tool_change *change,
 		old_text = buf_str(&change->before);
 		new_text = buf_str(&change->after);
 	}
+	if (edits && tool->path_arg)
+		d.path = str_of(json_string(args, tool->path_arg, NULL));
 	if (edits)
 		diffview_render(&d, old_text, new_text, out);
 	cJSON_Delete(args);

@@ -1,6 +1,6 @@
 /* appearance.c - the colours and glyphs that the user chose for the screen. */
 /* SPDX-License-Identifier: MIT */
-#include "cmd/chat/appearance.h"
+#include "cmd/appearance.h"
 
 #include <stdlib.h>
 #include <string.h>

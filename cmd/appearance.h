@@ -1,7 +1,7 @@
 /* appearance.h - the colours and glyphs that the user chose for the screen. */
 /* SPDX-License-Identifier: MIT */
-#ifndef CMD_CHAT_APPEARANCE_H
-#define CMD_CHAT_APPEARANCE_H
+#ifndef CMD_APPEARANCE_H
+#define CMD_APPEARANCE_H
 
 #include "cmd/app.h"
 #include "term/theme.h"
