@@ -1,4 +1,4 @@
-/* appearance.c - the colours and glyphs that the user chose for the screen. */
+/* appearance.c - what the user chose for the screen: colours, glyphs. */
 /* SPDX-License-Identifier: MIT */
 #include "cmd/appearance.h"
 
@@ -7,6 +7,7 @@
 
 #include "base/path.h"
 #include "base/str.h"
+#include "ui/calls/toolview.h"
 
 enum { MOST_STORED = 64 }; /* bytes read of the stored theme's name */
 
@@ -77,11 +78,30 @@ static void load_glyphs(struct app *app, struct theme *t)
 			 value);
 }
 
-void appearance_load(struct app *app, struct theme *t)
+/* Returns [ui] output_lines. */
+static size_t load_output_lines(struct app *app)
+{
+	int64_t lines = TOOLVIEW_LINES;
+	struct error err = { 0 };
+
+	if (settings_int(app->settings, NULL, "ui.output_lines", &lines, &err) <
+	    0)
+		(void)app_fail(app, &err);
+	if (lines < 0 || lines > TOOLVIEW_MOST_LINES) {
+		app_warn("[ui] output_lines = %lld: use 0 to %d",
+			 (long long)lines, TOOLVIEW_MOST_LINES);
+		lines = TOOLVIEW_LINES;
+	}
+	return (size_t)lines;
+}
+
+void appearance_load(struct app *app, struct theme *t, size_t *output_lines)
 {
 	theme_init(t);
 	load_theme(app, t);
 	load_glyphs(app, t);
+	if (output_lines)
+		*output_lines = load_output_lines(app);
 }
 
 static int store_theme(struct app *app, enum theme_name name, struct error *err)

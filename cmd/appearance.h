@@ -1,4 +1,4 @@
-/* appearance.h - the colours and glyphs that the user chose for the screen. */
+/* appearance.h - what the user chose for the screen: colours, glyphs. */
 /* SPDX-License-Identifier: MIT */
 #ifndef CMD_APPEARANCE_H
 #define CMD_APPEARANCE_H
@@ -7,9 +7,10 @@
 #include "term/theme.h"
 
 /* Loads the theme from [ui] theme, else the stored one; NO_COLOR takes
- * precedence over both. Glyphs come from [ui] glyphs. An invalid value prints a
- * warning. */
-void appearance_load(struct app *app, struct theme *t);
+ * precedence over both. Glyphs come from [ui] glyphs. *output_lines gets [ui]
+ * output_lines (see struct toolview_look), unless it is NULL. An invalid value
+ * prints a warning. */
+void appearance_load(struct app *app, struct theme *t, size_t *output_lines);
 /* Switches to this theme and stores it for later sessions. -1 with err:
  * ERR_USAGE if the name is unknown, or the theme could not be stored. */
 int appearance_choose(struct app *app, struct theme *t, const char *name,

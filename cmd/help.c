@@ -196,7 +196,7 @@ static void print_page(struct app *app, const struct manual_page *page,
 
 	theme_init(&theme);
 	if (colours && app_settings(app, &set, &ignored) == 0)
-		appearance_load(app, &theme);
+		appearance_load(app, &theme, NULL);
 	theme.links = false; /* few pagers support hyperlinks */
 	manual_render(page,
 		      &(struct manual_look){ &theme, columns, "dcode help" },

@@ -245,6 +245,14 @@ const struct setting settings_core[] = {
 			"notify",
 	},
 	{
+		.key = "ui.output_lines",
+		.unit = "lines",
+		.type = SETTING_INT,
+		.fallback = "5",
+		.help = "Last lines of a command's output that stay on the "
+			"screen, 0 to 200; a failed command shows at least 12",
+	},
+	{
 		.key = "ui.theme",
 		.example = "\"light\"",
 		.flags = SETTING_PREFIX_ONLY,

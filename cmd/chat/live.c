@@ -365,7 +365,9 @@ static void run_loop(struct live *l)
  * open except the event queue. */
 static int open_live(struct live *l, struct error *err)
 {
-	appearance_load(l->run->app, &l->theme);
+	size_t output_lines;
+
+	appearance_load(l->run->app, &l->theme, &output_lines);
 	live_notify_load(l);
 	l->events = eventq_new(err);
 	if (!l->events)
@@ -381,6 +383,7 @@ static int open_live(struct live *l, struct error *err)
 		return -1;
 	}
 	transcript_init(&l->transcript, &l->theme, screen_columns(&l->screen));
+	l->transcript.look.lines = output_lines;
 	snprintf(l->prompt, sizeof(l->prompt), "%s ",
 		 theme_glyph(&l->theme, GLYPH_PROMPT));
 	l->editor.prompt = str_of(l->prompt);

@@ -62,15 +62,19 @@ struct agent_event {
 	/* EVENT_TOOL_RESULT: the change that was made to a file, masked; or
 	 * NULL. */
 	const struct tool_change *change;
-	/* EVENT_TOOL_RESULT of a command that the user typed: the line that
-	 * says how the command ended, with the exit code, masked. It need not
-	 * be a part of text.
+	/* EVENT_TOOL_RESULT of a command: the lines that say how it ended, with
+	 * the exit code, masked. They need not be a part of text.
 	 *
 	 * EVENT_TOOL_OUTPUT if ui.redraws: unfinished output that follows all
 	 * text so far. It replaces the `end` of the previous event. */
 	struct str end;
 	/* EVENT_TOOL_RESULT: the user declined the call; see approval_why() */
 	bool declined;
+	/* EVENT_TOOL_RESULT of a command that the user typed */
+	bool own;
+	/* EVENT_TOOL_RESULT: the call was interrupted, perhaps before it ran */
+	bool interrupted;
+	int64_t ran_ms; /* EVENT_TOOL_RESULT: how long the call ran; -1: not */
 	/* EVENT_TOOL_CALL, emitted a second time: the user or a hook has
 	 * changed the arguments */
 	bool edited;

@@ -400,7 +400,9 @@ static void store_answer(struct agent *a, const struct model_reply *reply)
 static void refuse_calls(struct agent *a, const struct message *m,
 			 const struct error *why, struct message *results)
 {
-	struct agent_event ev = { .failed = true };
+	struct agent_event ev = { .failed = true,
+				  .interrupted = why->code == ERR_CANCELLED,
+				  .ran_ms = -1 };
 
 	results->role = ROLE_TOOL;
 	for (size_t i = 0; i < m->n; i++) {

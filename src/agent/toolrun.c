@@ -24,6 +24,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/sanitize.h"
+#include "base/stop.h"
 #include "base/str.h"
 #include "model/media.h"
 #include "tool/args.h"
@@ -52,6 +53,8 @@ struct tool_job {
 	 * prepared */
 	struct buf remark;
 	struct tool_change change;
+	struct buf end;       /* how execute's command ended: tool_env.end */
+	int64_t ran_ms;       /* -1: it did not run */
 	struct message media; /* files attached to the result */
 	struct hooked_call hooked;
 	bool failed;
@@ -64,6 +67,7 @@ struct tool_job {
 	pthread_t thread;
 	bool started;
 	bool announced; /* EVENT_TOOL_CALL was emitted */
+	bool interrupted;
 };
 
 enum call_end {
@@ -240,6 +244,7 @@ int agent_run_own_command(struct agent *a, const char *command,
 	struct buf out = BUF_INIT(TOOL_RESULT_BYTES);
 	struct buf end = BUF_INIT(TOOL_RESULT_BYTES);
 	bool failed = false;
+	int64_t began = clock_ms();
 	struct tool_env env = {
 		.sandbox = a->sandbox,
 		.stop = stop,
@@ -257,11 +262,15 @@ int agent_run_own_command(struct agent *a, const char *command,
 	emit_own(&c, EVENT_TOOL_CALL, (struct str){ NULL, 0 });
 	rc = tool_call(&env, &call, &out, &failed, err);
 	show_event(&a->ui, a->mask,
-		   &(struct agent_event){ .kind = EVENT_TOOL_RESULT,
-					  .call = &call,
-					  .text = buf_str(&out),
-					  .end = buf_str(&end),
-					  .failed = failed });
+		   &(struct agent_event){
+			   .kind = EVENT_TOOL_RESULT,
+			   .call = &call,
+			   .text = buf_str(&out),
+			   .end = buf_str(&end),
+			   .own = true,
+			   .interrupted = rc < 0 && err->code == ERR_CANCELLED,
+			   .ran_ms = clock_ms() - began,
+			   .failed = failed });
 	if (told)
 		buf_addf(told,
 			 "<user_shell_command>\n<command>%s</command>\n"
@@ -503,6 +512,7 @@ static bool on_offers(void *arg, const char *tool)
 static void *run_job(void *arg)
 {
 	struct tool_job *job = arg;
+	int64_t began;
 	struct tool_env env = {
 		.more = job->batch->agent->more,
 		.sandbox = job->batch->agent->sandbox,
@@ -522,6 +532,7 @@ static void *run_job(void *arg)
 		.shares_sandbox = agent_shares_sandbox(job->batch->agent),
 		.arg = job,
 		.redraw = job->batch->agent->ui.redraws ? on_redraw : NULL,
+		.end = &job->end,
 		.ask = job->batch->agent->ui.ask,
 		.ask_arg = job->batch->agent->ui.arg,
 		.web = job->batch->agent->web,
@@ -529,8 +540,11 @@ static void *run_job(void *arg)
 
 	if (job->refused || job->unready)
 		return NULL;
+	began = clock_ms();
 	job->rc =
 		tool_call(&env, job->call, &job->out, &job->failed, &job->err);
+	job->ran_ms = clock_ms() - began;
+	job->interrupted = job->rc < 0 && job->err.code == ERR_CANCELLED;
 	if (job->rc == 0)
 		job->rc = hooked_after(
 			job->batch->agent, job->call,
@@ -549,7 +563,7 @@ static void set_cancelled_result(struct tool_job *job)
 	buf_addf(&job->out,
 		 "Tool call %s with id %s was cancelled before it ran.",
 		 job->call->name, job->call->id);
-	job->failed = true;
+	job->failed = job->interrupted = true;
 }
 
 /* Emits EVENT_TOOL_CALL, unless that was done. Every result, even of a
@@ -699,6 +713,9 @@ static int finish_call(struct tool_job *job, struct message *results,
 		   &(struct agent_event){ .kind = EVENT_TOOL_RESULT,
 					  .call = job->call,
 					  .text = text,
+					  .end = buf_str(&job->end),
+					  .ran_ms = job->ran_ms,
+					  .interrupted = job->interrupted,
 					  .failed = job->failed,
 					  .declined = job->declined,
 					  .change = changed ? &job->change
@@ -708,6 +725,7 @@ static int finish_call(struct tool_job *job, struct message *results,
 	free(job->real_path);
 	cJSON_free(job->edited.args);
 	buf_release(&job->remark);
+	buf_release(&job->end);
 	tool_change_release(&job->change);
 	hooked_merge_end(job->batch->agent, &job->hooked.end);
 	hooked_call_release(&job->hooked);
@@ -805,6 +823,8 @@ int toolrun(struct agent *a, const struct message *reply,
 		jobs[n].call = calls[n] = &reply->parts[i];
 		jobs[n].remark = BUF_INIT(MAX_RESULT);
 		jobs[n].out = BUF_INIT(MAX_RESULT);
+		jobs[n].end = BUF_INIT(TOOL_RESULT_BYTES);
+		jobs[n].ran_ms = -1;
 		jobs[n].number = n + 1;
 		n++;
 	}

@@ -733,10 +733,7 @@ static void on_result(struct plain *p, const struct agent_event *ev)
 {
 	struct buf line = BUF_INIT(1 << 12);
 
-	if (ev->declined)
-		summary_of_declined(ev->text, &line);
-	else
-		summary_of_result(ev->call, ev->text, ev->failed, &line);
+	summary_of_result(ev, &line);
 	if (line.len)
 		note_sign(p, "  ", GLYPH_RESULT, &line);
 	buf_release(&line);

@@ -296,16 +296,52 @@ void summary_of_call(const struct part *call, struct buf *out)
 	add_todos(call, out);
 }
 
-void summary_of_result(const struct part *call, struct str result, bool failed,
-		       struct buf *out)
+void summary_add_time(int64_t ms, struct buf *out)
 {
-	size_t at = str_search(result, STR("[Command failed with exit code "));
+	if (ms >= 60000)
+		buf_addf(out, "%" PRId64 " min %" PRId64 " s", ms / 60000,
+			 ms / 1000 % 60);
+	else if (ms >= 10000)
+		buf_addf(out, "%" PRId64 " s", ms / 1000);
+	else
+		buf_addf(out, "%" PRId64 ".%" PRId64 " s", ms / 1000,
+			 ms / 100 % 10);
+}
 
-	(void)call;
-	if (failed)
-		add_line(out, result);
-	else if (at < result.len)
-		add_line(out, str_skip(result, at));
+void summary_of_interrupt(const struct agent_event *ev, struct buf *out)
+{
+	if (ev->ran_ms < 0) {
+		buf_adds(out, "not run: interrupted");
+		return;
+	}
+	buf_adds(out, "interrupted after ");
+	summary_add_time(ev->ran_ms, out);
+}
+
+struct str summary_end_error(struct str end)
+{
+	struct str line = str_trim(end);
+
+	line.len = str_starts(line, "Error: ") ? str_find(line, '\n') : 0;
+	return line;
+}
+
+void summary_of_result(const struct agent_event *ev, struct buf *out)
+{
+	struct str why = summary_end_error(ev->end);
+	struct str end = ev->end.len ? ev->end : ev->text;
+	size_t at = str_search(end, STR("[Command failed with exit code "));
+
+	if (ev->interrupted)
+		summary_of_interrupt(ev, out);
+	else if (ev->declined)
+		summary_of_declined(ev->text, out);
+	else if (why.len)
+		add_line(out, why);
+	else if (ev->failed)
+		add_line(out, ev->text);
+	else if (at < end.len)
+		add_line(out, str_skip(end, at));
 }
 
 void summary_of_declined(struct str result, struct buf *out)

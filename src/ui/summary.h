@@ -17,10 +17,17 @@
 
 /* Appends "execute: ls -la" or "read_file: src/a.c"; at most 200 characters. */
 void summary_of_call(const struct part *call, struct buf *out);
-/* Appends the error's first line or an exit status; nothing if the result is
- * not worth a line. */
-void summary_of_result(const struct part *call, struct str result, bool failed,
-		       struct buf *out);
+/* Appends what is worth a line of an EVENT_TOOL_RESULT: the error's first line,
+ * an exit status that is not 0, or that the call was interrupted. */
+void summary_of_result(const struct agent_event *ev, struct buf *out);
+/* Appends "interrupted after 3.2 s", or that the call did not run. */
+void summary_of_interrupt(const struct agent_event *ev, struct buf *out);
+/* Returns the error at the beginning of the lines that say how a command ended:
+ * that it timed out, or that the sandbox failed. Empty if it ended by itself.
+ */
+struct str summary_end_error(struct str end);
+/* Appends a duration: "2.1 s", "14 s" or "2 min 14 s". */
+void summary_add_time(int64_t ms, struct buf *out);
 
 /* Replaces the ellipsis at the end of a summary by "...". */
 void summary_to_ascii(struct buf *line);

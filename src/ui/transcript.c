@@ -32,7 +32,7 @@ void transcript_init(struct transcript *t, const struct theme *theme,
 	struct error ignored = { 0 }; /* on failure, text is shown as written */
 
 	*t = (struct transcript){
-		.look = { theme, columns },
+		.look = { theme, columns, TOOLVIEW_LINES },
 		.thinking = BUF_INIT(TRANSCRIPT_THINKING),
 		.newest_output = BUF_INIT(TRANSCRIPT_FULL),
 		.newest_rest = BUF_INIT(TRANSCRIPT_FULL),
@@ -513,7 +513,7 @@ bool transcript_newest(const struct transcript *t, struct rows *out)
 
 	if (!t->newest_call.id)
 		return false;
-	toolview_line(&t->newest, &t->look, out);
+	toolview_line(&t->newest, &t->look, (struct str){ 0 }, out);
 	if (!toolview_diff(&t->newest_call, &t->newest_change, &t->look, out))
 		add_arguments(t, out);
 	add_output(t, out);

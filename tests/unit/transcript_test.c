@@ -112,7 +112,7 @@ static void a_long_message_shows_its_beginning_and_size(void **state)
 	transcript_release(&t);
 }
 
-static void a_command_is_one_line_when_it_is_done(void **state)
+static void of_a_command_that_is_done_the_last_lines_stay(void **state)
 {
 	struct transcript t = begin();
 	struct part call =
@@ -136,7 +136,10 @@ static void a_command_is_one_line_when_it_is_done(void **state)
 	     "...\n[Command succeeded with exit code 0]", 3100);
 	shows(&t, "{tool|\xE2\x8F\xBA}{muted| }{bold tool|execute} make "
 		  "\xE2\x80\xA6\n"
-		  "{muted|  \xE2\x8E\xBF 3001 lines, exit 0, 2.1 s}\n");
+		  "{muted|    line}\n{muted|    line}\n{muted|    line}\n"
+		  "{muted|    line}\n{muted|    last}\n"
+		  "{muted|  \xE2\x8E\xBF 3001 lines (Ctrl+O shows all), exit "
+		  "0, 2.1 s}\n");
 	shows_live(&t, 9, 0, "");
 	transcript_release(&t);
 }
@@ -172,6 +175,108 @@ static void a_command_that_fails_shows_its_end(void **state)
 	transcript_release(&t);
 }
 
+static void ends(struct transcript *t, const char *output,
+		 const struct agent_event *end)
+{
+	struct part call = call_of("1", "execute", "{\"command\":\"x\"}");
+	struct agent_event ev = *end;
+
+	ev.kind = EVENT_TOOL_RESULT;
+	ev.call = &call;
+	tool(t, EVENT_TOOL_CALL, &call, "", 0);
+	tool(t, EVENT_TOOL_OUTPUT, &call, output, 0);
+	transcript_event(t, &ev, 2000);
+}
+
+static void an_interrupted_command_says_so_with_its_last_line(void **state)
+{
+	struct transcript t = begin();
+
+	(void)state;
+	t.look.lines = 0;
+	ends(&t, "one\ntwo\n\n",
+	     &(struct agent_event){ .failed = true,
+				    .interrupted = true,
+				    .ran_ms = 3210,
+				    .text = STR("one\ntwo\n[Command was"),
+				    .end = STR("\n[Command was") });
+	shows(&t, "{tool|\xE2\x8F\xBA}{muted| }{bold tool|execute} x\n"
+		  "{muted|    two}\n{muted|  \xE2\x8E\xBF }{error|3 lines "
+		  "(Ctrl+O shows all), interrupted after}\n"
+		  "    {error|3.2 s}\n");
+	ends(&t, "",
+	     &(struct agent_event){ .failed = true,
+				    .interrupted = true,
+				    .ran_ms = -1,
+				    .text = STR("Tool call 1 was") });
+	shows(&t, "{tool|\xE2\x8F\xBA}{muted| }{bold tool|execute} x\n"
+		  "{muted|  \xE2\x8E\xBF }{error|not run: interrupted}\n");
+	transcript_release(&t);
+}
+
+static void a_command_that_timed_out_says_so(void **state)
+{
+	struct transcript t = begin();
+
+	(void)state;
+	ends(&t, "one\n",
+	     &(struct agent_event){
+		     .text = STR("one\nError: Command timed out\nmore"),
+		     .end = STR("\nError: Command timed out\nmore") });
+	shows(&t, "{tool|\xE2\x8F\xBA}{muted| }{bold tool|execute} x\n"
+		  "{muted|    one}\n{muted|  \xE2\x8E\xBF }"
+		  "{error|1 line, Error: Command timed out}\n");
+	transcript_release(&t);
+}
+
+static void a_result_that_was_stored_shows_its_last_lines(void **state)
+{
+	struct transcript t = begin();
+
+	(void)state;
+	t.look.lines = 1;
+	ends(&t, "",
+	     &(struct agent_event){
+		     .text = STR("one\ntwo\n[Command succeeded with exit "
+				 "code 0]") });
+	shows(&t, "{tool|\xE2\x8F\xBA}{muted| }{bold tool|execute} x\n"
+		  "{muted|    two}\n{muted|  \xE2\x8E\xBF 2 lines (Ctrl+O "
+		  "shows all), exit 0, 2.0 s}\n");
+	transcript_release(&t);
+}
+
+static void a_long_line_takes_two_rows_for_each_line(void **state)
+{
+	struct transcript t = begin();
+	struct buf line = BUF_INIT(10000);
+
+	(void)state;
+	t.look.lines = 1;
+	for (int i = 0; i < 2000; i++)
+		buf_adds(&line, "ab");
+	ends(&t, line.ptr, &(struct agent_event){ .end = STR("\nx") });
+	assert_int_equal(t.done.n, 4);
+	buf_release(&line);
+	transcript_release(&t);
+}
+
+static void a_file_tool_is_one_line(void **state)
+{
+	struct transcript t = begin();
+	struct part call = call_of("1", "read_file", "{\"file_path\":\"a.c\"}");
+
+	(void)state;
+	tool(&t, EVENT_TOOL_CALL, &call, "", 0);
+	tool(&t, EVENT_TOOL_RESULT, &call, "1\n2\n", 999);
+	shows(&t, "{tool|\xE2\x8F\xBA}{muted| }{bold tool|read_file} a.c"
+		  "{muted| (2 lines)}\n");
+	tool(&t, EVENT_TOOL_CALL, &call, "", 0);
+	tool(&t, EVENT_TOOL_RESULT, &call, "1", 2500);
+	shows(&t, "{tool|\xE2\x8F\xBA}{muted| }{bold tool|read_file} a.c"
+		  "{muted| (1 line, 2.5 s)}\n");
+	transcript_release(&t);
+}
+
 static void several_calls_at_once_stay_apart(void **state)
 {
 	struct transcript t = begin();
@@ -194,6 +299,7 @@ static void several_calls_at_once_stay_apart(void **state)
 		   "\xE2\x8F\xBA ls /x\n  \xE2\x8E\xBF 0.0 s\n");
 	tool(&t, EVENT_TOOL_RESULT, &b, "", 0);
 	shows(&t, "{tool|\xE2\x8F\xBA}{muted| }{bold tool|execute} two\n"
+		  "{muted|    of two}\n"
 		  "{muted|  \xE2\x8E\xBF 1 line, 0.0 s}\n");
 	transcript_end_turn(&t, 0);
 	shows(&t, "{tool|\xE2\x8F\xBA}{muted| }{bold tool|execute} one\n"
@@ -244,7 +350,7 @@ static void an_edit_of_a_known_file_has_its_line_numbers(void **state)
 	struct part call = call_of("1", "edit_file",
 				   "{\"file_path\":\"a\",\"old_string\":\"c\","
 				   "\"new_string\":\"C\"}");
-	struct toolview_look look = { &theme, 40 };
+	struct toolview_look look = { &theme, 40, TOOLVIEW_LINES };
 	struct str content = STR("a\nb\nc\nd\n");
 	struct tool_change change = { 0 };
 	struct rows rows = { 0 };
@@ -492,10 +598,16 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(parts_stand_apart),
 		cmocka_unit_test(a_long_message_shows_its_beginning_and_size),
-		cmocka_unit_test(a_command_is_one_line_when_it_is_done),
+		cmocka_unit_test(of_a_command_that_is_done_the_last_lines_stay),
 		cmocka_unit_test(
 			the_time_of_a_question_is_not_that_of_the_call),
 		cmocka_unit_test(a_command_that_fails_shows_its_end),
+		cmocka_unit_test(
+			an_interrupted_command_says_so_with_its_last_line),
+		cmocka_unit_test(a_command_that_timed_out_says_so),
+		cmocka_unit_test(a_result_that_was_stored_shows_its_last_lines),
+		cmocka_unit_test(a_long_line_takes_two_rows_for_each_line),
+		cmocka_unit_test(a_file_tool_is_one_line),
 		cmocka_unit_test(several_calls_at_once_stay_apart),
 		cmocka_unit_test(an_edit_is_shown_as_a_diff),
 		cmocka_unit_test(a_failed_edit_shows_why_and_no_diff),

@@ -17,6 +17,7 @@
 enum {
 	EDIT_MAX = 1 << 20, /* bytes of a text that is compared for a diff */
 	ROW_BYTES = 16,     /* bytes of output examined for each cell */
+	SLOW_MS = 1000,     /* a short call's time is shown from here on */
 };
 
 static const struct style muted = { .role = STYLE_MUTED };
@@ -105,7 +106,7 @@ void toolview_output(struct toolview *v, struct str text, struct str rest)
 }
 
 void toolview_line(const struct toolview *v, const struct toolview_look *look,
-		   struct rows *out)
+		   struct str note, struct rows *out)
 {
 	const char *sign = theme_glyph(look->theme, GLYPH_TOOL);
 	struct wrap w = {
@@ -126,6 +127,7 @@ void toolview_line(const struct toolview *v, const struct toolview_look *look,
 		rows_add(&line, (struct style){ 0 }, STR(" "));
 	rows_add(&line, (struct style){ 0 }, buf_str(&summary));
 	buf_release(&summary);
+	rows_add(&line, muted, note);
 	rows_close(&line);
 	wrap_rows(&line, &w, out);
 	rows_release(&line);
@@ -150,16 +152,9 @@ static void add_call_note(const struct toolview_look *look, struct style style,
 	rows_release(&line);
 }
 
-static void add_time(int64_t ms, struct buf *out)
+static struct str first_line(struct str text)
 {
-	if (ms >= 60000)
-		buf_addf(out, "%" PRId64 " min %" PRId64 " s", ms / 60000,
-			 ms / 1000 % 60);
-	else if (ms >= 10000)
-		buf_addf(out, "%" PRId64 " s", ms / 1000);
-	else
-		buf_addf(out, "%" PRId64 ".%" PRId64 " s", ms / 1000,
-			 ms / 100 % 10);
+	return (struct str){ text.ptr, str_find(text, '\n') };
 }
 
 static size_t count_output(const struct toolview *v)
@@ -172,33 +167,48 @@ static size_t count_output(const struct toolview *v)
 	return n + (rest.len ? rest.ptr[rest.len - 1] != '\n' : v->mid_line);
 }
 
-/* Adds the last rows of the output, indented. */
-static void add_window(const struct toolview *v,
-		       const struct toolview_look *look, struct rows *out)
+/* Adds the last rows of text, muted and indented. */
+static void add_last_rows(struct str text, size_t most,
+			  const struct toolview_look *look, struct rows *out)
 {
 	struct wrap w = { .columns = look->columns,
 			  .first = { STR("    "), muted },
 			  .rest = { STR("    "), muted } };
-	size_t most = TOOLVIEW_ROWS * ROW_BYTES * (look->columns + 1);
-	struct str text = buf_str(&v->tail);
-	struct buf shown = BUF_INIT(most + TOOLVIEW_TAIL);
 	struct rows lines = { 0 };
 	struct rows rows = { 0 };
+
+	rows_add(&lines, muted, text);
+	rows_close(&lines);
+	wrap_rows(&lines, &w, &rows);
+	most = rows.n < most ? rows.n : most;
+	rows_append(out, &rows, rows.n - most, most);
+	rows_release(&lines);
+	rows_release(&rows);
+}
+
+/* Returns the end of text that can fill so many rows. */
+static struct str cut_to_rows(struct str text, size_t rows,
+			      const struct toolview_look *look)
+{
+	size_t most = rows * ROW_BYTES * (look->columns + 1);
 
 	if (text.len > most)
 		text = str_skip(text, text.len - most);
 	while (text.len && ((unsigned char)text.ptr[0] & 0xC0) == 0x80)
 		text = str_skip(text, 1);
-	buf_addstr(&shown, text);
+	return text;
+}
+
+/* Adds the last rows of the output so far. */
+static void add_window(const struct toolview *v,
+		       const struct toolview_look *look, struct rows *out)
+{
+	struct buf shown = BUF_INIT(SIZE_MAX / 4);
+
+	buf_addstr(&shown, cut_to_rows(buf_str(&v->tail), TOOLVIEW_ROWS, look));
 	buf_addstr(&shown, buf_str(&v->rest));
-	rows_add(&lines, muted, buf_str(&shown));
+	add_last_rows(buf_str(&shown), TOOLVIEW_ROWS, look, out);
 	buf_release(&shown);
-	rows_close(&lines);
-	wrap_rows(&lines, &w, &rows);
-	most = rows.n < TOOLVIEW_ROWS ? rows.n : TOOLVIEW_ROWS;
-	rows_append(out, &rows, rows.n - most, most);
-	rows_release(&lines);
-	rows_release(&rows);
 }
 
 void toolview_live(const struct toolview *v, const struct toolview_look *look,
@@ -206,13 +216,28 @@ void toolview_live(const struct toolview *v, const struct toolview_look *look,
 {
 	struct buf note = BUF_INIT(256);
 
-	toolview_line(v, look, out);
+	toolview_line(v, look, (struct str){ 0 }, out);
 	add_window(v, look, out);
 	if (count_output(v) > TOOLVIEW_ROWS)
 		buf_addf(&note, "%zu lines, ", count_output(v));
-	add_time(now - v->started, &note);
+	summary_add_time(now - v->started, &note);
 	add_call_note(look, muted, buf_str(&note), out);
 	buf_release(&note);
+}
+
+/* Returns the last so many lines of text, without blank lines at its end. */
+static struct str last_lines(struct str text, size_t lines)
+{
+	size_t at;
+
+	while (text.len && (unsigned char)text.ptr[text.len - 1] <= ' ')
+		text.len--;
+	if (!lines)
+		return (struct str){ 0 };
+	for (at = text.len; at; at--)
+		if (text.ptr[at - 1] == '\n' && !--lines)
+			break;
+	return str_skip(text, at);
 }
 
 /* Returns the exit status named at the end of a command's result ("exit code
@@ -233,6 +258,22 @@ static struct str find_status(struct str result)
 			      : (struct str){ 0 };
 }
 
+/* Returns the command's output from a result that names its exit status, for a
+ * call whose output did not arrive live. */
+static struct str output_of_result(struct str result)
+{
+	struct str rest = result;
+	size_t end = 0;
+	size_t at;
+
+	while ((at = str_search(rest, STR("\n[Command "))) < rest.len) {
+		end = (size_t)(rest.ptr - result.ptr) + at;
+		rest = str_skip(rest, at + 1);
+	}
+	result.len = end;
+	return str_is(result, "<no output>") ? (struct str){ 0 } : result;
+}
+
 static size_t count_lines(struct str text)
 {
 	struct str line;
@@ -243,26 +284,82 @@ static size_t count_lines(struct str text)
 	return n;
 }
 
-/* Adds "231 lines, exit 0, 2.1 s" below the call. */
-static void add_call_end(const struct toolview *v, const struct agent_event *ev,
-			 const struct toolview_look *look, int64_t now,
-			 struct rows *out)
+/* Adds "231 lines (Ctrl+O shows all), ". */
+static void add_line_count(size_t lines, bool hidden, struct buf *out)
 {
-	bool runs = v->tool && v->tool->flags & TOOL_RUNS;
-	size_t lines = runs ? count_output(v) : count_lines(ev->text);
-	struct str status = runs ? find_status(ev->text) : (struct str){ 0 };
-	bool bad = status.len && !str_is(status, "0");
+	if (lines)
+		buf_addf(out, "%zu line%s%s, ", lines, lines == 1 ? "" : "s",
+			 hidden ? " (Ctrl+O shows all)" : "");
+}
+
+/* Returns how many lines of the output stay on the screen. The output of a
+ * user's own command is printed in full anyway. */
+static size_t lines_to_keep(const struct agent_event *ev, bool bad,
+			    const struct toolview_look *look)
+{
+	size_t least = ev->interrupted ? 1 : bad ? TOOLVIEW_FAILED : 0;
+
+	if (ev->own)
+		return 0;
+	return look->lines > least ? look->lines : least;
+}
+
+/* Adds the last lines of a command's output, and "231 lines, exit 0, 2.1 s"
+ * below them. */
+static void add_command_end(const struct toolview *v,
+			    const struct agent_event *ev,
+			    const struct toolview_look *look, int64_t now,
+			    struct rows *out)
+{
+	struct str end = ev->end.len ? ev->end : ev->text;
+	struct str status = find_status(end);
+	struct str error = summary_end_error(ev->end);
+	bool bad =
+		ev->failed || error.len || (status.len && !str_is(status, "0"));
+	size_t keep = lines_to_keep(ev, bad, look);
+	struct str output = buf_str(&v->tail);
+	size_t lines = count_output(v);
+	struct buf note = BUF_INIT(TOOL_RESULT_BYTES);
+
+	if (!v->bytes && !ev->end.len && status.len) {
+		output = output_of_result(ev->text);
+		lines = count_lines(output);
+	}
+	output = cut_to_rows(output, 2 * keep, look);
+	add_last_rows(last_lines(output, keep), 2 * keep, look, out);
+	add_line_count(lines, !ev->own && lines > keep, &note);
+	if (ev->interrupted) {
+		summary_of_interrupt(ev, &note);
+	} else if (error.len || ev->failed) {
+		buf_addstr(&note, error.len ? error : first_line(ev->text));
+	} else {
+		if (status.len && status.len < 8)
+			buf_addf(&note, "exit %.*s, ", (int)status.len,
+				 status.ptr);
+		summary_add_time(now - v->started, &note);
+	}
+	add_call_note(look, bad ? failed : muted, buf_str(&note), out);
+	buf_release(&note);
+}
+
+/* Adds the call's line with the size of its result: "read_file a.c (12 lines)".
+ */
+static void add_short_end(const struct toolview *v,
+			  const struct agent_event *ev,
+			  const struct toolview_look *look, int64_t now,
+			  struct rows *out)
+{
+	size_t lines = count_lines(ev->text);
+	int64_t ms = now - v->started;
 	struct buf note = BUF_INIT(256);
 
-	if (lines)
-		buf_addf(&note, "%zu line%s, ", lines, lines == 1 ? "" : "s");
-	if (status.len && status.len < 8)
-		buf_addf(&note, "exit %.*s, ", (int)status.len, status.ptr);
-	add_time(now - v->started, &note);
-	if (bad && v->lines && !ev->end.len) /* a user's command (end is set)
-						shows all output anyway */
-		add_window(v, look, out);
-	add_call_note(look, bad ? failed : muted, buf_str(&note), out);
+	buf_addf(&note, " (%zu line%s", lines, lines == 1 ? "" : "s");
+	if (ms >= SLOW_MS) {
+		buf_adds(&note, ", ");
+		summary_add_time(ms, &note);
+	}
+	buf_addc(&note, ')');
+	toolview_line(v, look, buf_str(&note), out);
 	buf_release(&note);
 }
 
@@ -320,23 +417,45 @@ static void add_declined(const struct agent_event *ev,
 	buf_release(&note);
 }
 
+/* Adds the reason why a call failed, or that it was interrupted. */
+static void add_failure(const struct agent_event *ev,
+			const struct toolview_look *look, struct rows *out)
+{
+	struct buf note = BUF_INIT(256);
+
+	if (ev->interrupted)
+		summary_of_interrupt(ev, &note);
+	add_call_note(look, failed,
+		      note.len ? buf_str(&note) : first_line(ev->text), out);
+	buf_release(&note);
+}
+
 void toolview_done(const struct toolview *v, const struct agent_event *ev,
 		   const struct toolview_look *look, int64_t now,
 		   struct rows *out)
 {
-	toolview_line(v, look, out);
+	bool runs = v->tool && v->tool->flags & TOOL_RUNS;
+	bool fails = !ev || ev->failed || ev->interrupted;
+	struct rows more = { 0 };
+
+	if (!fails && !runs && !add_edit(ev, look, &more) &&
+	    !add_answers(v, ev, look, &more) &&
+	    !todo_view_rows(ev->call, look->theme, look->columns, &more)) {
+		add_short_end(v, ev, look, now, out);
+		return;
+	}
+	toolview_line(v, look, (struct str){ 0 }, out);
 	if (!ev)
 		add_call_note(look, failed, STR("stopped"), out);
 	else if (ev->declined)
 		add_declined(ev, look, out);
-	else if (ev->failed)
-		add_call_note(
-			look, failed,
-			(struct str){ ev->text.ptr, str_find(ev->text, '\n') },
-			out);
-	else if (!add_edit(ev, look, out) && !add_answers(v, ev, look, out) &&
-		 !todo_view_rows(ev->call, look->theme, look->columns, out))
-		add_call_end(v, ev, look, now, out);
+	else if (runs && ev->ran_ms >= 0 && (!fails || ev->end.len))
+		add_command_end(v, ev, look, now, out);
+	else if (fails)
+		add_failure(ev, look, out);
+	else
+		rows_append(out, &more, 0, more.n);
+	rows_release(&more);
 }
 
 bool toolview_diff(const struct part *call, const struct tool_change *change,

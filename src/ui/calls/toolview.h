@@ -30,11 +30,16 @@ enum {
 	TOOLVIEW_TAIL = 64 << 10, /* bytes of output that are stored */
 	TOOLVIEW_ROWS = 5,        /* rows of output shown while the call runs */
 	TOOLVIEW_DIFF = 40,       /* rows of an edit that are shown */
+	/* lines of output that stay on the screen, see toolview_look.lines */
+	TOOLVIEW_LINES = 5,
+	TOOLVIEW_FAILED = 12,      /* of a command that failed, at least */
+	TOOLVIEW_MOST_LINES = 200, /* highest value of toolview_look.lines */
 };
 
 struct toolview_look {
 	const struct theme *theme; /* borrowed */
 	size_t columns;
+	size_t lines; /* last lines of a command's output that stay */
 };
 
 /* Initialises the view of a call that begins now. Times are in ms of the
@@ -44,9 +49,10 @@ void toolview_release(struct toolview *v);
 /* Appends text to the output. rest replaces the unfinished end from the
  * previous call. */
 void toolview_output(struct toolview *v, struct str text, struct str rest);
-/* Adds the call's line without its output. */
+/* Adds the call's line without its output; note, which may be empty, follows
+ * it. */
 void toolview_line(const struct toolview *v, const struct toolview_look *look,
-		   struct rows *out);
+		   struct str note, struct rows *out);
 /* Adds the call's line and the end of its output so far. */
 void toolview_live(const struct toolview *v, const struct toolview_look *look,
 		   int64_t now, struct rows *out);

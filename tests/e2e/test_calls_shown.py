@@ -1,0 +1,71 @@
+"""test_calls_shown.py - what stays on the screen of a call that is done."""
+# SPDX-License-Identifier: MIT
+import re
+
+import pytest
+
+from test_live_chat import DONE, HELLO, execute, live  # noqa: F401
+
+# pylint: disable=redefined-outer-name
+
+
+def ask(live, turns, **options):
+    s, _ = live(turns, args=["-y"], ready="yolo", **options)
+    s.type("go")
+    s.keys("Enter")
+    return s
+
+
+@pytest.mark.parametrize("lines, status, kept", [
+    (None, 0, 5), (2, 0, 2), (0, 0, 0), (None, 3, 12), (20, 3, 20)])
+def test_the_last_lines_of_a_command_stay(live, config, lines, status, kept):
+    if lines is not None:
+        config(f"[ui]\noutput_lines = {lines}\n")
+    count = f"for i in $(seq 30); do echo n-$i; done; exit {status}"
+    seen = ask(live, [execute(count), DONE]).until("done.", True)
+    assert f"30 lines (Ctrl+O shows all), exit {status}" in seen
+    assert [int(n) for n in re.findall(r"^ +n-(\d+)$", seen, re.M)] == \
+        list(range(31 - kept, 31))
+
+
+def test_what_a_command_prints_cannot_act_on_the_terminal(live):
+    seen = ask(live, [execute(r"printf 'a\033[2J\033]0;x\007b\n'"), DONE]
+               ).until("done.", True)
+    assert re.search(r"^    a.*b$", seen, re.M), seen
+
+
+def test_an_interrupted_command_says_so_with_its_last_line(live):
+    s = ask(live, [execute("echo half''way; sleep 60"), DONE])
+    s.until("halfway")
+    s.keys("Escape")
+    s.until("Interrupted")
+    assert re.search(r"^    halfway\n.*1 line, interrupted after \d\.\d s$",
+                     s.text(), re.M), s.text()
+
+
+def test_an_interrupted_command_says_so_without_a_screen(terminal, model):
+    model([execute("echo half''way; sleep 60"), DONE])
+    t = terminal("-M", "anthropic:m", "-y", "--plain")
+    t.until("> ")
+    t.type("go\r")
+    t.until("halfway")
+    t.type("\x03")
+    seen = t.until("Interrupted")
+    assert re.search(r"interrupted after \d\.\d s\r\n", seen), seen
+
+
+def test_a_file_tool_is_one_line(live, tmp_path):
+    (tmp_path / "work" / "a.txt").write_text("one\ntwo\n")
+    seen = ask(live, [{"tool_calls": [
+        {"name": "read_file", "args": {"file_path": "a.txt"}}]}, DONE]
+        ).until("done.", True)
+    assert re.search(r"read_file a.txt \(2 lines\)\n\n.*done.", seen), seen
+
+
+def test_a_command_of_ones_own_is_shown_in_full_once(live):
+    s, _ = live(HELLO)
+    s.type("!seq 30 | sed s/^/n-/")
+    s.keys("Enter")
+    seen = s.until("exit code 0", True)
+    assert re.findall(r"n-(\d+)$", seen, re.M) == [str(n) for n in range(1, 31)]
+    assert "Ctrl+O shows" not in seen
