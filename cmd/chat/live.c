@@ -232,11 +232,13 @@ static bool read_keys(struct live *l)
 
 		n = read(STDIN_FILENO, chunk, sizeof(chunk));
 		if (n > 0)
-			keys_feed(&l->keys, (struct str){ chunk, (size_t)n },
-				  now, sink);
+			paste_burst_feed(&l->burst, &l->keys,
+					 (struct str){ chunk, (size_t)n }, now,
+					 sink);
 		if (now >= until)
 			break;
-	} while (n > 0 && keys_in_paste(&l->keys) && has_more_typed());
+	} while (n > 0 && paste_burst_is_on(&l->burst, &l->keys) &&
+		 has_more_typed());
 	if (n == 0 || (n < 0 && errno != EINTR && errno != EAGAIN)) {
 		l->gone = l->over = true;
 		eventq_close(l->events);
@@ -244,7 +246,7 @@ static bool read_keys(struct live *l)
 		live_stop_job(l);
 		return false;
 	}
-	return !keys_in_paste(&l->keys);
+	return !paste_burst_is_on(&l->burst, &l->keys);
 }
 
 static int64_t min_time(int64_t a, int64_t b)
@@ -256,7 +258,7 @@ static int64_t min_time(int64_t a, int64_t b)
  * for the end of the paste. */
 static bool is_question_pending(const struct live *l)
 {
-	return !keys_in_paste(&l->keys) && live_is_asked(l) &&
+	return !paste_burst_is_on(&l->burst, &l->keys) && live_is_asked(l) &&
 	       !live_has_question(l);
 }
 
@@ -267,7 +269,9 @@ static void wait_for_any(struct live *l, struct pollfd p[N_FDS], bool drawn,
 			 int64_t frame)
 {
 	bool watches = !l->stopping && l->state != LIVE_CLOSING;
-	int64_t until = min_time(live_redraw_at(l), keys_deadline(&l->keys));
+	int64_t until = min_time(live_redraw_at(l),
+				 min_time(keys_deadline(&l->keys),
+					  paste_burst_deadline(&l->burst)));
 	bool draws = !l->lent && !l->gone;
 	bool hears = has_screen_room(l) && (drawn || !draws);
 	int64_t ms;
@@ -308,10 +312,22 @@ static void draw_screen(struct live *l)
 	}
 }
 
+/* Handles keys that have waited long enough for more. Returns true if there
+ * were any. */
+static bool time_out_keys(struct live *l, int64_t now)
+{
+	const struct key_sink sink = { live_on_key, l };
+	bool due = now >= paste_burst_deadline(&l->burst) ||
+		   now >= keys_deadline(&l->keys);
+
+	paste_burst_timeout(&l->burst, &l->keys, now, sink);
+	keys_timeout(&l->keys, now, sink);
+	return due;
+}
+
 /* One round of the loop: waits, handles keys, events and timers, and draws. */
 static void run_loop_once(struct live *l, bool *drawn, int64_t *frame)
 {
-	const struct key_sink sink = { live_on_key, l };
 	struct pollfd p[N_FDS];
 	bool typed = false;
 	int64_t now;
@@ -322,10 +338,7 @@ static void run_loop_once(struct live *l, bool *drawn, int64_t *frame)
 		typed = read_keys(l);
 	handle_events(l);
 	now = clock_ms();
-	if (now >= keys_deadline(&l->keys)) {
-		keys_timeout(&l->keys, now, sink);
-		typed = true;
-	}
+	typed = time_out_keys(l, now) || typed;
 	live_watch_cap(l);
 	live_open_question(l, now);
 	live_notify_question(l, now);
@@ -408,6 +421,7 @@ static void close_live(struct live *l)
 	screen_close(&l->screen);
 	transcript_release(&l->transcript);
 	editor_release(&l->editor);
+	paste_burst_release(&l->burst);
 	history_search_release(&l->search);
 	prompt_history_release(&l->history);
 	complete_release(&l->completer);

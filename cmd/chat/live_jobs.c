@@ -3,8 +3,8 @@
 /*
  * From top to bottom: the lists that commands let the user choose from,
  * commands that run at once, background jobs that end, the message that is sent
- * while the sandbox is created, the worker's jobs, the queue, the cap on the
- * cost (--max-usd), and the end of a job.
+ * while the sandbox is created, the worker's jobs, the queue and /queue, the
+ * cap on the cost (--max-usd), and the end of a job.
  *
  * Begin reading at live_submit(), live_next() and live_done(). A message goes
  * from live_submit() to the queue. live_next() starts it as a job on the
@@ -30,9 +30,11 @@
 #include "cmd/session/transfer.h"
 #include "sandbox/jobs/jobs.h"
 #include "sandbox/sandbox.h"
+#include "term/rows.h"
 
 enum {
 	SHOWN_BYTES = 1 << 20,
+	QUEUED_CELLS = 200, /* shown of a message by /queue */
 };
 
 int live_pick(void *arg, const struct pick *p)
@@ -444,8 +446,122 @@ static void add_waiting(struct live *l, enum message_kind kind,
 	};
 }
 
+/* Appends the first line of a message, masked, since it stays in the terminal's
+ * scrollback. */
+static void add_message(struct live *l, const struct waiting *m,
+			struct buf *out)
+{
+	struct buf clean = BUF_INIT(64 << 20);
+	struct str text = str_trim(str_of(m->text));
+	size_t end;
+	size_t fits;
+
+	app_clean(l->run->app, CLEAN_LATER, text, &clean);
+	text = buf_str(&clean);
+	end = str_find(text, '\n');
+	fits = width_prefix((struct str){ text.ptr, end }, QUEUED_CELLS);
+	buf_adds(out, message_prefix((enum message_kind)m->kind));
+	buf_add(out, text.ptr, fits);
+	if (fits < text.len)
+		buf_adds(out, " ...");
+	buf_release(&clean);
+}
+
+static void list_messages(struct live *l, struct buf *out)
+{
+	if (!l->n_queue) {
+		buf_adds(out, "No message is queued.\n");
+		return;
+	}
+	for (size_t i = 0; i < l->n_queue; i++) {
+		buf_addf(out, "%zu  ", i + 1);
+		add_message(l, &l->queue[i], out);
+		buf_addc(out, '\n');
+	}
+	buf_adds(out, "/queue drop N drops one, /queue clear drops all.\n");
+}
+
+static void drop_message(struct live *l, size_t i)
+{
+	free(l->queue[i].text);
+	l->n_queue--;
+	memmove(l->queue + i, l->queue + i + 1,
+		(l->n_queue - i) * sizeof(*l->queue));
+	l->held = l->held && l->n_queue;
+}
+
+static void clear_queue(struct live *l, struct buf *out)
+{
+	size_t n = l->n_queue;
+
+	while (l->n_queue)
+		drop_message(l, l->n_queue - 1);
+	buf_addf(out, "%zu queued message%s dropped.\n", n, n == 1 ? "" : "s");
+}
+
+/* Drops message number n, counted from 1. */
+static void drop_number(struct live *l, struct str number, struct buf *out)
+{
+	int64_t n;
+
+	if (!str_to_int(number, &n) || n < 1 || (size_t)n > l->n_queue) {
+		buf_adds(out, "No queued message has this number: ");
+		buf_addstr(out, number);
+		buf_addf(out, ". There are %zu.\n", l->n_queue);
+		return;
+	}
+	buf_adds(out, "Dropped: ");
+	add_message(l, &l->queue[n - 1], out);
+	buf_addc(out, '\n');
+	drop_message(l, (size_t)n - 1);
+}
+
+/* /queue lists the queued messages and drops them. Dropped messages stay in the
+ * history. Returns false if line is another command. */
+static bool answer_queue(struct live *l, struct str line, struct buf *out)
+{
+	struct str rest;
+	struct str word;
+
+	line = str_trim(line);
+	if (!slash_is(l->run->app, line, "/queue"))
+		return false;
+	rest = str_trim(str_skip(line, message_first_word(line).len));
+	word = message_first_word(rest);
+	if (!rest.len)
+		list_messages(l, out);
+	else if (str_is(rest, "clear"))
+		clear_queue(l, out);
+	else if (str_is(word, "drop"))
+		drop_number(l, str_trim(str_skip(rest, word.len)), out);
+	else
+		buf_adds(out, "Use /queue, /queue clear or /queue drop N.\n");
+	return true;
+}
+
+/* Runs /queue, which does not start the queue. Returns false for any other
+ * text. */
+static bool run_queue_command(struct live *l, const char *text)
+{
+	struct buf shown = BUF_INIT(SHOWN_BYTES);
+	bool done = message_classify(str_of(text)) == MESSAGE_SLASH &&
+		    answer_queue(l, str_of(text), &shown);
+
+	if (done) {
+		print_echo(l, text);
+		live_say(l, (struct style){ 0, STYLE_MUTED }, shown.ptr);
+		live_print(l);
+	}
+	buf_release(&shown);
+	return done;
+}
+
 void live_submit(struct live *l, char *text)
 {
+	if (run_queue_command(l, text)) {
+		free(text);
+		return;
+	}
 	l->held = false;
 	if (slash_is(l->run->app, str_of(text), "/quit") &&
 	    (l->state != LIVE_IDLE || l->unopened)) {

@@ -19,7 +19,7 @@
 void live_open_question(struct live *l, int64_t now)
 {
 	if (!live_is_asked(l) || live_has_question(l) ||
-	    keys_in_paste(&l->keys))
+	    paste_burst_is_on(&l->burst, &l->keys))
 		return;
 	if (l->asked_pick && editor_is_empty(&l->editor)) {
 		live_open_pick(l, now); /* without a pause, since the user has

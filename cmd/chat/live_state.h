@@ -7,8 +7,8 @@
  * live.c has the loop. It calls the files below, and each of them calls only
  * those that follow: live_keys.c (keys), live_jobs.c (jobs and the queue),
  * live_question.c (questions and answers), live_screen.c (drawing). They share
- * struct live. It belongs to the screen's thread, except for its last part,
- * which belongs to the worker.
+ * struct live. It belongs to the screen's thread, except
+ * for its last part, which belongs to the worker.
  */
 #include <pthread.h>
 #include <stdbool.h>
@@ -23,6 +23,7 @@
 #include "editor/choices.h"
 #include "editor/editor.h"
 #include "editor/history_search.h"
+#include "editor/paste_burst.h"
 #include "editor/prompt_history.h"
 #include "term/keys.h"
 #include "term/screen.h"
@@ -99,6 +100,7 @@ struct live {
 	struct theme theme;
 	struct screen screen;
 	struct key_reader keys;
+	struct paste_burst burst;
 	struct editor editor;
 	char prompt[8]; /* the editor's prompt */
 	struct prompt_history history;

@@ -73,6 +73,8 @@ bool slash_cmd_download(struct run *r, int n, char **words);
 bool slash_cmd_effort(struct run *r, int n, char **words);
 bool slash_cmd_mcp(struct run *r, int n, char **words);
 bool slash_cmd_model(struct run *r, int n, char **words);
+/* The chat with a screen handles /queue itself; this is for one without. */
+bool slash_cmd_queue(struct run *r, int n, char **words);
 bool slash_cmd_quit(struct run *r, int n, char **words);
 bool slash_cmd_reload(struct run *r, int n, char **words);
 bool slash_cmd_resume(struct run *r, int n, char **words);
@@ -117,6 +119,7 @@ void slash_list_threads(struct run *r, struct buf *out);
 void slash_list_thread_words(struct run *r, struct buf *out);
 void slash_list_sandbox_words(struct run *r, struct buf *out);
 void slash_list_modes(struct run *r, struct buf *out);
+void slash_list_queue(struct run *r, struct buf *out);
 void slash_list_themes(struct run *r, struct buf *out);
 void slash_list_topics(struct run *r, struct buf *out);
 /* Lists files of the user's directory and of the place where the tools run. */

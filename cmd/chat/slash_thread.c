@@ -475,3 +475,19 @@ bool slash_cmd_threads(struct run *r, int n, char **words)
 	}
 	return true;
 }
+
+bool slash_cmd_queue(struct run *r, int n, char **words)
+{
+	(void)r;
+	(void)n;
+	(void)words;
+	fputs("No message is queued.\n", stderr);
+	return true;
+}
+
+void slash_list_queue(struct run *r, struct buf *out)
+{
+	(void)r;
+	buf_adds(out, "clear\tdrop all queued messages\n"
+		      "drop \tdrop one, by its number\n");
+}

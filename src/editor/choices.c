@@ -810,18 +810,24 @@ static void insert_word(struct completer *c, struct editor *e)
 	buf_release(&text);
 }
 
-/* Inserts a file as "@path"; a directory can be completed further. */
+/* Appends a file as it is written in a message: "@path". */
+static void add_mention(struct str name, struct buf *out)
+{
+	buf_addc(out, '@');
+	for (size_t i = 0; i < name.len; i++) {
+		if (needs_backslash(name, i))
+			buf_addc(out, '\\');
+		buf_addc(out, name.ptr[i]);
+	}
+}
+
+/* Inserts a file; a directory can be completed further. */
 static void insert_file(struct completer *c, struct editor *e)
 {
 	struct str name = c->files[c->order[c->selected]].name;
 	struct buf text = BUF_INIT(2 * name.len + 2);
 
-	buf_addc(&text, '@');
-	for (size_t i = 0; i < name.len; i++) {
-		if (needs_backslash(name, i))
-			buf_addc(&text, '\\');
-		buf_addc(&text, name.ptr[i]);
-	}
+	add_mention(name, &text);
 	if (!str_ends(name, "/"))
 		buf_addc(&text, ' ');
 	/* Do not insert a name with control characters. */
@@ -839,24 +845,40 @@ static void accept_choice(struct completer *c, struct editor *e)
 	complete_update(c, e);
 }
 
-/* True if a command is completely typed, by name or alias, so that Enter sends
- * it. */
-static bool is_complete(const struct completer *c, struct editor *e)
+/* True if the typed text is this item, by name or alias. */
+static bool is_typed(const struct completer *c, const struct fuzzy_item *item,
+		     struct str typed)
 {
-	const struct fuzzy_item *item = &items_of(c)[c->order[c->selected]];
-	struct str typed = editor_before(e, c->token);
+	struct buf mention = BUF_INIT(2 * item->name.len + 1);
 	struct str rest = item->alias;
 	struct str alias;
+	bool same;
 
-	if (c->kind == COMPLETE_ARGUMENT)
-		return !c->moved; /* Enter sends it as typed: an argument need
-				     not be in the list */
-	if (c->kind != COMPLETE_COMMAND)
-		return false;
 	while (str_split(&rest, ' ', &alias))
 		if (str_eq(typed, alias))
 			return true;
-	return str_eq(typed, item->name);
+	if (c->kind != COMPLETE_FILE)
+		return str_eq(typed, item->name);
+	add_mention(item->name, &mention);
+	same = str_eq(typed, buf_str(&mention));
+	buf_release(&mention);
+	return same;
+}
+
+/* True if Enter sends the draft because a choice is completely typed. An
+ * argument need not be in the list. */
+static bool is_complete(const struct completer *c, struct editor *e)
+{
+	struct str typed = editor_before(e, c->token);
+
+	if (c->moved)
+		return is_typed(c, &items_of(c)[c->order[c->selected]], typed);
+	if (c->kind == COMPLETE_ARGUMENT)
+		return true;
+	for (size_t i = 0; i < c->n; i++)
+		if (is_typed(c, &items_of(c)[c->order[i]], typed))
+			return true;
+	return false;
 }
 
 static bool is_ctrl(struct key key, char c)

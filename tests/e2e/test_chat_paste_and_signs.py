@@ -120,3 +120,69 @@ def test_the_list_names_the_thread_of_a_sandbox_in_use(live, run):
         row, = json.loads(run("sandbox", "list", "--json", *args).out)["data"]
         thread, = json.loads(run("threads", "list", "--json").out)["data"]
         assert row["thread"] and row["thread"] == thread["thread_id"]
+
+
+def test_a_paste_without_marks_is_one_paste_and_is_not_sent(
+        dcode, env, model, work):
+    server = model(HELLO)
+    t = terminal(dcode, env, work)
+    t.until("this machine")
+    lines = "\r".join(f"line {n}" for n in range(900))  # several reads
+    t.type(lines)
+    t.until("[Pasted #1: 900 lines")
+    assert not server.requests
+    t.type("\r")
+    t.until("Hello there.")
+    assert prompts(server) == [lines.replace("\r", "\n")]
+    # Two lines are text in the draft; a line and Enter in one read are sent.
+    t.type("first words\rand more words")
+    t.until("and more words")
+    t.wait(0.3)
+    assert len(server.requests) == 1
+    t.type(" at the end\r")
+    t.until("Hello there.")
+    assert prompts(server)[1:] == ["first words\nand more words at the end"]
+    t.type("\x04")
+    t.close()
+
+
+@pytest.mark.parametrize("columns, lines", [(80, 24), (40, 12), (200, 50)])
+def test_the_queue_is_listed_and_emptied(live, columns, lines):
+    s, server = live({"turns": [{"text": "late", "delay_ms": 60000}],
+                      "repeat": True, "by": "count"},
+                     columns=columns, lines=lines)
+    s.type("first")
+    s.keys("Enter")
+    s.until("Esc stops it" if columns > 40 else "waiting for")
+    for text in ("second", "third", "fourth"):
+        s.type(text)
+        s.keys("Enter")
+        s.until("+ " + text)
+    s.type("/queue")
+    s.keys("Enter")
+    seen = s.until("drops all", scrollback=True)
+    assert "1  second\n2  third\n3  fourth" in seen
+    s.type("/queue drop 2")
+    s.keys("Enter")
+    s.until("Dropped: third")
+    s.until(lambda t: "+ third" not in t and "+ fourth" in t)
+    s.keys("C-c")
+    s.until("Interrupted", scrollback=True)
+    s.type("/queue clear")
+    s.keys("Enter")
+    s.until("2 queued messages dropped.")
+    s.until(lambda t: "+ " not in t)
+    assert prompts(server) == ["first"]  # a stopped queue is not started
+    s.type("/queue")
+    s.keys("Enter")
+    s.until("No message is queued.")
+
+
+def test_enter_runs_a_typed_command_though_a_list_is_open(live):
+    s, _ = live(HELLO)
+    s.type("/vers")
+    s.until("/version")
+    s.type("ion")
+    s.until("Show the version")
+    s.keys("Enter")
+    s.until(lambda t: "dcode " in t.split("/version")[-1])

@@ -58,13 +58,13 @@ def key_of(name, char, mods):
     return SHIFTED.get(held + key, held + key)
 
 
-def test_chat_has_every_key_of_the_editor():
+def test_keys_has_every_key_of_the_editor():
     bindings = re.findall(
         r"\{ KEY_(\w+), (?:'(.)'|0), (0|KEY_[A-Z_ |]+), EDITOR",
         source("src/editor/editor.c"))
     have = {key_of("ESC" if n == "ESCAPE" else n, c, m)
             for n, c, m in bindings}
-    told = {w for cell in first_cells(page("chat"), "## Keys")
+    told = {w for cell in first_cells(page("keys"), "## Keys")
             for w in words(cell)}
     assert len(have) > 50 and told == have | {"\\` Enter"}
 

@@ -107,6 +107,14 @@ static void test_enter_takes_a_choice_and_sends_a_whole_command(void **state)
 	assert_int_equal(c.n, 1);
 	assert_false(press(&c, &e, KEY_ENTER));
 	expect(&e, "/q");
+	/* Even if another one is above it in the list. */
+	editor_set(&e, STR("/model"));
+	complete_update(&c, &e);
+	c.order[1] = c.order[0];
+	c.order[0] = 0;
+	c.n = 2;
+	assert_false(press(&c, &e, KEY_ENTER));
+	expect(&e, "/model");
 	complete_release(&c);
 	editor_release(&e);
 }
@@ -146,6 +154,11 @@ static void test_files_are_asked_for_and_taken_with_their_blanks(void **state)
 	expect(&e, "read @src/main.c @src/my\\ file.c ");
 	type(&c, &e, "@src/my\\ f");
 	expect_choices(&c, "src/my file.c\n");
+	/* A file that is completely typed is sent, others are completed. */
+	type(&c, &e, "ile.c");
+	assert_false(press(&c, &e, KEY_ENTER));
+	type(&c, &e, " @src/main.");
+	assert_true(press(&c, &e, KEY_ENTER));
 	/* An address is no file. */
 	type(&c, &e, " me@ma");
 	expect_choices(&c, "");
