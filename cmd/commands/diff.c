@@ -143,7 +143,7 @@ static int draw_diff(struct diff *d, const struct stop *stop, struct error *err)
 	if (screen)
 		d->theme = *screen->theme;
 	else
-		appearance_load(d->app, &d->theme);
+		appearance_load(d->app, &d->theme, NULL);
 	d->theme.links = false;
 	if (term && !strcmp(term, "dumb"))
 		theme_choose(&d->theme, THEME_NONE);
