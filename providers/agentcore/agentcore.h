@@ -52,7 +52,7 @@ struct agentcore_box { /* sandbox.priv points to it */
 /* api.c */
 struct agentcore_ask {
 	/* its path follows "/code-interpreters/ID" */
-	struct rest_ask rest;
+	struct http_request rest;
 	const char *session;       /* sent as a header; or NULL */
 	char type[AGENTCORE_TYPE]; /* out: the error's name, or "" */
 	int status;                /* out: HTTP status; 0: no answer came */

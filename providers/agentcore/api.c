@@ -167,7 +167,7 @@ static int send_once(struct agentcore *a, struct agentcore_ask *ask,
 	const char *lines[HEADERS + 1] = { NULL };
 	struct signed_head s = { .n = 0 };
 	struct head head = { .ask = ask };
-	struct rest_ask rest = ask->rest;
+	struct http_request rest = ask->rest;
 	int rc;
 
 	sign_request(a, ask, &t->key, &s);

@@ -280,11 +280,11 @@ static int post_create(struct sandbox *sb, const struct sandbox_spec *spec,
 		       cJSON *body, cJSON **answer, const struct stop *stop,
 		       struct error *err)
 {
-	struct rest_ask ask = { .method = "POST",
-				.path = "/sandbox",
-				.what = "creating the sandbox",
-				.timeout_ms = sandbox_start_ms(sb->client,
-							       CREATE_MS) };
+	struct http_request ask = { .method = "POST",
+				    .path = "/sandbox",
+				    .what = "creating the sandbox",
+				    .timeout_ms = sandbox_start_ms(sb->client,
+								   CREATE_MS) };
 
 	(void)spec;
 	return vendor_post(sb->client->priv, &ask, body, answer, stop, err);
@@ -296,10 +296,10 @@ static int post_create(struct sandbox *sb, const struct sandbox_spec *spec,
 static char *request_url(struct sandbox *sb, const struct stop *stop,
 			 struct error *err)
 {
-	struct rest_ask ask = { .method = "GET",
-				.path = "/toolbox-proxy-url",
-				.what = "asking for the toolbox's address",
-				.flags = REST_AGAIN };
+	struct http_request ask = { .method = "GET",
+				    .path = "/toolbox-proxy-url",
+				    .what = "asking for the toolbox's address",
+				    .flags = REST_AGAIN };
 	cJSON *tree = NULL;
 	char *url = NULL;
 
@@ -337,12 +337,12 @@ static int set_endpoint(struct sandbox *sb, const cJSON *answer,
 static int start_sandbox(struct sandbox *sb, const char *id, cJSON **answer,
 			 const struct stop *stop, struct error *err)
 {
-	struct rest_ask ask = { .method = "POST",
-				.path = "/start",
-				.what = "starting the sandbox",
-				.timeout_ms =
-					sandbox_start_ms(sb->client, START_MS),
-				.flags = REST_AGAIN };
+	struct http_request ask = { .method = "POST",
+				    .path = "/start",
+				    .what = "starting the sandbox",
+				    .timeout_ms = sandbox_start_ms(sb->client,
+								   START_MS),
+				    .flags = REST_AGAIN };
 
 	return vendor_ask(sb->client->priv, id, &ask, answer, stop, err);
 }
@@ -350,9 +350,9 @@ static int start_sandbox(struct sandbox *sb, const char *id, cJSON **answer,
 static int touch_sandbox(struct sandbox *sb, const struct stop *stop,
 			 struct error *err)
 {
-	struct rest_ask ask = { .method = "POST",
-				.path = "/last-activity",
-				.what = "keeping the sandbox alive" };
+	struct http_request ask = { .method = "POST",
+				    .path = "/last-activity",
+				    .what = "keeping the sandbox alive" };
 
 	return vendor_ask(sb->client->priv, sb->id, &ask, NULL, stop, err);
 }
@@ -364,10 +364,10 @@ static int extend_life(struct sandbox *sb, int64_t lifetime_s,
 {
 	long long minutes = (lifetime_s + 59) / 60;
 	char *path = xasprintf("/autostop/%lld", minutes);
-	struct rest_ask ask = { .method = "POST",
-				.path = path,
-				.what = "extending the sandbox's life",
-				.flags = REST_AGAIN };
+	struct http_request ask = { .method = "POST",
+				    .path = path,
+				    .what = "extending the sandbox's life",
+				    .flags = REST_AGAIN };
 	struct stop within = stop_within(stop, TOUCH_MS);
 	struct error ignored = { 0 };
 	int rc = 0;
@@ -391,10 +391,10 @@ static int set_auto_delete(struct vendor_client *c, const char *id,
 {
 	char *path =
 		xasprintf("/autodelete/%lld", (long long)(*keep_s + 59) / 60);
-	struct rest_ask ask = { .method = "POST",
-				.path = path,
-				.what = "postponing the sandbox's deletion",
-				.flags = REST_AGAIN };
+	struct http_request ask = { .method = "POST",
+				    .path = path,
+				    .what = "postponing the sandbox's deletion",
+				    .flags = REST_AGAIN };
 	int rc = vendor_ask(c, id, &ask, NULL, stop, err);
 
 	free(path);
@@ -472,7 +472,7 @@ static int run_script(void *arg, struct str command, int64_t wait_ms,
 	struct sandbox *sb = arg;
 	struct buf body = BUF_INIT(BODY_MAX);
 	struct http_response res = { .retry_after_ms = -1 };
-	struct rest_ask ask = {
+	struct http_request ask = {
 		.method = "POST",
 		.path = "/process/execute",
 		.what = "running the command",
@@ -548,9 +548,9 @@ static int poll_snapshot(struct sandbox_client *client, const char *name,
 			 struct error *err)
 {
 	struct buf path = BUF_INIT(4096);
-	struct rest_ask ask = { .method = "GET",
-				.what = "asking for the snapshot",
-				.flags = REST_AGAIN | REST_MISSING_OK };
+	struct http_request ask = { .method = "GET",
+				    .what = "asking for the snapshot",
+				    .flags = REST_AGAIN | REST_MISSING_OK };
 	cJSON *tree = NULL;
 	const char *state;
 	int rc;
@@ -593,8 +593,8 @@ static int daytona_find_snapshot(struct sandbox_client *client,
 static int daytona_snapshot(struct sandbox *sb, const char *name, bool replace,
 			    const struct stop *stop, struct error *err)
 {
-	const struct rest_ask ask = { .path = "/snapshot",
-				      .timeout_ms = SNAPSHOT_MS };
+	const struct http_request ask = { .path = "/snapshot",
+					  .timeout_ms = SNAPSHOT_MS };
 	struct stop within = stop_within(stop, WORK_MS);
 	int64_t noticed = clock_ms() + NOTICE_MS;
 	bool known = false;

@@ -406,11 +406,11 @@ static int get_page(struct deno *d, const struct deno_selection *s,
 {
 	const char *value = s->label ? s->label : s->owner;
 	struct buf path = BUF_INIT(PATH_MAX_BYTES);
-	struct rest_ask ask = { .method = "GET",
-				.what = "listing sandboxes",
-				.flags = REST_AGAIN,
-				.header = on_page_header,
-				.arg = cursor };
+	struct http_request ask = { .method = "GET",
+				    .what = "listing sandboxes",
+				    .flags = REST_AGAIN,
+				    .header = on_page_header,
+				    .arg = cursor };
 	int rc;
 
 	buf_adds(&path, "/api/v2/sandboxes");
@@ -612,10 +612,10 @@ static int deno_attach(struct sandbox *sb, const char *id,
 static int deno_remove(struct sandbox_client *client, const char *id,
 		       const struct stop *stop, struct error *err)
 {
-	struct rest_ask ask = { .method = "DELETE",
-				.what = "deleting the sandbox",
-				.timeout_ms = DELETE_MS,
-				.flags = REST_MISSING_OK };
+	struct http_request ask = { .method = "DELETE",
+				    .what = "deleting the sandbox",
+				    .timeout_ms = DELETE_MS,
+				    .flags = REST_MISSING_OK };
 	struct http_response res = { 0 };
 	int rc;
 

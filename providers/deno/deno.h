@@ -120,7 +120,7 @@ int deno_server(const struct deno *d, const char *region, struct rest *r,
 /* Sends a request about the sandbox to the server of its region, and sets
  * ask->path for that. The caller releases res. */
 int deno_call_server(struct sandbox_client *client, const char *id,
-		     struct rest_ask *ask, struct http_response *res,
+		     struct http_request *ask, struct http_response *res,
 		     const struct stop *stop, struct error *err);
 struct deno_opening { /* how to open a sandbox's WebSocket */
 	const struct rest *server;

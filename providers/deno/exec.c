@@ -111,7 +111,7 @@ int deno_server(const struct deno *d, const char *region, struct rest *r,
 }
 
 int deno_call_server(struct sandbox_client *client, const char *id,
-		     struct rest_ask *ask, struct http_response *res,
+		     struct http_request *ask, struct http_response *res,
 		     const struct stop *stop, struct error *err)
 {
 	char *path = xasprintf("/api/v3/sandbox/%s", id);
@@ -150,10 +150,10 @@ int deno_extend(struct sandbox *sb, int64_t lifetime_s, const struct stop *stop,
 	int64_t now = clock_unix_ms();
 	int64_t end = now + extension_seconds(b, lifetime_s) * 1000;
 	char *body = xasprintf("{\"stop_at_ms\":%" PRId64 "}", end);
-	struct rest_ask ask = { .method = "PATCH",
-				.body = str_of(body),
-				.what = "extending the sandbox's life",
-				.flags = REST_AGAIN };
+	struct http_request ask = { .method = "PATCH",
+				    .body = str_of(body),
+				    .what = "extending the sandbox's life",
+				    .flags = REST_AGAIN };
 	struct http_response res = { 0 };
 	int rc = deno_call_server(sb->client, sb->id, &ask, &res, stop, err);
 

@@ -335,9 +335,10 @@ int docker_limits_init(struct docker *d, struct docker_limits *limits,
 		       const struct stop *stop, struct error *err)
 {
 	struct stop limit = stop_within(stop, INFO_MS);
-	struct engine_ask ask = { .method = "GET",
-				  .path = "/info",
-				  .what = "asking for the engine's memory" };
+	struct engine_ask ask = { .http.method = "GET",
+				  .http.path = "/info",
+				  .http.what =
+					  "asking for the engine's memory" };
 	const char *memory = NULL;
 	const char *bind = NULL;
 	struct error ignored = { 0 };
@@ -651,9 +652,10 @@ bool docker_lacks_runtime(struct docker *d, const struct stop *stop,
 			  struct error *err)
 {
 	struct stop limit = stop_within(stop, INFO_MS);
-	struct engine_ask ask = { .method = "GET",
-				  .path = "/info",
-				  .what = "asking for the engine's runtimes" };
+	struct engine_ask ask = { .http.method = "GET",
+				  .http.path = "/info",
+				  .http.what =
+					  "asking for the engine's runtimes" };
 	const char *runtime = runtime_of(d->settings);
 	struct error ignored = { 0 };
 	struct buf names = BUF_INIT(LISTED);

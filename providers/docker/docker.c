@@ -166,9 +166,9 @@ static int docker_list(struct sandbox_client *client, const char *owner,
 	char *path = list_path(owner);
 	cJSON *answer = NULL;
 	const cJSON *item;
-	struct engine_ask ask = { .method = "GET",
-				  .path = path,
-				  .what = "listing containers" };
+	struct engine_ask ask = { .http.method = "GET",
+				  .http.path = path,
+				  .http.what = "listing containers" };
 	int rc = engine_json(&d->engine, &ask, &answer, stop, err);
 
 	cJSON_ArrayForEach (item, answer) {
@@ -221,17 +221,17 @@ static int remove_once(struct engine *e, const char *id,
 		       const struct stop *stop, struct error *err)
 {
 	struct http_response res = { 0 };
-	struct engine_ask ask = { .method = "DELETE",
-				  .path = "/containers/",
+	struct engine_ask ask = { .http.method = "DELETE",
+				  .http.path = "/containers/",
 				  .id = id,
 				  .action = "?force=true&v=true",
-				  .what = "removing the container" };
+				  .http.what = "removing the container" };
 	int rc = engine_call(e, &ask, &res, stop, err);
 
 	if (rc == 0 && (res.status == 404 || res.status == 409))
 		rc = res.status == 404 ? 1 : 2;
 	else if (rc == 0 && res.status >= 400)
-		rc = http_status_error(&res, ask.what, err);
+		rc = http_status_error(&res, ask.http.what, err);
 	http_response_release(&res);
 	return rc;
 }
@@ -295,17 +295,17 @@ static int docker_find_snapshot(struct sandbox_client *client, const char *name,
 				const struct stop *stop, struct error *err)
 {
 	struct http_response res = { 0 };
-	struct engine_ask ask = { .method = "GET",
-				  .path = "/images/dcode-snapshot:",
+	struct engine_ask ask = { .http.method = "GET",
+				  .http.path = "/images/dcode-snapshot:",
 				  .id = name,
 				  .action = "/json",
-				  .what = "looking for the snapshot" };
+				  .http.what = "looking for the snapshot" };
 	int rc = check_snapshot_name(name, err);
 
 	if (rc == 0)
 		rc = engine_call(engine_of(client), &ask, &res, stop, err);
 	if (rc == 0 && res.status >= 400 && res.status != 404)
-		rc = http_status_error(&res, ask.what, err);
+		rc = http_status_error(&res, ask.http.what, err);
 	else if (rc == 0)
 		rc = res.status != 404;
 	http_response_release(&res);
@@ -317,9 +317,9 @@ static int commit_image(struct sandbox *sb, const char *name, bool pause,
 			const struct stop *stop, struct error *err)
 {
 	struct engine *e = engine_of(sb->client);
-	struct engine_ask ask = { .method = "POST",
-				  .body = STR("{}"),
-				  .what = "committing the container" };
+	struct engine_ask ask = { .http.method = "POST",
+				  .http.body = STR("{}"),
+				  .http.what = "committing the container" };
 	struct buf path = BUF_INIT(1024);
 	int rc;
 
@@ -328,7 +328,7 @@ static int commit_image(struct sandbox *sb, const char *name, bool pause,
 	buf_addf(&path, "&pause=%s&changes=", pause ? "true" : "false");
 	rest_encode(&path, STR("LABEL dcode.snapshot="));
 	rest_encode(&path, str_of(name));
-	ask.path = path.ptr;
+	ask.http.path = path.ptr;
 	rc = engine_json(e, &ask, NULL, stop, err);
 	buf_release(&path);
 	return rc;
@@ -380,15 +380,15 @@ static int read_archive(struct engine *e, const char *id, const char *path,
 {
 	struct buf query = BUF_INIT(1 << 16);
 	struct http_response res = { 0 };
-	struct engine_ask ask = { .method = "GET",
-				  .data = store_beginning,
-				  .arg = in };
+	struct engine_ask ask = { .http.method = "GET",
+				  .http.data = store_beginning,
+				  .http.arg = in };
 	struct error why = { 0 };
 	int rc;
 
 	buf_addf(&query, "/containers/%s/archive?path=", id);
 	rest_encode(&query, str_of(path));
-	ask.path = query.ptr;
+	ask.http.path = query.ptr;
 	rc = engine_call(e, &ask, &res, stop, &why);
 	if (rc == 0 && res.status >= 400)
 		rc = http_status_error(&res, path, &why);
@@ -476,16 +476,17 @@ static int write_archive(struct engine *e, const char *id, const char *parent,
 			 struct error *err)
 {
 	struct buf query = BUF_INIT(1 << 16);
-	struct engine_ask ask = { .method = "PUT",
-				  .body = archive,
-				  .type = "Content-Type: application/x-tar",
-				  .what = "changing the owner of the working "
+	struct engine_ask ask = { .http.method = "PUT",
+				  .http.body = archive,
+				  .http.type = "application/x-tar",
+				  .http.what =
+					  "changing the owner of the working "
 					  "directory" };
 	int rc;
 
 	buf_addf(&query, "/containers/%s/archive?copyUIDGID=0&path=", id);
 	rest_encode(&query, str_of(parent));
-	ask.path = query.ptr;
+	ask.http.path = query.ptr;
 	rc = engine_json(e, &ask, NULL, stop, err);
 	buf_release(&query);
 	return rc;
@@ -682,17 +683,17 @@ static int post_create(struct engine *e, const char *label, struct str body,
 		       struct error *err)
 {
 	struct http_response res = { 0 };
-	struct engine_ask ask = { .method = "POST",
-				  .path = "/containers/create?name=",
+	struct engine_ask ask = { .http.method = "POST",
+				  .http.path = "/containers/create?name=",
 				  .id = label,
-				  .body = body,
-				  .what = "creating a container" };
+				  .http.body = body,
+				  .http.what = "creating a container" };
 	int rc = engine_call(e, &ask, &res, stop, err);
 
 	if (rc == 0 && res.status == 404) {
 		rc = 1;
 	} else if (rc == 0 && res.status >= 400) {
-		http_status_error(&res, ask.what, err);
+		http_status_error(&res, ask.http.what, err);
 		/* Do not retry: a local engine's refusal is final. */
 		err->exhausted = true;
 		rc = find_created(e, label,

@@ -181,32 +181,27 @@ int engine_call(struct engine *e, const struct engine_ask *ask,
 		struct http_response *res, const struct stop *stop,
 		struct error *err)
 {
-	const char *const type[] = {
-		ask->type ? ask->type : "Content-Type: application/json", NULL
-	};
-	char *url = xasprintf("%s%s%s%s", e->base, ask->path,
-			      ask->id ? ask->id : "",
-			      ask->action ? ask->action : "");
-	struct http_request req = {
-		.method = ask->method,
-		.url = url,
-		.unix_socket = e->socket,
-		.headers = ask->body.len ? type : NULL,
-		.segments = &ask->body,
-		.n_segments = ask->body.len ? 1 : 0,
-		.data = ask->data,
-		.arg = ask->arg,
-		.connect_ms = CONNECT_MS,
-		.idle_ms = ask->idle_ms ? ask->idle_ms : IDLE_MS,
-	};
+	struct http_request req = ask->http;
+	char *type = xasprintf("Content-Type: %s",
+			       req.type ? req.type : "application/json");
+	const char *const headers[] = { type, NULL };
+	char *url =
+		xasprintf("%s%s%s%s", e->base, req.path, ask->id ? ask->id : "",
+			  ask->action ? ask->action : "");
 	int rc;
 
 	if (!res->body.max)
 		res->body.max = ANSWER_MAX;
+	req.url = url;
+	req.unix_socket = e->socket;
+	req.headers = req.body.len ? headers : NULL;
+	req.connect_ms = CONNECT_MS;
+	req.idle_ms = req.idle_ms ? req.idle_ms : IDLE_MS;
 	rc = http_do(e->http, &req, res, stop, err);
+	free(type);
 	free(url);
-	if (rc < 0 && err->http_status && ask->what)
-		return error_wrap(err, "%s", ask->what);
+	if (rc < 0 && err->http_status && ask->http.what)
+		return error_wrap(err, "%s", ask->http.what);
 	return rc < 0 ? name_engine(e, err) : 0;
 }
 
@@ -217,13 +212,13 @@ int engine_json(struct engine *e, const struct engine_ask *ask, cJSON **answer,
 	int rc = engine_call(e, ask, &res, stop, err);
 
 	if (rc == 0 && res.status >= 400)
-		rc = http_status_error(&res, ask->what, err);
+		rc = http_status_error(&res, ask->http.what, err);
 	if (rc == 0 && answer) {
 		*answer = json_parse(buf_str(&res.body));
 		if (!*answer)
 			rc = error_set(err, ERR_PROTOCOL,
 				       "%s: the engine's answer is not JSON",
-				       ask->what);
+				       ask->http.what);
 	}
 	http_response_release(&res);
 	return rc;
@@ -232,11 +227,11 @@ int engine_json(struct engine *e, const struct engine_ask *ask, cJSON **answer,
 int engine_post(struct engine *e, const char *id, const char *action,
 		const char *what, const struct stop *stop, struct error *err)
 {
-	struct engine_ask ask = { .method = "POST",
-				  .path = "/containers/",
+	struct engine_ask ask = { .http.method = "POST",
+				  .http.path = "/containers/",
 				  .id = id,
 				  .action = action,
-				  .what = what };
+				  .http.what = what };
 
 	return engine_json(e, &ask, NULL, stop, err);
 }
@@ -254,11 +249,11 @@ bool engine_name_ok(const char *name)
 int engine_inspect(struct engine *e, const char *id, cJSON **answer,
 		   const struct stop *stop, struct error *err)
 {
-	struct engine_ask ask = { .method = "GET",
-				  .path = "/containers/",
+	struct engine_ask ask = { .http.method = "GET",
+				  .http.path = "/containers/",
 				  .id = id,
 				  .action = "/json",
-				  .what = id };
+				  .http.what = id };
 	int rc;
 
 	if (!engine_name_ok(id))
@@ -307,12 +302,12 @@ int exec_create(struct engine *e, const char *container, struct str body,
 		char **id, const struct stop *stop, struct error *err)
 {
 	struct http_response res = { 0 };
-	struct engine_ask ask = { .method = "POST",
-				  .path = "/containers/",
+	struct engine_ask ask = { .http.method = "POST",
+				  .http.path = "/containers/",
 				  .id = container,
 				  .action = "/exec",
-				  .body = body,
-				  .what = "running a command" };
+				  .http.body = body,
+				  .http.what = "running a command" };
 	int rc = engine_call(e, &ask, &res, stop, err);
 	cJSON *answer = NULL;
 	const char *found;
@@ -456,11 +451,11 @@ int exec_inspect(struct engine *e, const char *id, struct exec_state *state,
 		 const struct stop *stop, struct error *err)
 {
 	cJSON *answer = NULL;
-	struct engine_ask ask = { .method = "GET",
-				  .path = "/exec/",
+	struct engine_ask ask = { .http.method = "GET",
+				  .http.path = "/exec/",
 				  .id = id,
 				  .action = "/json",
-				  .what = "asking for the exit status" };
+				  .http.what = "asking for the exit status" };
 	int rc = engine_json(e, &ask, &answer, stop, err);
 	const cJSON *code;
 
@@ -632,11 +627,11 @@ int engine_pull(struct engine *e, const char *image,
 	struct pull *p = xcalloc(1, sizeof(*p));
 	struct http_response res = { 0 };
 	char *path = pull_path(image);
-	struct engine_ask ask = { .method = "POST",
-				  .path = path,
-				  .idle_ms = PULL_IDLE_MS,
-				  .data = on_data,
-				  .arg = p };
+	struct engine_ask ask = { .http.method = "POST",
+				  .http.path = path,
+				  .http.idle_ms = PULL_IDLE_MS,
+				  .http.data = on_data,
+				  .http.arg = p };
 	int rc;
 
 	p->image = image;

@@ -29,18 +29,12 @@ int engine_init(struct engine *e, struct http *http, const struct settings *set,
 		bool is_podman, struct error *err);
 void engine_release(struct engine *e);
 
-struct engine_ask { /* one request; all borrowed */
-	const char *method;
-	const char *path; /* with its query; "/ID/ACTION" is appended */
-	/* id of a container or exec, and its action; or NULL */
-	const char *id, *action;
-	struct str body;  /* JSON, or empty */
-	const char *what; /* what the request does, for messages */
-	const char *type; /* Content-Type header of the body; NULL: JSON */
-	int64_t idle_ms;  /* timeout without a byte; 0: 2 minutes */
-	/* Receives the answer's body, like http_request.data. */
-	int (*data)(void *arg, struct str chunk, struct error *err);
-	void *arg;
+/* A request to the engine; all borrowed. engine_call() makes the URL:
+ * http.path, id, action. */
+struct engine_ask {
+	struct http_request http; /* idle_ms: 2 minutes by default */
+	const char *id;           /* such as a container's; or NULL */
+	const char *action;       /* what follows the id; or NULL */
 };
 /* Sends a request. Any HTTP status is success. */
 int engine_call(struct engine *e, const struct engine_ask *ask,

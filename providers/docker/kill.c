@@ -275,11 +275,11 @@ static int top_read(struct engine *e, const char *container, struct top *top,
 
 	*top = (struct top){ 0 };
 	for (int i = atomic_load(&e->top_words); i < 2; i++) {
-		struct engine_ask ask = { .method = "GET",
-					  .path = "/containers/",
+		struct engine_ask ask = { .http.method = "GET",
+					  .http.path = "/containers/",
 					  .id = container,
 					  .action = queries[i],
-					  .what = "listing processes" };
+					  .http.what = "listing processes" };
 		struct error why = { 0 };
 		cJSON *answer = NULL;
 

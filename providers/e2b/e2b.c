@@ -204,11 +204,11 @@ static int post_create(struct sandbox *sb, const struct sandbox_spec *spec,
 		       cJSON *body, cJSON **answer, const struct stop *stop,
 		       struct error *err)
 {
-	struct rest_ask ask = { .method = "POST",
-				.path = "/v2/sandboxes",
-				.what = "creating the sandbox",
-				.timeout_ms = sandbox_start_ms(sb->client,
-							       CREATE_MS) };
+	struct http_request ask = { .method = "POST",
+				    .path = "/v2/sandboxes",
+				    .what = "creating the sandbox",
+				    .timeout_ms = sandbox_start_ms(sb->client,
+								   CREATE_MS) };
 	struct error why = { 0 };
 	int rc = vendor_post(sb->client->priv, &ask, body, answer, stop, &why);
 
@@ -313,7 +313,7 @@ static int set_endpoint(struct sandbox *sb, const cJSON *answer,
 
 /* Sends a request that changes a sandbox's state or lifetime. Its body contains
  * the new lifetime. */
-static int post_timeout(struct sandbox *sb, struct rest_ask *ask,
+static int post_timeout(struct sandbox *sb, struct http_request *ask,
 			int64_t lifetime_s, cJSON **answer,
 			const struct stop *stop, struct error *err)
 {
@@ -334,8 +334,8 @@ static int resume_sandbox(struct sandbox *sb, const char *id, cJSON **answer,
 			  const struct stop *stop, struct error *err)
 {
 	char *path = xasprintf("/v2/sandboxes/%s/connect", id);
-	struct rest_ask ask = { .path = path,
-				.what = "connecting to the sandbox" };
+	struct http_request ask = { .path = path,
+				    .what = "connecting to the sandbox" };
 	struct error why = { 0 };
 	int64_t lifetime = vendor_lifetime(sb);
 	int rc = post_timeout(sb, &ask, lifetime, answer, stop, &why);
@@ -357,8 +357,8 @@ static int extend_life(struct sandbox *sb, int64_t lifetime_s,
 		       const struct stop *stop, struct error *err)
 {
 	char *path = xasprintf("/sandboxes/%s/timeout", sb->id);
-	struct rest_ask ask = { .path = path,
-				.what = "extending the sandbox's life" };
+	struct http_request ask = { .path = path,
+				    .what = "extending the sandbox's life" };
 	int rc = post_timeout(sb, &ask, lifetime_s, NULL, stop, err);
 
 	free(path);
@@ -394,11 +394,11 @@ static int make_workdir(struct sandbox *sb, const struct stop *stop,
 	static const char *const headers[] = { "Connect-Protocol-Version: 1",
 					       NULL };
 	struct buf body = BUF_INIT(16 << 10);
-	struct rest_ask ask = { .method = "POST",
-				.path = "/filesystem.Filesystem/MakeDir",
-				.what = "making the working directory",
-				.headers = headers,
-				.flags = REST_AGAIN };
+	struct http_request ask = { .method = "POST",
+				    .path = "/filesystem.Filesystem/MakeDir",
+				    .what = "making the working directory",
+				    .headers = headers,
+				    .flags = REST_AGAIN };
 	cJSON *ignored = NULL;
 	struct error why = { 0 };
 	int rc;
@@ -612,7 +612,7 @@ static int run_script(void *arg, struct str command, int64_t wait_ms,
 	const char *const headers[] = { "Connect-Protocol-Version: 1",
 					"Keepalive-Ping-Interval: 50", limit,
 					user, NULL };
-	struct rest_ask ask = {
+	struct http_request ask = {
 		.method = "POST",
 		.path = "/process.Process/Start",
 		.type = "application/connect+json",
@@ -759,8 +759,8 @@ static int e2b_find_snapshot(struct sandbox_client *client, const char *name,
 static int e2b_snapshot(struct sandbox *sb, const char *name, bool replace,
 			const struct stop *stop, struct error *err)
 {
-	const struct rest_ask ask = { .path = "/snapshots",
-				      .timeout_ms = SNAPSHOT_MS };
+	const struct http_request ask = { .path = "/snapshots",
+					  .timeout_ms = SNAPSHOT_MS };
 	cJSON *tree = NULL;
 	int rc = vendor_post_snapshot(sb, &ask, name, &tree, stop, err);
 

@@ -77,7 +77,7 @@ struct http_call { /* one request to the service */
 	struct http_values values;
 	/* The caller sets flags, source, data, arg and, to override the
 	 * operation's, timeout_ms. compose_request() fills in the rest. */
-	struct rest_ask ask;
+	struct http_request ask;
 };
 
 /* Returns the server for an operation: commands and files use the sandbox's own

@@ -349,13 +349,13 @@ static int send_file(const struct file_job *j, struct file_upload *u,
 {
 	struct file_request req = new_request();
 	char type[96] = "application/octet-stream";
-	struct rest_ask ask = { .method = "POST",
-				.type = type,
-				.what = "writing the file",
-				.source = body_source,
-				.arg = u,
-				.timeout_ms = LONGEST_MS,
-				.idle_ms = IDLE_MS };
+	struct http_request ask = { .method = "POST",
+				    .type = type,
+				    .what = "writing the file",
+				    .source = body_source,
+				    .arg = u,
+				    .timeout_ms = LONGEST_MS,
+				    .idle_ms = IDLE_MS };
 	int rc;
 
 	if (j->v->send)
@@ -481,13 +481,13 @@ static int get_once(const struct file_job *j, struct transfer_sink *d,
 	char *range =
 		d->got ? xasprintf("Range: bytes=%" PRId64 "-", d->got) : NULL;
 	const char *const headers[] = { range, NULL };
-	struct rest_ask ask = { .method = "GET",
-				.what = "reading the file",
-				.data = transfer_sink_write,
-				.header = on_header,
-				.arg = d,
-				.timeout_ms = LONGEST_MS,
-				.idle_ms = IDLE_MS };
+	struct http_request ask = { .method = "GET",
+				    .what = "reading the file",
+				    .data = transfer_sink_write,
+				    .header = on_header,
+				    .arg = d,
+				    .timeout_ms = LONGEST_MS,
+				    .idle_ms = IDLE_MS };
 	int rc;
 
 	d->skip = d->got;

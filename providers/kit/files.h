@@ -43,7 +43,7 @@ struct http_files_put {
  * at once. */
 struct http_files {
 	/* Like rest_call(), to the server that stores the sandbox's files. */
-	int (*call)(struct sandbox *sb, const struct rest_ask *ask,
+	int (*call)(struct sandbox *sb, const struct http_request *ask,
 		    struct http_response *res, const struct stop *stop,
 		    struct error *err);
 	void (*get)(struct sandbox *sb, const char *file,

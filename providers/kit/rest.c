@@ -106,7 +106,7 @@ void rest_encode(struct buf *out, struct str text)
  * Gathers the server's headers, the type and the caller's headers in one list.
  * type is a buffer of the caller.
  */
-static void gather_headers(const struct rest *r, const struct rest_ask *ask,
+static void gather_headers(const struct rest *r, const struct http_request *ask,
 			   const char **list, const char *type)
 {
 	size_t n = 0;
@@ -126,8 +126,9 @@ static void gather_headers(const struct rest *r, const struct rest_ask *ask,
  * True if the request may be sent again. That is always safe if no connection
  * was made, since nothing was sent.
  */
-static bool is_repeatable(const struct rest_ask *ask, const struct retry *retry,
-			  int64_t began, const struct error *err)
+static bool is_repeatable(const struct http_request *ask,
+			  const struct retry *retry, int64_t began,
+			  const struct error *err)
 {
 	if (err->code != ERR_UNREACHABLE)
 		return ask->flags & REST_AGAIN && !ask->source &&
@@ -135,7 +136,7 @@ static bool is_repeatable(const struct rest_ask *ask, const struct retry *retry,
 	return retry->attempt < TRIES_REACH && clock_ms() - began < REACH_MS;
 }
 
-int rest_call(const struct rest *r, const struct rest_ask *ask,
+int rest_call(const struct rest *r, const struct http_request *ask,
 	      struct http_response *res, const struct stop *stop,
 	      struct error *err)
 {
@@ -144,24 +145,14 @@ int rest_call(const struct rest *r, const struct rest_ask *ask,
 			       ask->type ? ask->type : "application/json");
 	char *url = xasprintf("%s%s", r->base, ask->path);
 	int64_t ms = ask->timeout_ms ? ask->timeout_ms : CALL_MS;
-	struct http_request req = {
-		.method = ask->method,
-		.url = url,
-		.headers = list,
-		.segments = &ask->body,
-		.n_segments = ask->body.len ? 1 : 0,
-		.source = ask->source,
-		.source_size = ask->source_size,
-		.data = ask->data,
-		.header = ask->header,
-		.arg = ask->arg,
-		.idle_ms = ask->idle_ms,
-	};
+	struct http_request req = *ask;
 	struct retry retry = { .max = TRIES_AGAIN };
 	int64_t began = clock_ms();
 	int rc;
 
 	gather_headers(r, ask, list, type);
+	req.url = url;
+	req.headers = list;
 	for (;;) {
 		struct stop limit = stop_within(stop, ms);
 		struct error why = { 0 };
@@ -193,8 +184,9 @@ int rest_call(const struct rest *r, const struct rest_ask *ask,
 	return rc;
 }
 
-int rest_json(const struct rest *r, const struct rest_ask *ask, cJSON **tree,
-	      int *status, const struct stop *stop, struct error *err)
+int rest_json(const struct rest *r, const struct http_request *ask,
+	      cJSON **tree, int *status, const struct stop *stop,
+	      struct error *err)
 {
 	struct http_response res = { 0 };
 	int rc = rest_call(r, ask, &res, stop, err);

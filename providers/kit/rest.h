@@ -36,50 +36,34 @@ int rest_header(struct rest *r, const char *name, const char *value,
 		struct error *err);
 void rest_release(struct rest *r);
 
+/* Flags of http_request for rest_call(), above those of net/http.h. */
 enum {
 	/* may be sent again: a GET, or a request of which the vendor recognises
 	 * repetitions */
-	REST_AGAIN = 1 << 0,
-	REST_MISSING_OK = 1 << 1, /* 404 is an answer, not an error */
+	REST_AGAIN = 1 << 8,
+	REST_MISSING_OK = 1 << 9, /* 404 is an answer, not an error */
 	/* for agentcore_call(): never send again, not even after 429 */
-	REST_ONCE = 1 << 2,
+	REST_ONCE = 1 << 10,
 };
 
-struct rest_ask { /* one request; all borrowed */
-	const char *method;
-	const char *path; /* appended to the server's base; may have a query */
-	struct str body;  /* JSON unless type says otherwise; may be empty */
-	const char *type; /* Content-Type of body; NULL: application/json */
-	const char
-		*what; /* the operation, for messages: "creating the sandbox" */
-	unsigned flags;
-	int64_t timeout_ms; /* ms for one try; 0: 60 s */
-	int64_t idle_ms;    /* ms without a byte, then it fails; 0: no limit */
-	/* As in http_request. A request with a source is never sent again. */
-	int64_t (*source)(void *arg, char *room, size_t len, struct error *err);
-	int64_t source_size;
-	int (*data)(void *arg, struct str chunk, struct error *err);
-	void (*header)(void *arg, struct str line);
-	void *arg;
-	/* additional headers, NULL-terminated, or NULL */
-	const char *const *headers;
-};
-
-/* Sends a request. 0 if the status is below 400 (or 404 with REST_MISSING_OK).
- * Otherwise -1, with an error that begins with ask->what. (The functions of
- * sandbox.h add the provider's name in front of it.) The caller releases res,
- * even on failure. With REST_AGAIN a request is sent up to four times, with the
- * pauses that Retry-After demands. After the last one, err->exhausted is set.
- * Any request is tried twice if no connection was made (ERR_UNREACHABLE). Never
- * use REST_AGAIN to create or remove a sandbox: only sandbox_create() and
+/* Sends a request to ask->path, with the server's headers and then those of
+ * ask. Each try may take ask->timeout_ms (default 60 s). 0 if the status is
+ * below 400 (or 404 with REST_MISSING_OK). Otherwise -1, with an error that
+ * begins with ask->what. (The functions of sandbox.h add the provider's name in
+ * front of it.) The caller releases res, even on failure. With REST_AGAIN a
+ * request is sent up to four times, with the pauses that Retry-After demands;
+ * one with a source is never sent again. After the last one, err->exhausted is
+ * set. Any request is tried twice if no connection was made (ERR_UNREACHABLE).
+ * Never use REST_AGAIN to create or remove a sandbox: only sandbox_create() and
  * sandbox_remove() repeat these. */
-int rest_call(const struct rest *r, const struct rest_ask *ask,
+int rest_call(const struct rest *r, const struct http_request *ask,
 	      struct http_response *res, const struct stop *stop,
 	      struct error *err);
 /* Like rest_call(), but parses the body. *tree is owned by the caller; NULL for
  * an empty body. ERR_PROTOCOL if the body is not JSON. *status may be NULL. */
-int rest_json(const struct rest *r, const struct rest_ask *ask, cJSON **tree,
-	      int *status, const struct stop *stop, struct error *err);
+int rest_json(const struct rest *r, const struct http_request *ask,
+	      cJSON **tree, int *status, const struct stop *stop,
+	      struct error *err);
 /* Appends text percent-encoded for one path segment or query value (RFC 3986
  * §2.3: all but unreserved characters are encoded). */
 void rest_encode(struct buf *out, struct str text);

@@ -209,12 +209,12 @@ int64_t vendor_lifetime(struct sandbox *sb)
 	return lifetime_s;
 }
 
-int vendor_api(struct vendor_client *c, const struct rest_ask *ask,
+int vendor_api(struct vendor_client *c, const struct http_request *ask,
 	       cJSON **tree, const struct stop *stop, struct error *err)
 {
 	char header[VENDOR_HEADER];
 	const char *const headers[] = { header, NULL };
-	struct rest_ask own = *ask;
+	struct http_request own = *ask;
 	cJSON *answer = NULL;
 	int status = 0;
 	int rc;
@@ -240,10 +240,10 @@ int vendor_api(struct vendor_client *c, const struct rest_ask *ask,
 }
 
 int vendor_ask(struct vendor_client *c, const char *id,
-	       const struct rest_ask *ask, cJSON **tree,
+	       const struct http_request *ask, cJSON **tree,
 	       const struct stop *stop, struct error *err)
 {
-	struct rest_ask full = *ask;
+	struct http_request full = *ask;
 	char *path = xasprintf("%s%s%s", c->vendor->path, id,
 			       ask->path ? ask->path : "");
 	int rc;
@@ -257,8 +257,8 @@ int vendor_ask(struct vendor_client *c, const char *id,
 int vendor_get(struct vendor_client *c, const char *id, cJSON **tree,
 	       const struct stop *stop, struct error *err)
 {
-	struct rest_ask ask = { .method = "GET",
-				.flags = REST_AGAIN | REST_MISSING_OK };
+	struct http_request ask = { .method = "GET",
+				    .flags = REST_AGAIN | REST_MISSING_OK };
 	char *what;
 	int rc;
 
@@ -271,12 +271,12 @@ int vendor_get(struct vendor_client *c, const char *id, cJSON **tree,
 	return rc;
 }
 
-int vendor_post(struct vendor_client *c, const struct rest_ask *ask,
+int vendor_post(struct vendor_client *c, const struct http_request *ask,
 		const cJSON *body, cJSON **tree, const struct stop *stop,
 		struct error *err)
 {
 	struct buf text = BUF_INIT(BODY_MAX);
-	struct rest_ask full = *ask;
+	struct http_request full = *ask;
 	int rc;
 
 	json_print(&text, body);
@@ -288,12 +288,12 @@ int vendor_post(struct vendor_client *c, const struct rest_ask *ask,
 	return rc;
 }
 
-int vendor_post_snapshot(struct sandbox *sb, const struct rest_ask *ask,
+int vendor_post_snapshot(struct sandbox *sb, const struct http_request *ask,
 			 const char *name, cJSON **tree,
 			 const struct stop *stop, struct error *err)
 {
 	struct buf body = BUF_INIT(BODY_MAX);
-	struct rest_ask full = *ask;
+	struct http_request full = *ask;
 	int rc;
 
 	if (!*name || strlen(name) > SNAPSHOT_NAME_MAX)
@@ -309,7 +309,7 @@ int vendor_post_snapshot(struct sandbox *sb, const struct rest_ask *ask,
 	return rc;
 }
 
-int vendor_send(struct sandbox *sb, const struct rest_ask *ask,
+int vendor_send(struct sandbox *sb, const struct http_request *ask,
 		struct http_response *res, const struct stop *stop,
 		struct error *err)
 {
@@ -409,11 +409,11 @@ static int read_page(struct vendor_client *c, const struct vendor_query *q,
 		     struct error *err)
 {
 	struct buf path = BUF_INIT(PATH_ROOM);
-	struct rest_ask ask = { .method = "GET",
-				.what = "reading a list",
-				.flags = REST_AGAIN,
-				.header = on_header,
-				.arg = p };
+	struct http_request ask = { .method = "GET",
+				    .what = "reading a list",
+				    .flags = REST_AGAIN,
+				    .header = on_header,
+				    .arg = p };
 	int rc;
 
 	buf_adds(&path, p->token && p->row->next ? p->token : q->path);

@@ -231,28 +231,28 @@ int64_t vendor_lifetime(struct sandbox *sb);
 
 /* Like rest_json(), to the vendor's API. Returns 1 for 404 with
  * REST_MISSING_OK. tree may be NULL. */
-int vendor_api(struct vendor_client *c, const struct rest_ask *ask,
+int vendor_api(struct vendor_client *c, const struct http_request *ask,
 	       cJSON **tree, const struct stop *stop, struct error *err);
 /* Like vendor_api(), about the sandbox with this id: ask->path is appended to
  * the id's path. */
 int vendor_ask(struct vendor_client *c, const char *id,
-	       const struct rest_ask *ask, cJSON **tree,
+	       const struct http_request *ask, cJSON **tree,
 	       const struct stop *stop, struct error *err);
 /* GET of the sandbox with this id. Returns 1 if it does not exist. */
 int vendor_get(struct vendor_client *c, const char *id, cJSON **tree,
 	       const struct stop *stop, struct error *err);
 /* Like vendor_api(), with a JSON tree as the request's body. */
-int vendor_post(struct vendor_client *c, const struct rest_ask *ask,
+int vendor_post(struct vendor_client *c, const struct http_request *ask,
 		const cJSON *body, cJSON **tree, const struct stop *stop,
 		struct error *err);
 /* Requests a snapshot of the sandbox with a POST of {"name": name}. ask
  * contains the path, which is appended to the id's path, and the time limit.
  * ERR_USAGE if the name is empty or too long. */
-int vendor_post_snapshot(struct sandbox *sb, const struct rest_ask *ask,
+int vendor_post_snapshot(struct sandbox *sb, const struct http_request *ask,
 			 const char *name, cJSON **tree,
 			 const struct stop *stop, struct error *err);
 /* Like rest_call(), to vendor_server(). For http_files.call. */
-int vendor_send(struct sandbox *sb, const struct rest_ask *ask,
+int vendor_send(struct sandbox *sb, const struct http_request *ask,
 		struct http_response *res, const struct stop *stop,
 		struct error *err);
 

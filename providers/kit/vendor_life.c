@@ -538,11 +538,11 @@ static int request_stop(struct vendor_client *c, const char *id,
 			struct error *err)
 {
 	const struct vendor *v = c->vendor;
-	struct rest_ask ask = { .method = "POST",
-				.path = v->stop_path,
-				.body = str_of(v->stop_body),
-				.what = "stopping the sandbox",
-				.timeout_ms = REQUEST_MS };
+	struct http_request ask = { .method = "POST",
+				    .path = v->stop_path,
+				    .body = str_of(v->stop_body),
+				    .what = "stopping the sandbox",
+				    .timeout_ms = REQUEST_MS };
 
 	return v->halt ? v->halt(c, id, sandbox, stop, err)
 		       : vendor_ask(c, id, &ask, NULL, stop, err);
@@ -675,10 +675,10 @@ int vendor_remove(struct sandbox_client *client, const char *id,
 {
 	struct vendor_client *c = vendor_of(client);
 	const struct vendor *v = c->vendor;
-	struct rest_ask ask = { .method = v->end_path ? "POST" : "DELETE",
-				.path = v->end_path,
-				.what = "deleting the sandbox",
-				.flags = REST_MISSING_OK };
+	struct http_request ask = { .method = v->end_path ? "POST" : "DELETE",
+				    .path = v->end_path,
+				    .what = "deleting the sandbox",
+				    .flags = REST_MISSING_OK };
 	struct error why = { 0 };
 	cJSON *answer = NULL;
 	bool ended;

@@ -330,10 +330,10 @@ static int poll_ready(struct vendor_client *c, const char *id, const char *name,
 		      struct error *err)
 {
 	char *path = xasprintf(SNAPSHOTS "/%s", id);
-	struct rest_ask ask = { .method = "GET",
-				.path = path,
-				.what = "waiting for the snapshot",
-				.flags = REST_AGAIN };
+	struct http_request ask = { .method = "GET",
+				    .path = path,
+				    .what = "waiting for the snapshot",
+				    .flags = REST_AGAIN };
 	struct stop within = stop_within(stop, BUILD_MS);
 	int64_t began = clock_ms();
 	int64_t reported = began - PROGRESS_MS;
@@ -384,10 +384,10 @@ static int post_build(struct vendor_client *c, const char *name, char **id,
 		      const struct stop *stop, struct error *err)
 {
 	const struct settings *set = c->client->settings;
-	struct rest_ask ask = { .method = "POST",
-				.path = SNAPSHOTS,
-				.what = "building the snapshot",
-				.timeout_ms = POST_MS };
+	struct http_request ask = { .method = "POST",
+				    .path = SNAPSHOTS,
+				    .what = "building the snapshot",
+				    .timeout_ms = POST_MS };
 	const char *image = NULL;
 	int64_t gib = 0;
 	cJSON *tree = NULL;
@@ -496,8 +496,8 @@ static int langsmith_snapshot(struct sandbox *sb, const char *name,
 			      bool replace, const struct stop *stop,
 			      struct error *err)
 {
-	const struct rest_ask ask = { .path = "/snapshot",
-				      .timeout_ms = POST_MS };
+	const struct http_request ask = { .path = "/snapshot",
+					  .timeout_ms = POST_MS };
 	cJSON *tree = NULL;
 	char *id = NULL;
 	int rc = vendor_post_snapshot(sb, &ask, name, &tree, stop, err);
@@ -610,12 +610,12 @@ static int post_create(struct sandbox *sb, const struct sandbox_spec *spec,
 		       cJSON *body, cJSON **answer, const struct stop *stop,
 		       struct error *err)
 {
-	struct rest_ask ask = { .method = "POST",
-				.path = LANGSMITH_API "/boxes",
-				.what = "creating the sandbox",
-				.timeout_ms =
-					sandbox_start_ms(sb->client, READY_MS) +
-					CREATE_SLACK_MS };
+	struct http_request ask = { .method = "POST",
+				    .path = LANGSMITH_API "/boxes",
+				    .what = "creating the sandbox",
+				    .timeout_ms = sandbox_start_ms(sb->client,
+								   READY_MS) +
+						  CREATE_SLACK_MS };
 
 	(void)spec;
 	return vendor_post(sb->client->priv, &ask, body, answer, stop, err);
@@ -643,11 +643,11 @@ static int set_endpoint(struct sandbox *sb, const cJSON *answer,
 static int start_sandbox(struct sandbox *sb, const char *id, cJSON **answer,
 			 const struct stop *stop, struct error *err)
 {
-	struct rest_ask ask = { .method = "POST",
-				.path = "/start",
-				.body = STR("{}"),
-				.what = "starting the sandbox",
-				.flags = REST_AGAIN };
+	struct http_request ask = { .method = "POST",
+				    .path = "/start",
+				    .body = STR("{}"),
+				    .what = "starting the sandbox",
+				    .flags = REST_AGAIN };
 
 	(void)answer;
 	return vendor_ask(sb->client->priv, id, &ask, NULL, stop, err);
@@ -661,10 +661,10 @@ static int set_seconds(struct vendor_client *c, const char *id,
 {
 	char *body = xasprintf("{\"%s\":%lld}", member,
 			       (long long)(seconds + 59) / 60 * 60);
-	struct rest_ask ask = { .method = "PATCH",
-				.body = str_of(body),
-				.what = "extending the sandbox's life",
-				.flags = REST_AGAIN };
+	struct http_request ask = { .method = "PATCH",
+				    .body = str_of(body),
+				    .what = "extending the sandbox's life",
+				    .flags = REST_AGAIN };
 	int rc = vendor_ask(c, id, &ask, NULL, stop, err);
 
 	free(body);
@@ -684,10 +684,10 @@ static int set_delete_after_stop(struct vendor_client *c, const char *id,
 static int is_ready(struct sandbox *sb, const struct stop *stop,
 		    struct error *err)
 {
-	struct rest_ask ask = { .method = "GET",
-				.path = "/status",
-				.what = "asking for the sandbox",
-				.flags = REST_AGAIN };
+	struct http_request ask = { .method = "GET",
+				    .path = "/status",
+				    .what = "asking for the sandbox",
+				    .flags = REST_AGAIN };
 	cJSON *tree = NULL;
 	int rc = vendor_ask(sb->client->priv, sb->id, &ask, &tree, stop, err);
 
@@ -703,7 +703,7 @@ static int touch_activity(struct sandbox *sb, const struct stop *stop,
 			  struct error *err)
 {
 	struct http_response res = { 0 };
-	struct rest_ask ask = {
+	struct http_request ask = {
 		.method = "POST",
 		.path = "/execute",
 		.body = STR("{\"command\":\":\",\"timeout\":10,\"shell\":"

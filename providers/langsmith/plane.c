@@ -607,7 +607,7 @@ static int call_by_request(struct sandbox *sb, struct str command,
 {
 	struct buf body = BUF_INIT(BODY_MAX);
 	struct http_response res = { .retry_after_ms = -1 };
-	struct rest_ask ask = {
+	struct http_request ask = {
 		.method = "POST",
 		.path = "/execute",
 		.what = "running the command",

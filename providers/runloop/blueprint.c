@@ -116,9 +116,9 @@ static int parse_build(struct build *b, const cJSON *tree, struct error *err)
 static int start_build(struct vendor_client *c, struct build *b,
 		       const struct stop *stop, struct error *err)
 {
-	struct rest_ask ask = { .method = "POST",
-				.path = "/v1/blueprints",
-				.what = "building the blueprint" };
+	struct http_request ask = { .method = "POST",
+				    .path = "/v1/blueprints",
+				    .what = "building the blueprint" };
 	cJSON *body = cJSON_CreateObject();
 	cJSON *tree = NULL;
 	int rc = describe_blueprint(c, b->name, body, err);
@@ -136,10 +136,10 @@ static int poll_build(struct vendor_client *c, struct build *b,
 		      const struct stop *stop, struct error *err)
 {
 	char *path = xasprintf("/v1/blueprints/%s", b->id);
-	struct rest_ask ask = { .method = "GET",
-				.path = path,
-				.what = "asking for the blueprint",
-				.flags = REST_AGAIN };
+	struct http_request ask = { .method = "GET",
+				    .path = path,
+				    .what = "asking for the blueprint",
+				    .flags = REST_AGAIN };
 	cJSON *tree = NULL;
 	int rc = vendor_api(c, &ask, &tree, stop, err);
 
@@ -293,10 +293,10 @@ static int make_policy(struct vendor_client *c, const char *name,
 		       const struct stop *stop, struct error *err)
 {
 	struct buf text = BUF_INIT(1 << 20);
-	struct rest_ask ask = { .method = "POST",
-				.path = "/v1/network-policies",
-				.what = "making the network policy",
-				.flags = REST_AGAIN };
+	struct http_request ask = { .method = "POST",
+				    .path = "/v1/network-policies",
+				    .what = "making the network policy",
+				    .flags = REST_AGAIN };
 	cJSON *body = cJSON_CreateObject();
 	cJSON *tree = NULL;
 	int rc;

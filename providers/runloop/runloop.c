@@ -316,10 +316,10 @@ static int post_create(struct sandbox *sb, const struct sandbox_spec *spec,
 {
 	char header[VENDOR_HEADER];
 	const char *const headers[] = { header, NULL };
-	struct rest_ask ask = { .method = "POST",
-				.path = "/v1/devboxes",
-				.what = "creating the devbox",
-				.headers = headers };
+	struct http_request ask = { .method = "POST",
+				    .path = "/v1/devboxes",
+				    .what = "creating the devbox",
+				    .headers = headers };
 	int rc;
 
 	snprintf(header, sizeof(header), "x-request-id: %s", spec->label);
@@ -339,11 +339,11 @@ static int poll_once(struct sandbox *sb, const char *wanted, cJSON **answer,
 	int hold = left > 0 ? left : 1;
 	char *body = xasprintf("{\"statuses\":[%s],\"timeout_seconds\":%d}",
 			       wanted, hold);
-	struct rest_ask ask = { .method = "POST",
-				.path = "/wait_for_status",
-				.body = str_of(body),
-				.what = "waiting for the devbox",
-				.timeout_ms = hold * 1000 + SLACK_MS };
+	struct http_request ask = { .method = "POST",
+				    .path = "/wait_for_status",
+				    .body = str_of(body),
+				    .what = "waiting for the devbox",
+				    .timeout_ms = hold * 1000 + SLACK_MS };
 	struct error why = { 0 };
 	int rc = vendor_ask(sb->client->priv, sb->id, &ask, answer, stop, &why);
 
@@ -387,10 +387,10 @@ static int poll_status(struct sandbox *sb, const char *state, cJSON **answer,
 static int resume_devbox(struct sandbox *sb, const char *id, cJSON **answer,
 			 const struct stop *stop, struct error *err)
 {
-	struct rest_ask ask = { .method = "POST",
-				.path = "/resume",
-				.what = "resuming the devbox",
-				.flags = REST_AGAIN };
+	struct http_request ask = { .method = "POST",
+				    .path = "/resume",
+				    .what = "resuming the devbox",
+				    .flags = REST_AGAIN };
 	int rc = vendor_ask(sb->client->priv, id, &ask, NULL, stop, err);
 
 	if (rc == 0)
@@ -405,10 +405,10 @@ static int resume_devbox(struct sandbox *sb, const char *id, cJSON **answer,
 static int extend_life(struct sandbox *sb, int64_t lifetime_s,
 		       const struct stop *stop, struct error *err)
 {
-	struct rest_ask ask = { .method = "POST",
-				.path = "/keep_alive",
-				.what = "extending the devbox's life",
-				.flags = REST_AGAIN };
+	struct http_request ask = { .method = "POST",
+				    .path = "/keep_alive",
+				    .what = "extending the devbox's life",
+				    .flags = REST_AGAIN };
 
 	(void)lifetime_s;
 	return vendor_ask(sb->client->priv, sb->id, &ask, NULL, stop, err);
@@ -461,10 +461,10 @@ static int list_first(struct vendor_client *c, struct seen *s,
 	char *path = xasprintf("/v1/devboxes?include_total_count=false&"
 			       "limit=%d",
 			       PAGE);
-	struct rest_ask ask = { .method = "GET",
-				.path = path,
-				.what = "reading a list",
-				.flags = REST_AGAIN };
+	struct http_request ask = { .method = "GET",
+				    .path = path,
+				    .what = "reading a list",
+				    .flags = REST_AGAIN };
 	const cJSON *list;
 	const cJSON *item;
 	cJSON *page = NULL;
@@ -561,12 +561,12 @@ static int await_execution(struct sandbox *sb, const char *execution,
 	char *body = xasprintf("{\"statuses\":[\"completed\"],"
 			       "\"timeout_seconds\":%d}",
 			       left > 0 ? left : 1);
-	struct rest_ask ask = { .method = "POST",
-				.path = path,
-				.body = str_of(body),
-				.what = "waiting for the command",
-				.timeout_ms =
-					HOLD_MAX_S * 1000 + COMMAND_SLACK_MS };
+	struct http_request ask = { .method = "POST",
+				    .path = path,
+				    .body = str_of(body),
+				    .what = "waiting for the command",
+				    .timeout_ms = HOLD_MAX_S * 1000 +
+						  COMMAND_SLACK_MS };
 	int rc = vendor_api(sb->client->priv, &ask, tree, stop, err);
 
 	free(body);
@@ -670,13 +670,13 @@ static int read_once(struct sandbox *sb, const char *execution,
 	char *path = xasprintf("/v1/devboxes/%s/executions/%s/"
 			       "stream_stdout_updates?offset=%zu",
 			       sb->id, execution, s->out->len - s->start);
-	struct rest_ask ask = { .method = "GET",
-				.path = path,
-				.what = "reading the output",
-				.timeout_ms = STREAM_MS,
-				.data = on_data,
-				.arg = s,
-				.headers = headers };
+	struct http_request ask = { .method = "GET",
+				    .path = path,
+				    .what = "reading the output",
+				    .timeout_ms = STREAM_MS,
+				    .data = on_data,
+				    .arg = s,
+				    .headers = headers };
 	int rc;
 
 	sse_init(&s->sse);
@@ -740,11 +740,12 @@ static int run_script(void *arg, struct str command, int64_t wait_ms,
 	struct buf body = BUF_INIT(BODY_MAX);
 	char *path = xasprintf("/v1/devboxes/%s/execute?last_n=%d", sb->id,
 			       LAST_LINES);
-	struct rest_ask ask = { .method = "POST",
-				.path = path,
-				.what = "running the command",
-				.timeout_ms = hold_s * 1000 + COMMAND_SLACK_MS,
-				.headers = headers };
+	struct http_request ask = { .method = "POST",
+				    .path = path,
+				    .what = "running the command",
+				    .timeout_ms =
+					    hold_s * 1000 + COMMAND_SLACK_MS,
+				    .headers = headers };
 	cJSON *tree = NULL;
 	int rc;
 
@@ -766,7 +767,7 @@ static int run_script(void *arg, struct str command, int64_t wait_ms,
 	return rc;
 }
 
-static int send_with_id(struct sandbox *sb, const struct rest_ask *ask,
+static int send_with_id(struct sandbox *sb, const struct http_request *ask,
 			struct http_response *res, const struct stop *stop,
 			struct error *err)
 {
@@ -776,7 +777,7 @@ static int send_with_id(struct sandbox *sb, const struct rest_ask *ask,
 						    "octet-stream"
 						  : NULL,
 					NULL };
-	struct rest_ask own = *ask;
+	struct http_request own = *ask;
 
 	add_request_id(header);
 	own.headers = headers;

@@ -151,7 +151,7 @@ static int fail_command(struct command_call *c, struct error *err)
  * Sends a request whose answer consists of lines. logs: it is a log, in which
  * the command's end is missing.
  */
-static int read_lines(struct command_call *c, struct rest_ask *ask,
+static int read_lines(struct command_call *c, struct http_request *ask,
 		      const char *tail, bool logs, struct error *err)
 {
 	char *path = vercel_path(c->sb->client->priv, tail, "");
@@ -173,10 +173,10 @@ static int read_lines(struct command_call *c, struct rest_ask *ask,
  * Runs the command with the v1 API. The answer contains no output, so the
  * command's log is read.
  */
-static int run_v1(struct command_call *c, struct rest_ask *ask,
+static int run_v1(struct command_call *c, struct http_request *ask,
 		  struct error *err)
 {
-	struct rest_ask log = { .method = "GET" };
+	struct http_request log = { .method = "GET" };
 	char *path = vercel_path(c->sb->client->priv, "/cmd", "");
 	const char *id;
 	cJSON *tree = NULL;
@@ -216,7 +216,7 @@ int vercel_call(void *arg, struct str command, int64_t wait_ms, struct buf *out,
 				  .wait_ms = wait_ms,
 				  .lines = { .out = out },
 				  .res = { .retry_after_ms = -1 } };
-	struct rest_ask ask = { .method = "POST" };
+	struct http_request ask = { .method = "POST" };
 	struct buf body = BUF_INIT(BODY_MAX);
 	int rc;
 
@@ -290,16 +290,16 @@ static int send_file(struct sandbox *sb, struct http_files_put *put,
 	struct archived_file a = { archive_stream_open_pax(err), f, f->size,
 				   false, false };
 	char *path = vercel_path(sb->client->priv, "/fs/write", "");
-	struct rest_ask ask = { .method = "POST",
-				.path = path,
-				.type = "application/gzip",
-				.what = "writing files",
-				.headers = headers,
-				.source = pull_archive,
-				.source_size = -1,
-				.arg = &a,
-				.timeout_ms = LONGEST_MS,
-				.idle_ms = IDLE_MS };
+	struct http_request ask = { .method = "POST",
+				    .path = path,
+				    .type = "application/gzip",
+				    .what = "writing files",
+				    .headers = headers,
+				    .source = pull_archive,
+				    .source_size = -1,
+				    .arg = &a,
+				    .timeout_ms = LONGEST_MS,
+				    .idle_ms = IDLE_MS };
 	int rc = -1;
 
 	put->own = !a.tar || archive_stream_entry(a.tar, &entry, err) < 0;

@@ -455,11 +455,11 @@ static int post_create(struct sandbox *sb, const struct sandbox_spec *spec,
 	const char *version = json_get(body, "runtime") ? "v2" : "v3";
 	char *bare = xasprintf("/%s/sandboxes", v->v1 ? "v1" : version);
 	char *path = vercel_path(v, bare, "");
-	struct rest_ask ask = { .method = "POST",
-				.path = path,
-				.what = "creating the sandbox",
-				.timeout_ms = sandbox_start_ms(sb->client,
-							       CREATE_MS) };
+	struct http_request ask = { .method = "POST",
+				    .path = path,
+				    .what = "creating the sandbox",
+				    .timeout_ms = sandbox_start_ms(sb->client,
+								   CREATE_MS) };
 	struct error why = { 0 };
 	int rc = vendor_post(sb->client->priv, &ask, body, answer, stop, &why);
 
@@ -484,11 +484,11 @@ static int get_sandbox(struct vendor_client *c, const char *id,
 	char *query = xasprintf("%s%s", project, more);
 	char *bare = xasprintf("/%s/sandboxes/%s", v->v1 ? "v1" : "v2", id);
 	char *path = vercel_path(v, bare, v->v1 ? "" : query);
-	struct rest_ask ask = { .method = "GET",
-				.path = path,
-				.what = *more ? "resuming the sandbox"
-					      : "asking for the sandbox",
-				.flags = REST_AGAIN | REST_MISSING_OK };
+	struct http_request ask = { .method = "GET",
+				    .path = path,
+				    .what = *more ? "resuming the sandbox"
+						  : "asking for the sandbox",
+				    .flags = REST_AGAIN | REST_MISSING_OK };
 	int rc = vendor_api(c, &ask, answer, stop, err);
 
 	free(path);
@@ -573,10 +573,10 @@ static int extend_life(struct sandbox *sb, int64_t lifetime_s,
 	struct vendor_box *b = vendor_box(sb);
 	char *path = vercel_path(sb->client->priv, "/extend-timeout", "");
 	struct http_response res = { 0 };
-	struct rest_ask ask = { .method = "POST",
-				.path = path,
-				.what = "extending the sandbox's life",
-				.flags = REST_AGAIN };
+	struct http_request ask = { .method = "POST",
+				    .path = path,
+				    .what = "extending the sandbox's life",
+				    .flags = REST_AGAIN };
 	int64_t more;
 	char *body;
 	int rc = 0;
@@ -616,9 +616,9 @@ static int stop_session(struct vendor_client *c, const cJSON *sandbox,
 {
 	const struct vercel *v = (const struct vercel *)c;
 	const char *id = json_string(session_of(v, sandbox), "id", "");
-	struct rest_ask ask = { .method = "POST",
-				.what = "stopping the sandbox",
-				.flags = REST_MISSING_OK };
+	struct http_request ask = { .method = "POST",
+				    .what = "stopping the sandbox",
+				    .flags = REST_MISSING_OK };
 	struct error why = { 0 };
 	char *bare;
 	char *path;
@@ -660,11 +660,11 @@ static int make_persistent(struct vendor_client *c, const char *id,
 			       "\"count\":1,\"expiration\":%lld,"
 			       "\"deleteEvicted\":true}}",
 			       (long long)seconds * 1000);
-	struct rest_ask ask = { .method = "PATCH",
-				.path = path,
-				.body = str_of(body),
-				.what = "making the sandbox persistent",
-				.flags = REST_AGAIN };
+	struct http_request ask = { .method = "PATCH",
+				    .path = path,
+				    .body = str_of(body),
+				    .what = "making the sandbox persistent",
+				    .flags = REST_AGAIN };
 	int rc = vendor_api(c, &ask, NULL, stop, err);
 
 	*keep_s = seconds;
@@ -681,10 +681,10 @@ static int delete_name(struct vendor_client *c, const char *id, bool orphans,
 	const struct vercel *v = (const struct vercel *)c;
 	char *path =
 		name_path(v, id, orphans ? "&deleteOrphanSnapshots=true" : "");
-	struct rest_ask ask = { .method = "DELETE",
-				.path = path,
-				.what = "deleting the sandbox",
-				.flags = REST_MISSING_OK };
+	struct http_request ask = { .method = "DELETE",
+				    .path = path,
+				    .what = "deleting the sandbox",
+				    .flags = REST_MISSING_OK };
 	struct error why = { 0 };
 	int rc = vendor_api(c, &ask, NULL, stop, &why);
 

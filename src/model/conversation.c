@@ -611,16 +611,14 @@ static int send_signed(struct model *m, struct http_request *req,
 	struct signed_request s = { .url = m->url,
 				    .headers = req->headers,
 				    .body = BUF_INIT(MAX_HISTORY) };
-	struct str body;
 	int rc;
 
 	for (size_t i = 0; i < req->n_segments; i++)
 		buf_addstr(&s.body, req->segments[i]);
-	body = buf_str(&s.body);
 	rc = bedrock_account_sign(m->aws, m->http, &s, stop, err);
 	if (rc == 0) {
-		req->segments = &body;
-		req->n_segments = 1;
+		req->body = buf_str(&s.body);
+		req->n_segments = 0;
 		req->headers = s.lines;
 		rc = http_do(m->http, req, &x->response, stop, err);
 	}

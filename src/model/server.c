@@ -153,12 +153,10 @@ static cJSON *get_object(const struct server_query *q, const char *url,
 			 const char *body, const struct stop *stop,
 			 struct error *err)
 {
-	struct str text = str_of(body ? body : "");
 	struct http_response res = { 0 };
 	struct http_request req = { .method = body ? "POST" : "GET",
 				    .url = url,
-				    .segments = &text,
-				    .n_segments = body ? 1 : 0 };
+				    .body = str_of(body) };
 	cJSON *tree = NULL;
 
 	if (send_query(q, &req, &res, stop, err) == 0 &&

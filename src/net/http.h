@@ -27,6 +27,7 @@ void http_free(struct http *h);
 void http_on_wait(struct http *h, void (*say)(void *arg, const char *line),
 		  void *arg);
 
+/* Flags of http_request. Those from 1 << 8 on are in providers/kit/rest.h. */
 enum {
 	HTTP_2 = 1 << 0, /* prior knowledge on http://, ALPN on https:// */
 	HTTP_NO_PROXY = 1 << 1, /* ignore the proxy variables */
@@ -38,10 +39,22 @@ enum {
 	HTTP_PROBE = 1 << 4,
 };
 
+/*
+ * One request, from the code that knows what to ask to libcurl; everything in
+ * it is borrowed. A function on the way copies the struct and adds what it
+ * knows. rest_call() (providers/kit/rest.h), for example, makes the URL and the
+ * headers from path and type.
+ */
 struct http_request {
 	const char *method; /* "POST" */
 	const char *url;    /* http:// or https:// only; redirects are not
 			       followed */
+	/* For functions that know the server, such as rest_call(). http_do()
+	 * does not read these four. */
+	const char *path; /* appended to the server's base; may have a query */
+	const char *type; /* media type of the body; NULL: application/json */
+	const char *what; /* the operation: "creating the sandbox" */
+	int64_t timeout_ms; /* ms for one try; 0: the function's default */
 	/* connect to this Unix socket instead of the URL's host, or NULL */
 	const char *unix_socket;
 	/* "host:port:address:port": connect to this address instead of looking
@@ -49,8 +62,9 @@ struct http_request {
 	 * NULL: look up the host. */
 	const char *connect_to;
 	const char *const *headers; /* "Name: value", NULL-terminated */
-	/* The body: segments, sent in order without copying; or bytes from
-	 * source; or nothing. */
+	/* The body: one text; or segments, sent in order without copying; or
+	 * bytes from source; or nothing. */
+	struct str body;
 	const struct str *segments;
 	size_t n_segments;
 	/* Writes up to len bytes to room. Returns how many, 0 at the end, -1 to

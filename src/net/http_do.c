@@ -296,6 +296,9 @@ struct http_exchange {
 	const struct http_request *req;
 	struct http_response *res;
 	struct curl_slist connect_to;
+	/* the request's body, in one or more pieces */
+	const struct str *segments;
+	size_t n_segments;
 	/* index of the segment that holds the next byte to send */
 	size_t segment;
 	size_t offset; /* offset of that byte in the segment */
@@ -389,9 +392,8 @@ static size_t on_read(char *room, size_t size, size_t n, void *arg)
 	x->moved = true;
 	if (x->req->source)
 		return read_source(x, room, len);
-	while (done < len && x->segment < x->req->n_segments) {
-		struct str s =
-			str_skip(x->req->segments[x->segment], x->offset);
+	while (done < len && x->segment < x->n_segments) {
+		struct str s = str_skip(x->segments[x->segment], x->offset);
 		size_t take = s.len < len - done ? s.len : len - done;
 
 		if (take)
@@ -416,8 +418,8 @@ static int on_seek(void *arg, curl_off_t offset, int origin)
 		return CURL_SEEKFUNC_CANTSEEK;
 	x->segment = 0;
 	x->offset = 0;
-	while (offset > 0 && x->segment < x->req->n_segments) {
-		size_t len = x->req->segments[x->segment].len;
+	while (offset > 0 && x->segment < x->n_segments) {
+		size_t len = x->segments[x->segment].len;
 
 		if ((uint64_t)offset < len) {
 			x->offset = (size_t)offset;
@@ -444,9 +446,11 @@ static int on_connected(void *arg, char *ip, char *local_ip, int port,
 	return CURL_PREREQFUNC_OK;
 }
 
-static bool has_body(const struct http_request *req)
+static bool has_body(const struct http_exchange *x)
 {
-	return req->n_segments || req->source ||
+	const struct http_request *req = x->req;
+
+	return x->n_segments || req->source ||
 	       strcmp(req->method, "POST") == 0 ||
 	       strcmp(req->method, "PUT") == 0;
 }
@@ -457,11 +461,11 @@ static void set_body(struct http_exchange *x, CURL *easy)
 {
 	const struct curl_api *api = x->api;
 	const struct http_request *req = x->req;
-	bool single = !req->source && req->n_segments <= 1;
+	bool single = !req->source && x->n_segments <= 1;
 	curl_off_t size = 0;
 
 	api->easy_setopt(easy, CURLOPT_CUSTOMREQUEST, NULL);
-	if (!has_body(req)) {
+	if (!has_body(x)) {
 		api->easy_setopt(easy, CURLOPT_HTTPGET, 1L);
 		if (strcmp(req->method, "HEAD") == 0)
 			api->easy_setopt(easy, CURLOPT_NOBODY, 1L);
@@ -470,17 +474,17 @@ static void set_body(struct http_exchange *x, CURL *easy)
 					 req->method);
 		return;
 	}
-	for (size_t i = 0; i < req->n_segments; i++)
-		size += (curl_off_t)req->segments[i].len;
+	for (size_t i = 0; i < x->n_segments; i++)
+		size += (curl_off_t)x->segments[i].len;
 	if (req->source)
 		size = req->source_size;
 	api->easy_setopt(easy, CURLOPT_POST, 1L);
 	if (strcmp(req->method, "POST") != 0)
 		api->easy_setopt(easy, CURLOPT_CUSTOMREQUEST, req->method);
 	api->easy_setopt(easy, CURLOPT_POSTFIELDS,
-			 !single                   ? NULL
-			 : size && req->n_segments ? req->segments[0].ptr
-						   : "");
+			 !single                 ? NULL
+			 : size && x->n_segments ? x->segments[0].ptr
+						 : "");
 	api->easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, size);
 }
 
@@ -492,7 +496,7 @@ static int set_headers(struct http_exchange *x, CURL *easy,
 	static char no_expect[] = "Expect:";
 	static char no_type[] = "Content-Type:";
 	static char no_coding[] = "Accept-Encoding:";
-	bool typed = !has_body(x->req);
+	bool typed = !has_body(x);
 	size_t n = 0;
 
 	for (const char *const *h = x->req->headers; h && *h; h++) {
@@ -674,7 +678,7 @@ static int read_result(struct http_exchange *x, struct handle *hd,
 static void report_sent(struct http_exchange *x)
 {
 	if (x->told_sent || !x->connected || !x->req->sent ||
-	    (x->req->n_segments > 1 && x->segment < x->req->n_segments))
+	    (x->n_segments > 1 && x->segment < x->n_segments))
 		return;
 	x->told_sent = true;
 	x->req->sent(x->req->arg);
@@ -747,10 +751,15 @@ int http_do(struct http *h, const struct http_request *req,
 	    struct http_response *res, const struct stop *stop,
 	    struct error *err)
 {
-	struct http_exchange x = { .req = req,
-				   .res = res,
-				   .quiet_since = clock_ms(),
-				   .suffices_at = INT64_MAX };
+	bool whole = !req->n_segments;
+	struct http_exchange x = {
+		.req = req,
+		.res = res,
+		.segments = whole ? &req->body : req->segments,
+		.n_segments = whole ? req->body.len > 0 : req->n_segments,
+		.quiet_since = clock_ms(),
+		.suffices_at = INT64_MAX
+	};
 	struct curl_slist headers[HEADERS_MAX];
 	struct handle *hd = NULL;
 	struct dial dial;

@@ -81,8 +81,7 @@ static int post_query(const struct tavily *t, const char *url, struct str body,
 	const struct http_request req = { .method = "POST",
 					  .url = url,
 					  .headers = headers,
-					  .segments = &body,
-					  .n_segments = 1,
+					  .body = body,
 					  .connect_ms = TAVILY_CONNECT_MS,
 					  .flags = HTTP_ONCE | HTTP_PROBE };
 	int rc;
