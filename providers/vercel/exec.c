@@ -259,7 +259,8 @@ static int add_bytes(struct archived_file *a, struct error *err)
 				   err);
 }
 
-/* Implements rest_ask.source: supplies the archive as the request's body. */
+/* Implements http_request.source: supplies the archive as the request's body.
+ */
 static int64_t pull_archive(void *arg, char *room, size_t len,
 			    struct error *err)
 {
