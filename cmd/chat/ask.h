@@ -18,6 +18,7 @@ struct call_view { /* The displayed description of a call; its texts are
 	size_t n;
 	size_t n_call; /* items before the one that names where the call runs */
 	char title[160]; /* including its line end */
+	struct str path; /* the file that the call changes, or empty */
 	/* private */
 	char *owned[CALL_VIEW_ITEMS];
 	size_t n_owned;

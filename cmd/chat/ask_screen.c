@@ -19,6 +19,7 @@
 #include "base/str.h"
 #include "editor/draft_text.h"
 #include "term/rows.h"
+#include "ui/question_change.h"
 
 static const struct style strong = { ATTR_BOLD, STYLE_WARN };
 
@@ -302,39 +303,32 @@ enum dialog_answer dialog_event(struct dialog *d, const struct key_event *ev)
 	return on_letter(d, ev->text.ptr[0]);
 }
 
-/* Returns the style of a line of question_render(), chosen by the sign after
- * its "  | ". The continuation of a wrapped line has the same style as the line
- * before. */
-static struct style change_style(struct str line, struct style before)
+/* Returns the length of the rows of an item at the front of text. */
+static size_t item_length(struct str text)
 {
-	char sign = line.len > 4 ? line.ptr[4] : ' ';
+	size_t n = 0;
 
-	if (!str_starts(line, "  | "))
-		return str_starts(line, "    ") ? before : muted;
-	if (sign == '+')
-		return (struct style){ 0, STYLE_ADDED };
-	if (sign == '-')
-		return (struct style){ 0, STYLE_REMOVED };
-	return sign == ' ' ? plain : muted;
+	do {
+		n += str_find(str_skip(text, n), '\n');
+		n += n < text.len;
+	} while (n < text.len && (str_starts(str_skip(text, n), "  | ") ||
+				  str_starts(str_skip(text, n), "    ") ||
+				  str_starts(str_skip(text, n), "  ...")));
+	return n;
 }
 
-/* Adds the items' rows; a file's diff is coloured. */
-static void add_coloured(struct str text, struct rows *out)
+/* Adds the items' rows; a file's diff is coloured. path: the file, or empty. */
+static void add_coloured(struct str text, struct str path, struct rows *out)
 {
-	struct style style = plain;
-	bool changes = false;
-	struct str line;
+	while (text.len) {
+		struct str item = { text.ptr, item_length(text) };
 
-	while (str_split(&text, '\n', &line)) {
-		bool goes_on = str_starts(line, "  | ") ||
-			       str_starts(line, "    ") ||
-			       str_starts(line, "  ...");
-
-		if (!goes_on)
-			changes = str_starts(line, "  " CALL_VIEW_CHANGE ": ");
-		style = changes ? change_style(line, style) : plain;
-		rows_add(out, style, line);
-		rows_end(out);
+		if (str_starts(item, "  " CALL_VIEW_CHANGE ": "))
+			question_change_render(item, CALL_VIEW_CHANGE, path,
+					       out);
+		else
+			rows_add(out, plain, item);
+		text = str_skip(text, item.len);
 	}
 }
 
@@ -348,7 +342,7 @@ static int add_items(const struct call_view *v, struct question_screen room,
 	*hidden = question_render(v->items, v->n, room, &text);
 	rc = text.over ? -1 : 0;
 	if (rc == 0)
-		add_coloured(buf_str(&text), out);
+		add_coloured(buf_str(&text), v->path, out);
 	rows_close(out);
 	buf_release(&text);
 	return rc;

@@ -121,6 +121,8 @@ void call_view_open(struct call_view *v, const struct approval *a)
 
 	*v = (struct call_view){ .unused = BUF_INIT(CALL_VIEW_BYTES),
 				 .change = BUF_INIT(CALL_VIEW_BYTES) };
+	if (a->tool->path_arg)
+		v->path = str_of(json_string(a->args, a->tool->path_arg, NULL));
 	set_title(v, a);
 	add_change(v, a);
 	for (const struct tool_arg *arg = a->tool->args; arg->name; arg++) {

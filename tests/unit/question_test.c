@@ -6,7 +6,9 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "markup.h"
 #include "ui/question.h"
+#include "ui/question_change.h"
 #include "unit.h"
 
 enum { NARROW = 20, WIDE = 80, ROWS = 20 };
@@ -228,6 +230,70 @@ static void each_argument_keeps_its_ends(void **state)
 	buf_release(&text);
 }
 
+/* The rows of a change on a screen of this width, with marked up colours. */
+static char *draw(const char *change, size_t rows, size_t columns, char **text)
+{
+	struct question_item item = { "change", str_of(change) };
+	struct question_screen screen = { rows, columns };
+	struct buf shown = BUF_INIT(1 << 24);
+	struct rows drawn = { 0 };
+	char *marked;
+
+	question_render(&item, 1, screen, &shown);
+	question_change_render(buf_str(&shown), "change", STR("a.c"), &drawn);
+	*text = rows_text(&drawn);
+	assert_string_equal(*text, buf_str(&shown).ptr);
+	marked = markup(&drawn);
+	rows_release(&drawn);
+	buf_release(&shown);
+	return marked;
+}
+
+static void a_change_has_its_words_lit(void **state)
+{
+	char *text;
+	char *got = draw("@@ line 1 @@\n \tint a;\n-if (alpha) go();\n"
+			 "+if (beta) go();",
+			 0, 18, &text);
+
+	(void)state;
+	assert_string_equal(
+		got, "{muted|  change: }{accent|@@ line}\n"
+		     "{muted|    }{accent| 1 @@}\n"
+		     "{muted|  |  }   {keyword|int} a;\n"
+		     "{muted|  | }{on- removed|-}{on- keyword|if}{on-| (}"
+		     "{on- lit|alpha}{on-|) g}\n"
+		     "{muted|    }{on-|o();}\n"
+		     "{muted|  | }{on+ added|+}{on+ keyword|if}{on+| (}"
+		     "{on+ lit|beta}{on+|) go}\n"
+		     "{muted|    }{on+|();}\n");
+	free(got);
+	free(text);
+}
+
+static void colours_change_no_character_of_a_change(void **state)
+{
+	static const char *const changes[] = {
+		"no change: the file already has this text",
+		"@@ line 1 @@\n+a\n\n\n\n\n\n\n b\x1b[m\n+\xCC\x81 x\n+\\ \xFF",
+		"@@ line 1 @@\n-a\n\\ the last line break is removed",
+		"@@ line 1 @@\n-    four\n+    five six seven eight nine ten\n",
+		"@@ line 1 @@\n-\n+\n \n-/* x\n+\"\xE6\xBC\xA2\xE5\xAD\x97",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(changes) / sizeof(*changes); i++) {
+		for (size_t columns = 10; columns < 60; columns += 3) {
+			char *text;
+
+			free(draw(changes[i], 0, columns, &text));
+			free(text);
+			free(draw(changes[i], 4, columns, &text));
+			free(text);
+		}
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -240,6 +306,8 @@ int main(void)
 		cmocka_unit_test(
 			what_lies_between_is_counted_and_shown_on_request),
 		cmocka_unit_test(each_argument_keeps_its_ends),
+		cmocka_unit_test(a_change_has_its_words_lit),
+		cmocka_unit_test(colours_change_no_character_of_a_change),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
