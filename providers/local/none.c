@@ -294,12 +294,20 @@ static void none_discard(struct sandbox *sb)
 	sb->priv = NULL;
 }
 
+/* Compares the names of two variables, NAME=value. */
+static bool has_same_name(const char *a, const char *b)
+{
+	while (*a && *a != '=' && *a == *b) {
+		a++;
+		b++;
+	}
+	return (!*a || *a == '=') && (!*b || *b == '=');
+}
+
 static bool is_overridden(const char *variable, const char *const *env)
 {
-	struct str name = name_of(variable);
-
 	for (size_t i = 0; env && env[i]; i++)
-		if (str_eq(name, name_of(env[i])))
+		if (has_same_name(variable, env[i]))
 			return true;
 	return false;
 }

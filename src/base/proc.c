@@ -33,6 +33,7 @@
 #include "base/path.h"
 #include "base/stop.h"
 #include "base/str.h"
+#include "base/thread.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define SANITIZED
@@ -256,10 +257,57 @@ int proc_exit_code(int wstatus)
 				    : WEXITSTATUS(wstatus);
 }
 
+/* A child that a thread waits for, where there is no pidfd_open(). */
+struct awaited {
+	pid_t pid;
+	int end; /* write end of a pipe: closed when the child has ended */
+};
+
+/* Main function of the thread. It leaves the child's status to its owner. If
+ * that was faster and has reaped the child, waitid() fails at once. */
+static void *await_child(void *arg)
+{
+	struct awaited *a = arg;
+	siginfo_t info;
+
+	while (waitid(P_PID, (id_t)a->pid, &info, WEXITED | WNOWAIT) < 0 &&
+	       errno == EINTR)
+		;
+	close(a->end);
+	free(a);
+	return NULL;
+}
+
+/* proc_fd() for children of this process, on kernels before Linux 5.3 and
+ * under programs that do not know the call (valgrind 3.19). */
+static int await_by_thread(pid_t pid, struct error *err)
+{
+	struct awaited *a;
+	siginfo_t info;
+	pthread_t thread;
+	int fd[2];
+
+	if (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT | WNOHANG) < 0 ||
+	    pipe2(fd, O_CLOEXEC) < 0)
+		return error_errno(err, "watching process %d", (int)pid);
+	a = xcalloc(1, sizeof(*a));
+	*a = (struct awaited){ pid, fd[1] };
+	if (thread_start(&thread, await_child, a, err) < 0) {
+		close(fd[0]);
+		close(fd[1]);
+		free(a);
+		return -1;
+	}
+	pthread_detach(thread);
+	return fd[0];
+}
+
 int proc_fd(pid_t pid, struct error *err)
 {
 	int fd = (int)syscall(SYS_pidfd_open, pid, 0);
 
+	if (fd < 0 && errno == ENOSYS)
+		return await_by_thread(pid, err);
 	if (fd < 0)
 		return error_errno(err, "watching process %d", (int)pid);
 	return fd;

@@ -69,8 +69,9 @@ void proc_protect(void);
 /* Converts waitpid()'s status as a shell does: the exit status, or 128 +
  * signal. */
 int proc_exit_code(int wstatus);
-/* Returns a pidfd: a descriptor that becomes readable when the process ends;
- * close-on-exec. */
+/* Returns a descriptor for poll(): it becomes readable or hangs up when the
+ * process ends; close-on-exec. It is a pidfd, or on kernels without them the
+ * end of a pipe, which works for children of this process only. */
 int proc_fd(pid_t pid, struct error *err);
 /* Returns the path of the first executable of this name in the absolute
  * directories of path, a list in the form of $PATH (NULL: the system's

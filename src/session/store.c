@@ -325,6 +325,10 @@ enum {
 	/* how long to wait for another dcode that is writing */
 	BUSY_MS = 5000,
 	OPEN_ATTEMPTS = 3, /* a damaged file is replaced once or twice */
+	/* sqlite's lookaside memory: sizes in bytes, large enough for the
+	 * statements that a thread needs to be parsed without malloc() */
+	LOOKASIDE_SIZE = 512,
+	LOOKASIDE_COUNT = 400,
 };
 
 /* memory for sqlite's page cache: little, because sessions mostly append */
@@ -516,8 +520,13 @@ static int try_open(struct store *s, const char *path, bool *damaged,
 	int rc = 0;
 
 	s->code = SQLITE_OK;
+	/* Has no effect once the library is in use. Counting the memory costs a
+	 * lock for each allocation, and nobody reads the count. */
+	(void)sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
 	if (sqlite3_open_v2(path, &s->db, flags, NULL) != SQLITE_OK)
 		return fill_error(s, err);
+	(void)sqlite3_db_config(s->db, SQLITE_DBCONFIG_LOOKASIDE, NULL,
+				LOOKASIDE_SIZE, LOOKASIDE_COUNT);
 	sqlite3_busy_timeout(s->db, BUSY_MS);
 	if (exec_sql(s, "PRAGMA synchronous=NORMAL;"
 			"PRAGMA cache_size=-" CACHE_KIB) != SQLITE_OK)

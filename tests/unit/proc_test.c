@@ -1,10 +1,17 @@
 /* proc_test.c - starting, finding and killing processes. */
 /* SPDX-License-Identifier: MIT */
+#include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <poll.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -243,6 +250,60 @@ static void test_tree(void **state)
 	assert_true(proc_started(getpid()) > 0);
 }
 
+/* Makes pidfd_open() fail as on a kernel that does not have it. */
+static bool deny_pidfds(void)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+			 offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_pidfd_open, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = { sizeof(code) / sizeof(*code), code };
+
+	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+	       prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+/* Returns 0, or the number of the step that failed. */
+static int watch_a_child(void)
+{
+	struct error err = { 0 };
+	struct pollfd p = { .events = POLLIN };
+	int status = 0;
+	pid_t child;
+
+	if (!deny_pidfds() || syscall(SYS_pidfd_open, getpid(), 0) >= 0)
+		return 1;
+	child = fork();
+	if (child == 0) {
+		pause();
+		_exit(0);
+	}
+	p.fd = proc_fd(child, &err);
+	if (p.fd < 0 || poll(&p, 1, 50) != 0)
+		return 2;
+	kill(child, SIGTERM);
+	if (poll(&p, 1, 10000) != 1)
+		return 3;
+	if (waitpid(child, &status, 0) != child || !WIFSIGNALED(status))
+		return 4;
+	return proc_fd(getppid(), &err) < 0 ? 0 : 5;
+}
+
+static void test_a_child_is_watched_on_a_kernel_without_pidfds(void **state)
+{
+	int status = 0;
+	pid_t pid = fork();
+
+	(void)state;
+	if (pid == 0)
+		_exit(watch_a_child());
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(proc_exit_code(status), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -254,6 +315,8 @@ int main(void)
 		cmocka_unit_test(test_find),
 		cmocka_unit_test(test_absolute_path),
 		cmocka_unit_test(test_tree),
+		cmocka_unit_test(
+			test_a_child_is_watched_on_a_kernel_without_pidfds),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
