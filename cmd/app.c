@@ -337,6 +337,44 @@ static const char *provider_topic(const struct sandbox_provider *p)
 	return sandbox_provider_find(p->name) ? "cloud" : "providers";
 }
 
+struct missing_key {
+	const struct settings *set;
+	const char *group;
+	char *name; /* owned */
+};
+
+/* settings_each_credential() callback: finds the first missing key. */
+static bool find_missing_key(void *arg, const struct settings_credential *c)
+{
+	struct missing_key *m = arg;
+
+	if (c->group && !strcmp(c->group, m->group) &&
+	    (c->required || !strcmp(c->name, m->group)) &&
+	    !settings_credential(m->set, c->variable, NULL))
+		m->name = xstrdup(c->name);
+	return !m->name;
+}
+
+/* If the provider has no key, adds to the hint how to store one. */
+static void hint_auth_set(const struct sandbox_provider *p,
+			  const struct settings *set, struct error *err)
+{
+	struct missing_key m = { set, p->name, NULL };
+	size_t len = strlen(err->hint);
+
+	if (err->code != ERR_AUTH)
+		return;
+	settings_each_credential(set, find_missing_key, &m);
+	if (len && err->hint[len - 1] == '.' &&
+	    !str_ends(str_of(err->hint), "..."))
+		len--;
+	if (m.name)
+		snprintf(err->hint + len, sizeof(err->hint) - len,
+			 "%sdcode auth set %s",
+			 len ? ", or type: " : "Type: ", m.name);
+	free(m.name);
+}
+
 int app_client_check(struct app *app, const char *provider,
 		     struct sandbox_client *client, struct error *err)
 {
@@ -358,6 +396,7 @@ int app_client_check(struct app *app, const char *provider,
 		return app_unknown_provider(app, provider, err);
 	if (sandbox_client_open_as(client, p, provider, set, app_http(app),
 				   err) < 0) {
+		hint_auth_set(p, set, err);
 		error_topic(err, provider_topic(p));
 		return -1;
 	}

@@ -723,11 +723,12 @@ static int fetch_image(struct docker *d, const struct sandbox_spec *spec,
 				 policy);
 	if (missing && spec->snapshot)
 		return fail_no_snapshot(spec->snapshot, err);
-	if (missing && strcmp(policy, "never") == 0)
-		return error_set(
-			err, ERR_NOT_FOUND,
-			"the image %s is missing here, and pull = \"never\"",
-			image);
+	if (missing && strcmp(policy, "never") == 0) {
+		error_set(err, ERR_NOT_FOUND,
+			  "the image %s is missing here, and pull = \"never\"",
+			  image);
+		return engine_hint_image(err);
+	}
 	if (spec->snapshot || (!missing && strcmp(policy, "always") != 0))
 		return 0;
 	return engine_pull(&d->engine, image, spec, stop, err);

@@ -22,8 +22,10 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/proc.h"
 #include "base/sanitize.h"
 #include "base/str.h"
+#include "config/settings_env.h"
 #include "net/ws.h"
 #include "providers/kit/rest.h"
 
@@ -71,6 +73,46 @@ static bool find_podman(struct engine *e, const struct settings *set)
 	return e->socket;
 }
 
+/* Says how Podman's service starts: as root it is another one, and systemd is
+ * missing in containers. */
+static int hint_podman(struct error *err)
+{
+	return error_hint(
+		err,
+		"Start it: systemctl %sstart podman.socket (as %s: systemctl "
+		"%sstart podman.socket), or without systemd: podman system "
+		"service -t 0 &. Or set DOCKER_HOST.",
+		geteuid() ? "--user " : "", geteuid() ? "root" : "a user",
+		geteuid() ? "" : "--user ");
+}
+
+/* Says what keeps the user from this engine: his rights, or that no engine is
+ * running or installed. */
+static int hint_engine(const struct engine *e, struct error *err)
+{
+	if (!e->socket)
+		return error_hint(err, "Start the engine there, or change "
+				       "DOCKER_HOST.");
+	if (access(e->socket, F_OK) == 0 && access(e->socket, W_OK) < 0)
+		return error_hint(
+			err,
+			"You may not use this socket. Run sudo usermod -aG "
+			"docker $USER and log in again (this group has the "
+			"rights of root), or use your own Podman: systemctl "
+			"--user start podman.socket, then --sandbox podman.");
+	if (e->is_podman)
+		return hint_podman(err);
+	if (!e->installed)
+		return error_hint(
+			err, "Install Podman (apt install podman) or Docker "
+			     "(docs.docker.com/engine/install), or set "
+			     "DOCKER_HOST. Without either: --sandbox local.");
+	return error_hint(
+		err, "Start Docker (sudo systemctl start docker) or Podman "
+		     "(systemctl --user start podman.socket; without systemd: "
+		     "podman system service -t 0 &), or set DOCKER_HOST.");
+}
+
 static int fail_no_podman(const struct settings *set, struct error *err)
 {
 	char *user = user_socket(set);
@@ -78,8 +120,7 @@ static int fail_no_podman(const struct settings *set, struct error *err)
 	error_set(err, ERR_NETWORK, "Podman has no socket at %s or %s", user,
 		  root_socket);
 	free(user);
-	return error_hint(err, "Start it: systemctl --user start podman.socket "
-			       "(or set DOCKER_HOST).");
+	return hint_podman(err);
 }
 
 /* Parses the part of DOCKER_HOST after the scheme: host and port, no path. */
@@ -103,19 +144,30 @@ static int name_engine(const struct engine *e, struct error *err)
 	if (err->code != ERR_NETWORK && err->code != ERR_UNREACHABLE)
 		return -1;
 	error_wrap(err, "no answer from the engine at %s", e->shown);
-	if (e->is_podman)
-		return error_hint(err, "Start Podman's socket: systemctl "
-				       "--user start podman.socket");
-	return error_hint(err, "Start Docker, or Podman (systemctl --user "
-			       "start podman.socket), or set DOCKER_HOST.");
+	error_topic(err, "docker");
+	return hint_engine(e, err);
+}
+
+static bool is_installed(const struct settings *set)
+{
+	const char *path = settings_exported(set, "PATH");
+	char *docker = proc_find("docker", path);
+	char *podman = proc_find("podman", path);
+	bool found = docker || podman;
+
+	free(docker);
+	free(podman);
+	return found;
 }
 
 /* Fails at once if the socket does not exist. */
-static int check_socket(const struct engine *e, struct error *err)
+static int check_socket(struct engine *e, const struct settings *set,
+			struct error *err)
 {
 	if (access(e->socket, F_OK) == 0)
 		return 0;
 	(void)error_errno(err, "opening it");
+	e->installed = is_installed(set);
 	err->code = ERR_NETWORK;
 	return name_engine(e, err);
 }
@@ -138,11 +190,11 @@ static int find_engine(struct engine *e, const struct settings *set,
 		 * so that the message names it. */
 		if (access(docker_socket, F_OK) == 0 || !find_podman(e, set))
 			use_socket(e, docker_socket);
-		return check_socket(e, err);
+		return check_socket(e, set, err);
 	}
 	if (strncmp(host, "unix://", 7) == 0 && host[7] == '/') {
 		use_socket(e, host + 7);
-		return check_socket(e, err);
+		return check_socket(e, set, err);
 	}
 	if (settings_env(set, "DOCKER_CERT_PATH") && tls)
 		return error_set(err, ERR_CONFIG,
@@ -162,7 +214,9 @@ static int find_engine(struct engine *e, const struct settings *set,
 int engine_init(struct engine *e, struct http *http, const struct settings *set,
 		bool is_podman, struct error *err)
 {
-	*e = (struct engine){ .http = http, .is_podman = is_podman };
+	*e = (struct engine){ .http = http,
+			      .is_podman = is_podman,
+			      .installed = true };
 	if (find_engine(e, set, err) == 0)
 		return 0;
 	engine_release(e);
@@ -620,6 +674,15 @@ static char *pull_path(const char *image)
 	return buf_detach(&path);
 }
 
+int engine_hint_image(struct error *err)
+{
+	error_hint(err, "Pull it yourself, or choose another: image = \"...\" "
+			"in [sandboxes.providers.docker.params] of "
+			"~/.deepagents/config.toml.");
+	error_topic(err, "docker");
+	return -1;
+}
+
 int engine_pull(struct engine *e, const char *image,
 		const struct sandbox_spec *spec, const struct stop *stop,
 		struct error *err)
@@ -647,9 +710,8 @@ int engine_pull(struct engine *e, const char *image,
 		*err = p->refused;
 		rc = -1;
 	}
-	if (rc < 0 && err->code == ERR_NOT_FOUND)
-		error_hint(err,
-			   "Set image in [sandboxes.providers.docker.params].");
+	if (rc < 0 && err->code != ERR_CANCELLED)
+		engine_hint_image(err);
 	http_response_release(&res);
 	buf_release(&p->line);
 	free(p);

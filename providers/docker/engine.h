@@ -19,6 +19,7 @@ struct engine {
 	char *socket;      /* owned: path of the unix socket, or NULL */
 	char *shown;       /* owned: for messages, "unix:///run/..." */
 	bool is_podman;    /* the user chose Podman */
+	bool installed;    /* docker or podman is, as far as is known */
 	/* index in kill.c's queries[]: the one that this engine accepted */
 	atomic_int top_words;
 };
@@ -55,6 +56,9 @@ int engine_post(struct engine *e, const char *id, const char *action,
 int engine_inspect(struct engine *e, const char *id, cJSON **answer,
 		   const struct stop *stop, struct error *err);
 
+/* Gives the hint of an image that cannot be used: the setting that chooses it.
+ * Returns -1. */
+int engine_hint_image(struct error *err);
 /* Pulls the image and reports progress through spec. */
 int engine_pull(struct engine *e, const char *image,
 		const struct sandbox_spec *spec, const struct stop *stop,

@@ -141,6 +141,8 @@ static void test_refused_pull(void **state)
 	pulled = false;
 	assert_int_equal(create("dcode-two", "bad", &lines, &sb, &err), -1);
 	assert_string_equal(err.message, "docker: pulling bad: x");
+	assert_non_null(strstr(err.hint, "image = \"...\" in [sandboxes."));
+	assert_string_equal(err.topic, "docker");
 	assert_null(sb.id);
 	sandbox_release(&sb);
 	buf_release(&lines);
