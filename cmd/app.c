@@ -355,23 +355,22 @@ static bool find_missing_key(void *arg, const struct settings_credential *c)
 	return !m->name;
 }
 
-/* If the provider has no key, adds to the hint how to store one. */
+/* If the provider has no key, puts before the hint how to store one. */
 static void hint_auth_set(const struct sandbox_provider *p,
 			  const struct settings *set, struct error *err)
 {
 	struct missing_key m = { set, p->name, NULL };
-	size_t len = strlen(err->hint);
+	char *hint;
 
 	if (err->code != ERR_AUTH)
 		return;
 	settings_each_credential(set, find_missing_key, &m);
-	if (len && err->hint[len - 1] == '.' &&
-	    !str_ends(str_of(err->hint), "..."))
-		len--;
-	if (m.name)
-		snprintf(err->hint + len, sizeof(err->hint) - len,
-			 "%sdcode auth set %s",
-			 len ? ", or type: " : "Type: ", m.name);
+	if (!m.name)
+		return;
+	hint = xasprintf("To store a key: dcode auth set %s. %s", m.name,
+			 err->hint);
+	error_hint(err, "%s", hint);
+	free(hint);
 	free(m.name);
 }
 

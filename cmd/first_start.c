@@ -22,6 +22,7 @@
 #include "cmd/default_model.h"
 #include "cmd/secret.h"
 #include "cmd/session/conversation.h"
+#include "cmd/session/money.h"
 
 enum {
 	CHECK_MS = 10000, /* timeout of the question that tests a key */
@@ -30,8 +31,8 @@ enum {
 	MODELS_MOST = 9, /* models offered per server */
 	NAMES_SHOWN = 2, /* model names shown per server in the menu */
 	NAME_MAX_BYTES = 200,
-	LEAST_KEY = 16, /* bytes: shorter input is an answer to the menu, not a
-			   key */
+	LEAST_KEY = 16, /* bytes: the vendors' keys are longer */
+	LEAST_WORD = 4, /* bytes: shorter input is a number, or a slip */
 	LIST_MAX = 1 << 20,
 };
 
@@ -95,14 +96,24 @@ static int send_test_request(struct run *r, char **name, struct error *err)
 	const struct model_sink sink = { .text = on_delta,
 					 .thinking = on_delta,
 					 .restart = on_restart };
-	const struct model_brief brief = { .system = "Answer briefly." };
+	struct model_brief brief = { .system = "Answer briefly." };
 	struct stop stop = app_stop(r->app);
 	struct model_reply reply = { 0 };
 	struct message m = { .role = ROLE_USER };
 	struct model_choice c = { 0 };
 	struct model *model = NULL;
+	struct meter_model *account = NULL;
 	int rc = run_find_model(r, &c, err);
 
+	if (rc == 0 && run_money_begin(r, err) == 0) {
+		/* the answer counts in --max-usd like any other */
+		r->choice = c;
+		rc = run_money_model(r, &account, err);
+		r->choice = (struct model_choice){ 0 };
+	} else {
+		rc = -1;
+	}
+	brief.meter = account;
 	if (rc == 0) {
 		*name = xasprintf("%s:%s", c.provider, c.model);
 		c.max_retries = 0;
@@ -196,6 +207,25 @@ static const struct key_vendor *vendor_of_key(struct str key)
 	return NULL;
 }
 
+/* Prints that this is too short for a key of one of the vendors in the menu.
+ * Other servers may have short keys. */
+static bool is_too_short(const char *provider, struct str key)
+{
+	bool known = !provider;
+	char *line;
+
+	for (size_t i = 0; i < N_VENDORS && provider; i++)
+		known = known || !strcmp(vendors[i].provider, provider);
+	if (!known || key.len >= LEAST_KEY)
+		return false;
+	line = xasprintf("This is too short for an API key (%zu characters), "
+			 "so dcode did not send it. Paste the whole key.",
+			 key.len);
+	print_message(line);
+	free(line);
+	return true;
+}
+
 static int check_and_store_key(struct run *r, const char *provider,
 			       struct str key, struct error *err)
 {
@@ -208,6 +238,8 @@ static int check_and_store_key(struct run *r, const char *provider,
 			"that are not ASCII.");
 		return AGAIN;
 	}
+	if (is_too_short(provider, key))
+		return AGAIN;
 	if (v && strcmp(v->provider, provider) != 0) {
 		print_message(
 			"This key belongs to another vendor, so dcode did not "
@@ -421,11 +453,11 @@ static int handle_answer(struct first *f, int n, struct error *err)
 				    err);
 	if (number)
 		return prompt_key(f, vendors[number - 1].provider, err);
-	print_message(
-		typed.len < LEAST_KEY
-			? "This is not in the list."
-			: "Cannot tell which vendor this key belongs to. Type "
-			  "the vendor's number first.");
+	if (typed.len < LEAST_WORD)
+		print_message("This is not in the list.");
+	else if (!is_too_short(NULL, typed))
+		print_message("Cannot tell which vendor this key belongs to. "
+			      "Type the vendor's number first.");
 	return AGAIN;
 }
 

@@ -727,7 +727,11 @@ static int fetch_image(struct docker *d, const struct sandbox_spec *spec,
 		error_set(err, ERR_NOT_FOUND,
 			  "the image %s is missing here, and pull = \"never\"",
 			  image);
-		return engine_hint_image(err);
+		error_topic(err, "docker");
+		return error_hint(err, "Pull it yourself, or set pull = "
+				       "\"missing\", or another image, in "
+				       "[sandboxes.providers.docker.params] of "
+				       "~/.deepagents/config.toml.");
 	}
 	if (spec->snapshot || (!missing && strcmp(policy, "always") != 0))
 		return 0;

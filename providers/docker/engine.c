@@ -674,13 +674,12 @@ static char *pull_path(const char *image)
 	return buf_detach(&path);
 }
 
-int engine_hint_image(struct error *err)
+static void hint_image(struct error *err)
 {
 	error_hint(err, "Pull it yourself, or choose another: image = \"...\" "
 			"in [sandboxes.providers.docker.params] of "
 			"~/.deepagents/config.toml.");
 	error_topic(err, "docker");
-	return -1;
 }
 
 int engine_pull(struct engine *e, const char *image,
@@ -711,7 +710,7 @@ int engine_pull(struct engine *e, const char *image,
 		rc = -1;
 	}
 	if (rc < 0 && err->code != ERR_CANCELLED)
-		engine_hint_image(err);
+		hint_image(err);
 	http_response_release(&res);
 	buf_release(&p->line);
 	free(p);

@@ -56,9 +56,6 @@ int engine_post(struct engine *e, const char *id, const char *action,
 int engine_inspect(struct engine *e, const char *id, cJSON **answer,
 		   const struct stop *stop, struct error *err);
 
-/* Gives the hint of an image that cannot be used: the setting that chooses it.
- * Returns -1. */
-int engine_hint_image(struct error *err);
 /* Pulls the image and reports progress through spec. */
 int engine_pull(struct engine *e, const char *image,
 		const struct sandbox_spec *spec, const struct stop *stop,

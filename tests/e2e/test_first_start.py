@@ -105,6 +105,50 @@ def test_a_key_goes_to_its_own_vendor_only(vendor, terminal, env):
         assert len(other.requests) == 1 and not server.requests
 
 
+@pytest.mark.parametrize("way", ["menu", "number"])
+def test_a_key_that_was_cut_is_said_to_be_too_short(vendor, terminal, way):
+    server = vendor()
+    t = terminal()
+    t.until(MENU)
+    if way == "number":
+        t.type("1\r")
+        t.until("Paste the key of anthropic (not shown): ")
+    t.type("sk-ant-abc\r")
+    t.until("This is too short for an API key (10 characters)")
+    t.until("(not shown): " if way == "number" else MENU)
+    assert "not in the list" not in t.seen and not server.requests
+    t.type(GOOD + "\r")
+    t.until("accepted the key")
+
+
+def test_the_check_counts_in_what_the_chat_may_cost(vendor, terminal):
+    server = vendor()
+    t = terminal("--max-usd", "5")
+    t.until(MENU)
+    t.type(GOOD + "\r")
+    t.until("accepted the key")
+    t.until("tools in")
+    assert len(server.requests) == 1
+    t.type("/cost\r")
+    t.until("1 request")
+    t.type("/quit\r")
+    assert t.end() == 0
+
+
+@pytest.mark.parametrize("usd, checked", [("0.001", 0), ("5", 1)])
+def test_no_check_is_sent_that_the_cap_cannot_pay(
+        vendor, terminal, usd, checked):
+    server = vendor()
+    t = terminal("--max-usd", usd)
+    t.until(MENU)
+    t.type(GOOD + "\r")
+    t.until("accepted the key" if checked else "The key could not be checked")
+    t.until("tools in")
+    assert len(server.requests) == checked
+    t.type("/quit\r")
+    assert t.end() == 0
+
+
 @pytest.mark.parametrize("keys, status", [
     ("q\r", 1), ("\x1b", 1), ("\x04", 1), ("\x03", 130),
     ("1\r\x1b", 1), ("1\r\x03", 130), ("x\r\r9\rq\r", 1)])

@@ -28,13 +28,13 @@ def test_a_missing_key_is_stored_by_one_command(run, env, config, name):
     config(SERVICE)
     r = run(*TASK, name)
     assert r.status == 1
-    assert f"or type: dcode auth set {name}\n" in r.err, r.err
+    assert f"To store a key: dcode auth set {name}. " in r.err, r.err
     # The command is one that works, and then nothing is missing any more.
     r = run("auth", "set", name, stdin="ddo_0123456789\nas-0123456789\n"
             if name in ("modal", "agentcore") else "ddo_0123456789")
     assert r.status == 0, r.err
     r = run("install", name)
-    assert f"type: dcode auth set {name}\n" not in r.out + r.err
+    assert f"store a key: dcode auth set {name}. " not in r.out + r.err
 
 
 def test_no_engine_is_installed(run, env, tmp_path):
