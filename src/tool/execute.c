@@ -421,20 +421,14 @@ static void add_output(struct running *r, bool *cut, struct buf *out)
 }
 
 /* Starts the command as a background job. job_output reads its output. */
-static int run_background(const struct tool_env *env, const cJSON *args,
-			  struct buf *out, struct error *err)
+static int run_background(const struct tool_env *env,
+			  const struct exec_request *req, struct buf *out,
+			  struct error *err)
 {
-	int64_t timeout_s = json_int(args, "timeout", 0);
-	struct job_order order = {
-		.command = str_of(json_string(args, "command", "")),
-		.env = environment,
-		.timeout_ms = timeout_s * 1000,
-		.mask = env->mask,
-	};
+	struct job_order order = { .req = *req, .mask = env->mask };
 	unsigned number;
 
-	if (check_request(env->sandbox, order.command, timeout_s, err) ||
-	    jobs_start(env->sandbox, &order, &number, env->stop, err))
+	if (jobs_start(env->sandbox, &order, &number, env->stop, err))
 		return -1;
 	buf_addf(
 		out,
@@ -456,8 +450,10 @@ static int run_background(const struct tool_env *env, const cJSON *args,
 static int execute_command(const struct tool_env *env, const cJSON *args,
 			   struct buf *out, struct error *err)
 {
+	bool background = json_bool(args, "background", false);
 	int64_t timeout_s =
-		json_int(args, "timeout", default_timeout_s(env->sandbox));
+		json_int(args, "timeout",
+			 background ? 0 : default_timeout_s(env->sandbox));
 	struct running r = { .env = env,
 			     .shown.screen.eager = true,
 			     .text = BUF_INIT(RESULT_RAW_BYTES),
@@ -467,7 +463,9 @@ static int execute_command(const struct tool_env *env, const cJSON *args,
 		.env = environment,
 		.merged = true,
 		.facts = true,
-		.timeout_ms = (timeout_s ? timeout_s : NO_LIMIT_S) * 1000,
+		.timeout_ms =
+			(timeout_s || background ? timeout_s : NO_LIMIT_S) *
+			1000,
 		.output = receive_chunk,
 		.arg = &r,
 	};
@@ -477,10 +475,10 @@ static int execute_command(const struct tool_env *env, const cJSON *args,
 	bool cut;
 	int rc;
 
-	if (json_bool(args, "background", false))
-		return run_background(env, args, out, err);
 	if (check_request(env->sandbox, req.command, timeout_s, err))
 		return -1;
+	if (background)
+		return run_background(env, &req, out, err);
 	capture_init(&r.capture, CAPTURE_HALF);
 	rc = sandbox_execute(env->sandbox, &req, &res, env->stop, err);
 	if (env->exit_code)

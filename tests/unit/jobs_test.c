@@ -63,7 +63,7 @@ static void close_place(struct place *p)
 
 static unsigned begin(struct place *p, const char *command)
 {
-	const struct job_order order = { .command = str_of(command),
+	const struct job_order order = { .req.command = str_of(command),
 					 .mask = p->mask };
 	struct stop ever = stop_on(NULL);
 	struct error err = { 0 };
@@ -300,7 +300,7 @@ static void test_a_kill_by_the_user_is_told_to_the_model(void **state)
 
 static void test_too_many_are_refused_and_all_end_with_the_sandbox(void **state)
 {
-	struct job_order order = { .command = STR("x") };
+	struct job_order order = { .req.command = STR("x") };
 	struct stop ever = stop_on(NULL);
 	struct error err = { 0 };
 	unsigned number = 0;
@@ -364,7 +364,7 @@ static void no_update(void *arg, const struct job_record *r)
 
 static void *begin_one(void *arg)
 {
-	const struct job_order order = { .command = STR("x") };
+	const struct job_order order = { .req.command = STR("x") };
 	struct stop ever = stop_on(NULL);
 	struct error err = { 0 };
 	struct place *p = arg;

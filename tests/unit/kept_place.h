@@ -169,7 +169,7 @@ static void close_place(struct place *p)
 
 static unsigned begin(struct place *p, char *command)
 {
-	const struct job_order order = { .command = str_of(command),
+	const struct job_order order = { .req.command = str_of(command),
 					 .mask = p->mask };
 	struct stop ever = stop_on(NULL);
 	struct error err = { 0 };

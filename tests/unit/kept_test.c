@@ -206,7 +206,7 @@ static void test_a_kill_ends_all_that_it_started(void **state)
 /* While another request is on its way the user ends the turn. */
 static void test_a_start_that_was_given_up_in_time_is_not_begun(void **state)
 {
-	struct job_order order = { .command = STR("exit 4") };
+	struct job_order order = { .req.command = STR("exit 4") };
 	const struct job_read what = { 2, 0, 100, 60000 };
 	struct stop ever = stop_on(NULL);
 	struct stop soon;

@@ -286,8 +286,10 @@ static void test_long(void **state)
 static void request_and(struct vendor *v, enum supervise_op op, const char *job,
 			const char *forget, struct supervise_answer *a)
 {
+	struct exec_request req = { .command = STR("echo ran") };
 	struct job_request ask = { .op = op,
 				   .job = job,
+				   .req = &req,
 				   .nonce = "aaaabbbbccccdddd",
 				   .hold_ms = 30000,
 				   .max = 60000,
@@ -299,7 +301,6 @@ static void request_and(struct vendor *v, enum supervise_op op, const char *job,
 	struct buf raw = BUF_INIT(100000);
 	struct error err = { 0 };
 
-	ask.req.command = STR("echo ran");
 	assert_int_equal(supervise_compose(&ask, &command, &err), 0);
 	assert_int_equal(
 		vendor_call(v, buf_str(&command), 0, &raw, &never, &err), 0);

@@ -16,9 +16,7 @@ enum {
 
 /* The command of a job. All borrowed for the call, except mask. */
 struct job_order {
-	struct str command;
-	const char *const *env;  /* see exec_request.env */
-	int64_t timeout_ms;      /* 0: no limit */
+	struct exec_request req; /* only command, env and timeout_ms count */
 	const struct mask *mask; /* borrowed until jobs_end() */
 };
 

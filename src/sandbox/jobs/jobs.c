@@ -202,16 +202,10 @@ static int on_output(void *arg, enum exec_stream stream, struct str chunk,
 static void *run_attached(void *arg)
 {
 	struct background_job *job = arg;
-	struct exec_request req = { .command = job->order.command,
-				    .env = job->order.env,
-				    .merged = true,
-				    .timeout_ms = job->order.timeout_ms,
-				    .output = on_output,
-				    .arg = job };
 	struct stop stop = stop_on(&job->cancel);
 	struct exec_result res = { .exit_code = -1 };
 	struct error err = { 0 };
-	int rc = sandbox_execute(job->sb, &req, &res, &stop, &err);
+	int rc = sandbox_execute(job->sb, &job->order.req, &res, &stop, &err);
 
 	pthread_mutex_lock(&job->all->lock);
 	redact_screen_end(&job->shown, job->order.mask, &job->text);
@@ -229,6 +223,9 @@ static int attached_start(struct background_job *job, struct error *err)
 {
 	job->kept = BUF_INIT(JOBS_KEPT_BYTES + 4 * SLICE);
 	job->shown.screen.eager = true;
+	job->order.req.merged = true;
+	job->order.req.output = on_output;
+	job->order.req.arg = job;
 	if (cancel_init(&job->cancel, err) < 0)
 		return -1;
 	if (thread_start(&job->thread, run_attached, job, err) < 0)
@@ -414,8 +411,8 @@ static struct jobs *jobs_new(void)
 
 static void job_free(struct background_job *job)
 {
-	mem_free_list(job->order.env);
-	free((char *)job->order.command.ptr);
+	mem_free_list(job->order.req.env);
+	free((char *)job->order.req.command.ptr);
 	free((char *)job->state.command);
 	buf_release(&job->kept);
 	buf_release(&job->text);
@@ -457,7 +454,7 @@ static struct background_job *job_new(struct sandbox *sb, const char *name,
 
 	*job = (struct background_job){ .sb = sb,
 					.all = sb->jobs,
-					.order = *order,
+					.order.mask = order->mask,
 					.text = BUF_INIT(SIZE_MAX / 2),
 					.fed = -1,
 					.began = clock_ms(),
@@ -466,10 +463,14 @@ static struct background_job *job_new(struct sandbox *sb, const char *name,
 	pthread_mutex_init(&job->reading, NULL);
 	job->state.running = true;
 	job->state.stays = *name;
-	job->state.command = shown_command(order->mask, order->command);
-	job->order.command.ptr =
-		xstrndup(order->command.ptr, order->command.len);
-	job->order.env = mem_copy_list(order->env);
+	job->state.command = shown_command(order->mask, order->req.command);
+	job->order.req = (struct exec_request){
+		.command = { xstrndup(order->req.command.ptr,
+				      order->req.command.len),
+			     order->req.command.len },
+		.env = mem_copy_list(order->req.env),
+		.timeout_ms = order->req.timeout_ms,
+	};
 	snprintf(job->name, sizeof(job->name), "%s", name);
 	job->record.job = job->name;
 	job->record.command = job->state.command;
@@ -613,8 +614,8 @@ int jobs_start(struct sandbox *sb, const struct job_order *order,
 			/* it may be running, so it stays in the list */
 			return -1;
 	} else {
-		if (!job->order.timeout_ms)
-			job->order.timeout_ms = NOWAY_MS;
+		if (!job->order.req.timeout_ms)
+			job->order.req.timeout_ms = NOWAY_MS;
 		rc = attached_start(job, err);
 	}
 	if (rc < 0)
@@ -643,7 +644,7 @@ static void drop_oldest(struct jobs *j)
 void jobs_adopt(struct sandbox *sb, const struct job_record *record,
 		const struct mask *mask)
 {
-	const struct job_order order = { .command = str_of(record->command),
+	const struct job_order order = { .req.command = str_of(record->command),
 					 .mask = mask };
 	struct error ignored = { 0 };
 	struct background_job *job;

@@ -182,16 +182,13 @@ static int poll_jobs(struct job_watch *w, const struct stop *stop,
 static int start_job(struct job_watch *w, struct background_job *job,
 		     const struct stop *stop, struct error *err)
 {
-	const struct exec_request req = { .command = job->order.command,
-					  .env = job->order.env,
-					  .timeout_ms = job->order.timeout_ms };
 	char ids[SUPERVISE_READ_IDS];
 	int rc;
 
 	pthread_mutex_lock(&w->jobs->lock);
 	memcpy(ids, w->jobs->forget, sizeof(ids));
 	pthread_mutex_unlock(&w->jobs->lock);
-	rc = kept_start(w->sb, job->name, &req, ids, stop, err);
+	rc = kept_start(w->sb, job->name, &job->order.req, ids, stop, err);
 	pthread_mutex_lock(&w->jobs->lock);
 	job->phase = rc < 0 ? JOB_UNSURE : JOB_SURE;
 	job->began = clock_ms();

@@ -22,7 +22,7 @@ enum job_phase {
 struct background_job {
 	struct sandbox *sb;
 	struct jobs *all;
-	struct job_order order; /* command and env are owned */
+	struct job_order order; /* req.command and req.env are owned */
 	/* all->lock guards this and the following fields */
 	struct job_state state;
 	enum job_phase phase;     /* only for persistent jobs */

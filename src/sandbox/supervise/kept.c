@@ -157,7 +157,7 @@ int kept_start(struct sandbox *sb, const char *job,
 {
 	struct job_request request = { .op = JOB_START,
 				       .job = job,
-				       .req = *req,
+				       .req = req,
 				       .cwd = sb->workdir,
 				       .forget = forget };
 

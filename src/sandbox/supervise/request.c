@@ -120,29 +120,30 @@ static int add_env(struct buf *out, const char *const *env, struct error *err)
 static int add_run(struct buf *out, const struct job_request *ask,
 		   struct error *err)
 {
-	bool long_one = ask->req.command.len > ARGUMENT_MAX;
+	bool long_one = ask->req->command.len > ARGUMENT_MAX;
 
 	buf_adds(out, "cd -- ");
 	quote_word(out, str_of(ask->cwd));
 	buf_adds(out, " 2>/dev/null||{ :>\"$s_dir/nocwd\";exit 126;}\n");
-	if (ask->req.aside)
-		facts_add_script(out, ask->req.aside);
+	if (ask->req->aside)
+		facts_add_script(out, ask->req->aside);
 	if (long_one) {
 		buf_adds(out, "printf %s ");
-		quote_word(out, ask->req.command);
+		quote_word(out, ask->req->command);
 		buf_adds(out, " >\"$s_dir/x\"\n");
 	}
-	buf_adds(out, ask->req.plain ? "set -- \"$(command -v sh)\"\n"
-				     : "set -- \"$(command -v bash||command -v "
-				       "sh)\"\n");
+	buf_adds(out, ask->req->plain
+			      ? "set -- \"$(command -v sh)\"\n"
+			      : "set -- \"$(command -v bash||command -v "
+				"sh)\"\n");
 	buf_adds(out, "set -- \"$1\" -c ");
 	if (long_one)
 		buf_adds(out, "'__dcode=$(cat \"$1\";echo x);eval "
 			      "\"shift;unset __dcode;${__dcode%x}\"' "
 			      "\"$1\" \"$s_dir/x\"");
 	else
-		quote_word(out, ask->req.command);
-	if (!ask->req.plain)
+		quote_word(out, ask->req->command);
+	if (!ask->req->plain)
 		buf_adds(out, "\ns_env=" SETUP_ENV_FILE OF_OWNER
 			      "\n[ ! -O \"$s_env\" ]||set -- \"$(command -v "
 			      "sh)\" -c '. \"$0\";exec \"$@\"' \"$s_env\" "
@@ -151,10 +152,10 @@ static int add_run(struct buf *out, const struct job_request *ask,
 		buf_adds(out, "\nset -- $s_set \"$@\"");
 	/* Look up the program first: a variable of the command may change
 	 * PATH. */
-	if (ask->preloaded && ask->req.env && ask->req.env[0])
+	if (ask->preloaded && ask->req->env && ask->req->env[0])
 		buf_adds(out, "\ns_set=$(command -v \"$1\");shift\n"
 			      "set -- \"$s_set\" \"$@\"");
-	if (add_env(out, ask->req.env, err) < 0)
+	if (add_env(out, ask->req->env, err) < 0)
 		return -1;
 	buf_adds(out, " \"$@\"\n");
 	return buf_check(out, "the command", err);
@@ -185,17 +186,17 @@ static int add_start(struct buf *out, const struct job_request *ask,
 	int rc;
 
 	buf_addf(out, "s_limit=%" PRId64 " s_cap=%d s_held=%d s_both=%s\n",
-		 (ask->req.timeout_ms + 9) / 10,
+		 (ask->req->timeout_ms + 9) / 10,
 		 ask->held ? SUPERVISE_HELD_CAP : SUPERVISE_CAP, ask->held,
-		 ask->req.merged || ask->kept ? "1" : "");
+		 ask->req->merged || ask->kept ? "1" : "");
 	if (!ask->preloaded)
 		assign_keeper(out);
 	rc = add_run(&run, ask, err);
 	quote_assign(out, "s_run", buf_str(&run));
 	buf_release(&run);
-	if (ask->req.input.len)
-		coded = quote_content(out, ask->req.input, ask->base64);
-	if (ask->req.input.len)
+	if (ask->input.len)
+		coded = quote_content(out, ask->input, ask->base64);
+	if (ask->input.len)
 		buf_addf(out, "s_b64=%d\n", coded);
 	if (!ask->preloaded)
 		buf_adds(out, "eval \"$s_lib\"\n");

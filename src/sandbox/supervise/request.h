@@ -53,11 +53,12 @@ struct job_request {
 	int64_t hold_ms;
 	/* ms: once there is output, how long it waits for more */
 	int64_t gather_ms;
-	size_t max;              /* maximum bytes of output in the answer */
-	struct exec_request req; /* JOB_START: the command */
-	const char *cwd; /* JOB_START: its working directory, absolute */
-	/* JOB_START: the input may be sent as base64 */
-	bool base64;
+	size_t max; /* maximum bytes of output in the answer */
+	const struct exec_request *req; /* JOB_START: the command; borrowed */
+	/* JOB_START: the command's working directory, absolute */
+	const char *cwd;
+	struct str input; /* JOB_START: all of the command's input */
+	bool base64;      /* JOB_START: the input may be sent as base64 */
 	/* names of jobs whose output the sandbox is to remove; "", or NULL */
 	const char *forget;
 	bool held;         /* JOB_START: answer only at the end */

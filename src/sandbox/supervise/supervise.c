@@ -59,28 +59,24 @@ enum {
 
 struct job {
 	struct kill kill;
-	/* owned by the caller of execute, so a kill must not use them */
-	const char *cwd;
-	const struct exec_request *req;
+	/*
+	 * What the next request says. out_at and err_at: how many bytes were
+	 * delivered. req, cwd and input are owned by the caller of execute, so
+	 * a kill must not use them.
+	 */
+	struct job_request ask;
 	struct supervisor s;
 	void *arg;         /* owned copy for s.arg, or NULL */
 	bool live;         /* output is delivered as it arrives */
 	int64_t waited_ms; /* pauses that the server asked for */
 	char id[SUPERVISE_JOB + 1];
-	enum supervise_op op;
-	bool base64;
 	bool sent;
 	bool ended; /* the sandbox has reported the end */
 	/* a request's connection was cut: the vendor may limit long requests */
 	bool cut;
-	/* bytes of each stream delivered so far; -1: start at the oldest stored
-	 * byte */
-	int64_t out_at;
-	int64_t err_at;
-	int64_t began;     /* clock_ms() at the start */
-	int64_t began_at;  /* Unix ms at the start */
-	int64_t failed_ms; /* clock_ms() when the kill was ordered */
-	int64_t hold_ms;
+	int64_t began;             /* clock_ms() at the start */
+	int64_t began_at;          /* Unix ms at the start */
+	int64_t failed_ms;         /* clock_ms() when the kill was ordered */
 	struct answer_piece piece; /* size of the next answer */
 	int64_t answered;          /* clock_ms() of the last answer */
 	unsigned failures;         /* failed requests in a row */
@@ -126,7 +122,7 @@ static int64_t gather_ms(const struct job *j)
 	int64_t ms = (clock_ms() - j->began) / 20;
 
 	if (!j->live || j->s.held)
-		return j->hold_ms;
+		return j->ask.hold_ms;
 	if (ms < GATHER_MS)
 		return GATHER_MS;
 	return ms < GATHER_MAX_MS ? ms : GATHER_MAX_MS;
@@ -139,9 +135,9 @@ static bool is_where_asked(const struct job *j)
 
 	if (!a->body.len && a->word >= WORD_LOST)
 		return true;
-	return (j->out_at < 0 || a->out_at == j->out_at) &&
-	       (j->err_at < 0 || a->err_at == j->err_at) && a->out_at >= 0 &&
-	       a->err_at >= 0;
+	return (j->ask.out_at < 0 || a->out_at == j->ask.out_at) &&
+	       (j->ask.err_at < 0 || a->err_at == j->ask.err_at) &&
+	       a->out_at >= 0 && a->err_at >= 0;
 }
 
 /* Sends one request about the job and parses its answer. */
@@ -150,43 +146,30 @@ static int request_once(struct job *j, enum supervise_op op,
 {
 	struct buf command = BUF_INIT(room_of(&j->s));
 	struct buf raw = BUF_INIT(most_answer(j) + FRAMING);
-	struct stop within = stop_within(stop, j->hold_ms + SLACK_MS);
+	struct stop within = stop_within(stop, j->ask.hold_ms + SLACK_MS);
 	char nonce[SUPERVISE_JOB + 1];
-	struct job_request a = {
-		.op = op,
-		.job = j->id,
-		.nonce = nonce,
-		.out_at = j->out_at,
-		.err_at = j->err_at,
-		.hold_ms = j->hold_ms,
-		.gather_ms = gather_ms(j),
-		.max = j->piece.max - FRAMING,
-		.base64 = j->base64,
-		/* A kill sends the list again: the start with it may never have
-		 * arrived. */
-		.forget = op == JOB_FOLLOW ? "" : j->forget,
-		.held = j->s.held,
-		.preloaded = j->s.preloaded,
-		.owner = j->s.owner,
-	};
+	struct job_request now = j->ask;
 	int rc;
 
-	if (op == JOB_START) {
-		a.req = *j->req;
-		a.cwd = j->cwd;
-	}
+	now.op = op;
+	now.nonce = nonce;
+	now.gather_ms = gather_ms(j);
+	now.max = j->piece.max - FRAMING;
+	/* A kill sends the list again: the start with it may never have
+	 * arrived. */
+	now.forget = op == JOB_FOLLOW ? "" : j->forget;
 	/* If this machine slept, the sandbox may have forgotten that the job
 	 * has run, and a repeated start would run it again: only ask about
 	 * it. */
 	if (op == JOB_START && clock_unix_ms() - j->began_at > START_MS)
-		a.op = JOB_FOLLOW;
+		now.op = JOB_FOLLOW;
 	ids_random(nonce, SUPERVISE_JOB);
-	rc = supervise_compose(&a, &command, err);
+	rc = supervise_compose(&now, &command, err);
 	if (rc == 0) {
 		j->sent = true;
-		within.held = clock_ms() + j->hold_ms;
-		rc = j->s.call(j->s.arg, buf_str(&command), j->hold_ms, &raw,
-			       &within, err);
+		within.held = clock_ms() + j->ask.hold_ms;
+		rc = j->s.call(j->s.arg, buf_str(&command), j->ask.hold_ms,
+			       &raw, &within, err);
 	}
 	if (rc == 0)
 		rc = supervise_parse(buf_str(&raw), nonce, &j->answer, err);
@@ -217,7 +200,7 @@ static int decide_retry(struct job *j, int64_t ms, const struct error *why,
 		goto no;
 	/* A held start is not repeated: the command may have run, and its
 	 * container, with the record of that, may be gone. */
-	if (j->s.held && j->op == JOB_START && !nobody)
+	if (j->s.held && j->ask.op == JOB_START && !nobody)
 		goto no;
 	if (nobody && patience > NOBODY_MS)
 		patience = NOBODY_MS;
@@ -230,9 +213,10 @@ static int decide_retry(struct job *j, int64_t ms, const struct error *why,
 	smaller = !nobody && piece_shrink(&j->piece, cut);
 	if (cut && ms >= SHORTEST_MS) {
 		j->cut = true;
-		j->hold_ms = ms / 2 < j->hold_ms ? ms / 2 : j->hold_ms;
-		if (j->hold_ms < SHORTEST_MS)
-			j->hold_ms = SHORTEST_MS;
+		j->ask.hold_ms =
+			ms / 2 < j->ask.hold_ms ? ms / 2 : j->ask.hold_ms;
+		if (j->ask.hold_ms < SHORTEST_MS)
+			j->ask.hold_ms = SHORTEST_MS;
 	}
 	pause = piece_pause_ms(j->failures, why, cut && smaller);
 	if (j->failures == 1 && !why->retry_after_ms)
@@ -256,14 +240,14 @@ static void grow_request(struct job *j, int64_t ms)
 	j->failures = 0;
 	j->damaged = 0;
 	piece_grow(&j->piece);
-	if (j->answer.body.len || ms < j->hold_ms)
+	if (j->answer.body.len || ms < j->ask.hold_ms)
 		return;
 	if (j->cut && ++j->calm < CALM)
 		return;
 	j->calm = 0;
-	j->hold_ms = j->cut ? j->hold_ms * 3 / 2 : longest_hold(j);
-	if (j->hold_ms > longest_hold(j))
-		j->hold_ms = longest_hold(j);
+	j->ask.hold_ms = j->cut ? j->ask.hold_ms * 3 / 2 : longest_hold(j);
+	if (j->ask.hold_ms > longest_hold(j))
+		j->ask.hold_ms = longest_hold(j);
 }
 
 /* Repeats the request until an answer arrives or decide_retry() gives up. */
@@ -274,7 +258,7 @@ static int request_until_answered(struct job *j, const struct stop *stop,
 		struct error why = { 0 };
 		int64_t start = clock_ms();
 		int64_t ms;
-		int rc = request_once(j, j->op, stop, &why);
+		int rc = request_once(j, j->ask.op, stop, &why);
 
 		ms = clock_ms() - start;
 		if (rc == 0) {
@@ -297,12 +281,13 @@ static int deliver_output(struct job *j, struct error *err)
 
 	if (a->word >= WORD_LOST)
 		return 0;
-	j->out_at = a->out_at + (int64_t)parts[0].len;
-	j->err_at = a->err_at + (int64_t)parts[1].len;
-	for (int i = 0; i < 2 && j->req->output; i++) {
+	j->ask.out_at = a->out_at + (int64_t)parts[0].len;
+	j->ask.err_at = a->err_at + (int64_t)parts[1].len;
+	for (int i = 0; i < 2 && j->ask.req->output; i++) {
 		if (parts[i].len &&
-		    j->req->output(j->req->arg, i ? EXEC_STDERR : EXEC_STDOUT,
-				   parts[i], NULL, err) < 0)
+		    j->ask.req->output(j->ask.req->arg,
+				       i ? EXEC_STDERR : EXEC_STDOUT, parts[i],
+				       NULL, err) < 0)
 			return -1;
 	}
 	return 0;
@@ -318,10 +303,10 @@ static int evaluate_answer(struct job *j, struct exec_result *res,
 		[WORD_GONE] = "the sandbox has no record of the command",
 		[WORD_NOWHERE] = "no directory in the sandbox is writable",
 	};
-	enum supervise_op op = j->op;
+	enum supervise_op op = j->ask.op;
 
 	res->exit_code = j->answer.code;
-	j->op = JOB_FOLLOW;
+	j->ask.op = JOB_FOLLOW;
 	j->ended =
 		j->answer.word != WORD_RUN && j->answer.word != WORD_NOBASE64;
 	switch (j->answer.word) {
@@ -341,14 +326,14 @@ static int evaluate_answer(struct job *j, struct exec_result *res,
 					 "ended is unknown");
 		return 0;
 	case WORD_NOBASE64:
-		if (!j->base64 || op != JOB_START)
+		if (!j->ask.base64 || op != JOB_START)
 			break;
-		j->base64 = false;
-		j->op = JOB_START;
+		j->ask.base64 = false;
+		j->ask.op = JOB_START;
 		return 1;
 	case WORD_NOCWD:
 		return error_set(err, ERR_NOT_FOUND,
-				 "cannot enter the directory %s", j->cwd);
+				 "cannot enter the directory %s", j->ask.cwd);
 	case WORD_GONE:
 		return error_set(err, ERR_NOT_FOUND, "%s", texts[WORD_GONE]);
 	default:
@@ -370,7 +355,7 @@ static void kill_job(struct kill *k)
 		j->s.ends(j->s.arg);
 	left = j->failed_ms + KILLED_MS - clock_ms();
 	stop = stop_cleanup(left > KILLED_MIN_MS ? left : KILLED_MIN_MS);
-	j->hold_ms = SHORTEST_MS;
+	j->ask.hold_ms = SHORTEST_MS;
 	while (!j->ended && stop_check(&stop, &ignored) == 0) {
 		struct error why = { 0 };
 
@@ -391,7 +376,7 @@ static void kill_job(struct kill *k)
 static int run_job(struct job *j, struct sandbox *sb, struct exec_result *res,
 		   const struct stop *stop, struct error *err)
 {
-	int64_t limit = j->req->timeout_ms;
+	int64_t limit = j->ask.req->timeout_ms;
 	struct stop within =
 		limit > 0 ? stop_within(stop, limit + GRACE_MS) : *stop;
 	struct error why = { 0 };
@@ -441,11 +426,16 @@ static struct job *new_job(const struct exec_request *req,
 
 	*j = (struct job){
 		.kill = { .run = kill_job, .release = free_job },
-		.cwd = req->cwd ? req->cwd : "the command began in",
-		.req = req,
+		.ask = { .job = j->id,
+			 .req = req,
+			 .cwd = req->cwd ? req->cwd : "the command began in",
+			 .input = req->input,
+			 .base64 = true,
+			 .held = s->held,
+			 .preloaded = s->preloaded,
+			 .owner = s->owner },
 		.s = *s,
 		.live = is_live(req),
-		.base64 = true,
 		.began = clock_ms(),
 		.began_at = clock_unix_ms(),
 		.answered = clock_ms(),
@@ -456,11 +446,11 @@ static struct job *new_job(const struct exec_request *req,
 		j->s.arg = j->arg;
 	}
 	j->piece = (struct answer_piece){ most_answer(j), most_answer(j) };
-	j->hold_ms = or_default(s->first_ms, FIRST_MS);
-	if ((req->plain && !req->live) || j->hold_ms > longest_hold(j))
-		j->hold_ms = longest_hold(j);
+	j->ask.hold_ms = or_default(s->first_ms, FIRST_MS);
+	if ((req->plain && !req->live) || j->ask.hold_ms > longest_hold(j))
+		j->ask.hold_ms = longest_hold(j);
 	if (s->held)
-		j->hold_ms = or_default(req->timeout_ms, HELD_MS) + KILL_MS;
+		j->ask.hold_ms = or_default(req->timeout_ms, HELD_MS) + KILL_MS;
 	j->answer.body.max = j->piece.max;
 	return j;
 }
@@ -486,7 +476,7 @@ static int send_leave(const struct sandbox *sb, struct job *j,
 {
 	int rc = 0;
 
-	j->op = JOB_LEAVE;
+	j->ask.op = JOB_LEAVE;
 	if (supervise_read_prefix(sb->read, j->id))
 		rc = request_until_answered(j, stop, err);
 	return rc;
@@ -496,7 +486,6 @@ int supervise_execute(struct sandbox *sb, const struct exec_request *req,
 		      struct exec_result *res, const struct supervisor *s,
 		      const struct stop *stop, struct error *err)
 {
-	struct exec_request own = *req;
 	struct buf input = { 0 };
 	struct job *j;
 	int rc = 0;
@@ -508,18 +497,18 @@ int supervise_execute(struct sandbox *sb, const struct exec_request *req,
 	if (req->command.len && memchr(req->command.ptr, 0, req->command.len))
 		return error_set(err, ERR_USAGE,
 				 "the command contains a NUL byte");
-	j = new_job(&own, s);
+	j = new_job(req, s);
 	if (req->leaves) {
 		rc = send_leave(sb, j, stop, err);
 		goto out;
 	}
 	if (req->source) {
 		rc = read_input(req, room_of(s), &input, err);
-		own.input = buf_str(&input);
+		j->ask.input = buf_str(&input);
 	}
 	if (!req->cwd)
-		j->cwd = sb->workdir;
-	j->op = JOB_START;
+		j->ask.cwd = sb->workdir;
+	j->ask.op = JOB_START;
 	j->read = sb->read;
 	supervise_read_list(j->read, j->forget);
 	supervise_read_name(j->read, j->id);
@@ -547,9 +536,9 @@ int supervise_follow(const char *job, const struct exec_request *req,
 				 "not a valid command name: %.40s", job);
 	j = new_job(req, s);
 	snprintf(j->id, sizeof(j->id), "%s", job);
-	j->op = JOB_FOLLOW;
-	j->out_at = -1;
-	j->err_at = -1;
+	j->ask.op = JOB_FOLLOW;
+	j->ask.out_at = -1;
+	j->ask.err_at = -1;
 	rc = run_job(j, NULL, res, stop, err);
 	kill_drop(&j->kill);
 	return rc;
