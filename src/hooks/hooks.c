@@ -377,19 +377,20 @@ static bool is_first_report(struct hooks *h, const struct hook_handler *x)
 	return first;
 }
 
-/* Warns once per hook that it could not be run. If it is a guard, refuses the
- * event. */
-static void handle_not_run(struct hooks *h, const struct hook_call *call,
-			   const struct hook_process *p,
-			   struct hook_outcome *out)
+/* Handles a hook that gave no verdict: it could not be run, which is reported
+ * once, or was too slow. A guard refuses the event then. */
+static void handle_unjudged(struct hooks *h, const struct hook_call *call,
+			    const struct hook_process *p,
+			    struct hook_outcome *out)
 {
 	struct buf why = BUF_INIT(LINE_MAX);
+	bool slow = p->run.timed_out;
 
-	if (is_first_report(h, p->handler))
+	if (slow || is_first_report(h, p->handler))
 		report_failure(h, call, p);
 	if (hook_event_guards(call->event)) {
 		describe_hook(h, call, p, &why);
-		buf_adds(&why, " could not run: ");
+		buf_adds(&why, slow ? ": " : " could not run: ");
 		describe_failure(h, p, &why);
 		block_event(h, call, p, buf_str(&why), out);
 	}
@@ -574,10 +575,8 @@ static void add_answer(struct hooks *h, const struct hook_call *call,
 	if (p->run.out.over || p->run.err.over)
 		report_hook(h, call, p,
 			    "it printed more than 100 kB: the rest is ignored");
-	if (could_not_run(p))
-		handle_not_run(h, call, p, out);
-	else if (p->run.timed_out)
-		report_failure(h, call, p);
+	if (could_not_run(p) || p->run.timed_out)
+		handle_unjudged(h, call, p, out);
 	else if (p->run.status == 2)
 		block_event(h, call, p,
 			    said.len ? said : STR("blocked by a hook"), out);
@@ -995,7 +994,7 @@ static char *const *environ_of(struct hooks *h, bool project)
 }
 
 /* Returns the absolute path of a program, or NULL. A relative name with a slash
- * can only come from a project's file: see runs_relative() in hooks_file.c. */
+ * can only come from a project's file: see hook_program.h. */
 static char *find_program(const struct hooks *h, const char *name)
 {
 	if (strchr(name, '/'))

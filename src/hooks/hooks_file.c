@@ -17,6 +17,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "hooks/hook_program.h"
 
 /* Part of the warning about a guard that cannot be parsed. */
 #define REFUSES "is invalid, so everything that it guards is refused"
@@ -265,118 +266,6 @@ static bool read_timeout(struct hook_handler *h, const cJSON *timeout)
 	return true;
 }
 
-/* True for an assignment ("A=b"), which may precede a shell command. */
-static bool is_assignment(struct str word)
-{
-	size_t equals = str_find(word, '=');
-
-	if (!equals || equals == word.len)
-		return false;
-	for (size_t i = 0; i < equals; i++)
-		if (!isalnum((unsigned char)word.ptr[i]) && word.ptr[i] != '_')
-			return false;
-	return true;
-}
-
-/* True for words that may come before the command that they run. */
-static bool is_prefix(struct str word)
-{
-	static const char *const words[] = { "exec", "command", "env",  "time",
-					     "nice", "nohup",   "sudo", "!",
-					     "{",    "then",    "if" };
-
-	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
-		if (str_is(word, words[i]))
-			return true;
-	return false;
-}
-
-/* Appends the "$(...)" at the start of text to word. Returns its length. */
-static size_t add_substitution(struct str text, struct buf *word)
-{
-	size_t depth = 0;
-	size_t i = 0;
-
-	do {
-		depth += text.ptr[i] == '(';
-		depth -= text.ptr[i] == ')';
-		buf_addc(word, text.ptr[i++]);
-	} while (i < text.len && (depth || i < 2));
-	return i;
-}
-
-/* Removes a word from the front and appends it without its quotes. */
-static void cut_word(struct str *rest, struct buf *word)
-{
-	char quote = 0;
-
-	buf_clear(word);
-	while (rest->len) {
-		char c = rest->ptr[0];
-		size_t taken = 1;
-
-		if (!quote && strchr(" \t\n;|&<>()", c))
-			break;
-		if (quote != '\'' && str_starts(*rest, "$("))
-			taken = add_substitution(*rest, word);
-		else if (c == '\\' && quote != '\'' && rest->len > 1)
-			buf_addc(word, rest->ptr[taken++]);
-		else if (quote ? c == quote : c == '"' || c == '\'')
-			quote = quote ? 0 : c;
-		else
-			buf_addc(word, c);
-		*rest = str_skip(*rest, taken);
-	}
-}
-
-/* Finds the program in a shell command: the first word after assignments and
- * prefixes. */
-static void find_program_word(const char *command, struct buf *word)
-{
-	struct str rest = str_of(command);
-
-	do {
-		while (rest.len && strchr(" \t\n(", rest.ptr[0]))
-			rest = str_skip(rest, 1);
-		cut_word(&rest, word);
-	} while (rest.len &&
-		 (is_assignment(buf_str(word)) || is_prefix(buf_str(word))));
-}
-
-/* True if the word is a relative path. Hooks start in the session's directory.
- * A relative path in the user's own hooks.json would therefore run a file of
- * whichever repository he works in. */
-static bool is_relative(struct str word)
-{
-	static const char *const absolute[] = { "/", "~", "$HOME/",
-						"${HOME}/" };
-
-	if (str_find(word, '/') == word.len)
-		return false;
-	for (size_t i = 0; i < sizeof(absolute) / sizeof(*absolute); i++)
-		if (str_starts(word, absolute[i]))
-			return false;
-	return true;
-}
-
-/* True if the hook's program is a relative path. Of a shell command, checks
- * only the first command. */
-static bool runs_relative(const struct hook_handler *h)
-{
-	struct buf word = BUF_INIT(HOOK_FILE_MAX);
-	bool relative;
-
-	if (h->argv) {
-		buf_adds(&word, h->argv[0]);
-		relative = word.ptr[0] != '/' && strchr(word.ptr, '/');
-	} else {
-		find_program_word(h->command, &word);
-		relative = is_relative(buf_str(&word));
-	}
-	buf_release(&word);
-	return relative;
-}
-
 /* Reads one hook into h. Returns NULL, or the reason why it is invalid. */
 static const char *read_handler(struct hook_handler *h, const char *matcher,
 				const cJSON *hook)
@@ -399,8 +288,11 @@ static const char *read_handler(struct hook_handler *h, const char *matcher,
 		return "timeout must be a number of seconds above 0";
 	if (!h->argv)
 		h->command = xstrdup(command);
-	if (!h->project && runs_relative(h))
-		return "its program must be an absolute path or a name on PATH";
+	if (!h->project)
+		why = hook_program_fault((const char *const *)h->argv,
+					 h->command);
+	if (why)
+		return why;
 	h->status = xstrdup(json_string(hook, "statusMessage", NULL));
 	return NULL;
 }

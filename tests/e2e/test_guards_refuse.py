@@ -60,8 +60,31 @@ def test_a_guard_that_is_there_lets_a_call_through(write, work, model, run,
     assert r.status == 0 and (work / "log").exists(), r.err
 
 
-@pytest.mark.parametrize("how", ["exit 3", "kill -9 $$", "sleep 9; exit 127",
-                                 "echo no json"])
+@pytest.mark.parametrize("event", GUARDS)
+def test_a_guard_that_is_too_slow_refuses(write, work, model, run, event):
+    write(**{event: [hook("sleep 9", timeout=0.4)]})
+    server = model([TOUCH, DONE])
+    r = run("-n", "x", *HOW)
+    assert "it took longer than 0.4 s (timeout)" in body_or_error(server, r)
+    assert not (work / "log").exists()
+    if event == "UserPromptSubmit":
+        assert r.status != 0 and not server.requests
+    else:
+        assert r.status in (0, 4), r.err
+
+
+@pytest.mark.parametrize("event", ["SessionStart", "PostToolUse", "Stop",
+                                   "SessionEnd"])
+def test_another_hook_that_is_too_slow_is_a_line(write, work, model, run,
+                                                 event):
+    write(**{event: [hook("sleep 9", timeout=0.4)]})
+    model([TOUCH, DONE])
+    r = run("-n", "x", *HOW)
+    assert r.status == 0 and (work / "log").exists()
+    assert "it took longer than 0.4 s (timeout)" in r.err
+
+
+@pytest.mark.parametrize("how", ["exit 3", "kill -9 $$", "echo no json"])
 def test_a_guard_that_ran_and_failed_otherwise_is_a_line(write, work, model,
                                                          run, how):
     write(PreToolUse=[hook(how, timeout=0.4)])
@@ -136,6 +159,62 @@ def test_the_users_own_hooks_name_no_program_of_the_repository(
     assert not (work.parent / "home/theirs").exists()
     assert not (work / "log").exists(), r.err
     assert "absolute path" in r.err and "absolute" in body_or_error(server, r)
+
+
+SCRIPTS = ["bash ./check.sh", "sh check.sh", "bash -eu -o pipefail check.sh",
+           "env -i bash ./check.sh", "timeout 9 sh ./check.sh",
+           ". ./check.sh", "sh <check.sh", "sh -c ./check.sh",
+           "sh -c 'exec sh check.sh'", "/bin/sh 2>/dev/null ./check.sh",
+           "python3 check.py", "python3 -W ignore -u ./check.py",
+           "A=1 python3 \"$PWD/check.py\"", "awk -f check.awk",
+           "perl -MTime::HiRes ./check.pl"]
+
+
+@pytest.mark.parametrize("words", SCRIPTS)
+def test_the_users_own_hooks_name_no_script_of_the_repository(
+        write, work, model, run, words):
+    shell, here = "echo ran >>~/theirs\n", "open('../home/theirs', 'w')\n"
+    for name, text in (("sh", shell), ("py", here),
+                       ("awk", 'BEGIN { print >"../home/theirs" }'),
+                       ("pl", "open F, '>../home/theirs';")):
+        (work / f"check.{name}").write_text(text)
+        (work / f"check.{name}").chmod(0o755)
+    write(PreToolUse=[hook(words)], PostToolUse=[hook(words)])
+    server = model([TOUCH, DONE])
+    r = run("-n", "x", *HOW)
+    assert not (work.parent / "home/theirs").exists()
+    assert not (work / "log").exists(), r.err
+    assert "absolute path" in r.err and "absolute" in body_or_error(server, r)
+
+
+@pytest.mark.parametrize("words", [
+    "sh ~/check.sh ./a", "python3 -u ~/check.py ./b", "cat ./x; true",
+    "grep -r x ./a; true", "sh -c 'cat ./x; true'", "bash -n ./check.sh",
+    "sh -ec 'true' ./x", "python3 -c 'import sys' ./x", "true <./check.sh",
+    "cd / && sh $HOME/check.sh", "awk '{ print }' ./check.sh",
+    "python3 <<E\nprint()\nE", "echo 'sh ./check.sh'",
+    "sh 2>/dev/null $HOME/check.sh", "perl -e 1 ./x", "env -i A=b/c true"])
+def test_what_a_hook_only_reads_may_be_relative(write, work, home, model, run,
+                                                words):
+    for name, text in (("check.sh", "true\n"), ("check.py", "\n")):
+        (work / name).write_text(text)
+        (home / name).write_text(text)
+    write(PreToolUse=[hook(words)])
+    model([TOUCH, DONE])
+    r = run("-n", "x", *HOW)
+    assert r.status == 0 and (work / "log").exists(), r.err
+
+
+@pytest.mark.parametrize("argv, runs", [
+    (["bash", "./check.sh"], False), (["/usr/bin/env", "sh", "x.sh"], False),
+    (["sh", "-c", "sh ./check.sh"], False), (["cat", "./check.sh"], True)])
+def test_a_script_in_argv_is_absolute_too(write, work, model, run, argv, runs):
+    (work / "check.sh").write_text("echo ran >>~/theirs\n")
+    write(PreToolUse=[{"hooks": [{"type": "command", "argv": argv}]}])
+    model([TOUCH, DONE])
+    r = run("-n", "x", *HOW)
+    assert (work / "log").exists() == runs, r.err
+    assert ("absolute path" in r.err) != runs
 
 
 @pytest.mark.parametrize("words", ["{home}/check.sh", "~/check.sh",

@@ -239,8 +239,8 @@ def test_at_its_limit_a_hook_and_all_it_started_are_killed(write, work, model,
     write(PreToolUse=[hook(slow, timeout=1)])
     model([TOUCH, DONE])
     r = run("-n", "x", *HOW)
-    assert r.status == 0 and "longer than 1 s" in r.err
-    assert (work / "log").exists()
+    assert r.status in (0, 4) and "longer than 1 s" in r.err
+    assert not (work / "log").exists()  # a guard refuses then
     pids = (work / "pids").read_text().split()
     assert len(pids) == 2 and not any(alive(p) for p in pids)
 

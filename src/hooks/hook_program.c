@@ -1,0 +1,406 @@
+/* hook_program.c - which file a hook's command line runs. */
+/* SPDX-License-Identifier: MIT */
+/*
+ * Hooks start in the session's directory. A relative path in the user's own
+ * hooks.json would therefore run a file of whichever repository he works in:
+ * "./check.sh", and "bash ./check.sh" or "python3 check.py" too. Arguments that
+ * a program only reads ("cat ./x") are not checked. Begin reading at
+ * hook_program_fault(). parse_words() splits a command as a shell would, as far
+ * as that matters here; find_program() skips what may come before the program;
+ * runs_relative_script() knows the options of interpreters.
+ */
+#include "hooks/hook_program.h"
+
+#include <ctype.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "base/path.h"
+#include "base/str.h"
+
+enum {
+	WORD_MAX = 1 << 20,
+	MOST_WORDS = 64, /* words of one command that are looked at */
+	DEEPEST = 4,     /* "sh -c" within "sh -c" */
+};
+
+struct words {
+	char *list[MOST_WORDS + 1]; /* owned; NULL after the last one */
+	size_t n;
+};
+
+/* Interpreters that run a file named by their first argument. */
+static const struct interpreter {
+	const char *name; /* a version may follow: "python3.11" */
+	/* letters of options after which no file is run: its code, or the name
+	 * of a module, is the next argument or comes from standard input */
+	const char *code;
+	/* letters of options with a value that is not run */
+	const char *value;
+	/* letters of options whose value is a file that is run */
+	const char *file;
+	bool shell; /* the value of -c is a command */
+	bool text;  /* without -f the first argument is the program's text */
+} interpreters[] = {
+	{ "sh", "s", "oO", "", true, false },
+	{ "bash", "s", "oO", "", true, false },
+	{ "dash", "s", "oO", "", true, false },
+	{ "ash", "s", "oO", "", true, false },
+	{ "zsh", "s", "oO", "", true, false },
+	{ "ksh", "s", "oO", "", true, false },
+	{ "mksh", "s", "oO", "", true, false },
+	{ "fish", "", "", "C", true, false },
+	{ "python", "cm", "WX", "", false, false },
+	{ "pypy", "cm", "WX", "", false, false },
+	{ "perl", "eE", "Mm", "I", false, false },
+	{ "ruby", "e", "", "rI", false, false },
+	{ "node", "epc", "", "r", false, false },
+	{ "nodejs", "epc", "", "r", false, false },
+	{ "php", "rl", "d", "f", false, false },
+	{ "lua", "", "e", "l", false, false },
+	{ "luajit", "", "e", "l", false, false },
+	{ "tclsh", "", "", "", false, false },
+	{ "Rscript", "e", "", "", false, false },
+	{ "awk", "", "Fv", "f", false, true },
+	{ "gawk", "", "Fv", "f", false, true },
+	{ "mawk", "", "Fv", "f", false, true },
+};
+
+static void words_release(struct words *w)
+{
+	for (size_t i = 0; i < w->n; i++)
+		free(w->list[i]);
+	*w = (struct words){ 0 };
+}
+
+static void add_word(struct words *w, struct str word)
+{
+	if (w->n < MOST_WORDS)
+		w->list[w->n++] = xstrndup(word.ptr ? word.ptr : "", word.len);
+}
+
+/* Appends the "$(...)" at the start of text to word. Returns its length. */
+static size_t add_substitution(struct str text, struct buf *word)
+{
+	size_t depth = 0;
+	size_t i = 0;
+
+	do {
+		depth += text.ptr[i] == '(';
+		depth -= text.ptr[i] == ')';
+		buf_addc(word, text.ptr[i++]);
+	} while (i < text.len && (depth || i < 2));
+	return i;
+}
+
+/* Removes a word from the front and appends it without its quotes. */
+static void cut_word(struct str *rest, struct buf *word)
+{
+	char quote = 0;
+
+	buf_clear(word);
+	while (rest->len) {
+		char c = rest->ptr[0];
+		size_t taken = 1;
+
+		if (!quote && strchr(" \t\n;|&<>()", c))
+			break;
+		if (quote != '\'' && str_starts(*rest, "$("))
+			taken = add_substitution(*rest, word);
+		else if (c == '\\' && quote != '\'' && rest->len > 1)
+			buf_addc(word, rest->ptr[taken++]);
+		else if (quote ? c == quote : c == '"' || c == '\'')
+			quote = quote ? 0 : c;
+		else
+			buf_addc(word, c);
+		*rest = str_skip(*rest, taken);
+	}
+}
+
+static bool is_number(struct str word)
+{
+	for (size_t i = 0; i < word.len; i++)
+		if (!isdigit((unsigned char)word.ptr[i]))
+			return false;
+	return true;
+}
+
+/* Removes a redirection. The file of "<FILE" stays, as the words "<" and FILE,
+ * because an interpreter runs it. False after "<<" or "<(": the input is part
+ * of the command line. */
+static bool skip_redirection(struct words *w, struct str *rest,
+			     struct buf *word)
+{
+	bool input = rest->ptr[0] == '<';
+
+	*rest = str_skip(*rest, 1);
+	if (input && rest->len && strchr("<(", rest->ptr[0]))
+		return false;
+	while (rest->len && strchr(" \t>&|", rest->ptr[0]))
+		*rest = str_skip(*rest, 1);
+	cut_word(rest, word);
+	if (input) {
+		add_word(w, STR("<"));
+		add_word(w, buf_str(word));
+	}
+	return true;
+}
+
+/* Splits the first simple command of a shell command into words. */
+static void parse_words(struct words *w, const char *command)
+{
+	struct str rest = str_of(command);
+	struct buf word = BUF_INIT(WORD_MAX);
+
+	while (rest.len && w->n < MOST_WORDS) {
+		char c = rest.ptr[0];
+
+		if (c == '<' || c == '>') {
+			if (!skip_redirection(w, &rest, &word))
+				break;
+		} else if (w->n && strchr("\n;|&)", c)) {
+			break;
+		} else if (strchr(" \t\n;|&()", c)) {
+			rest = str_skip(rest, 1);
+		} else {
+			cut_word(&rest, &word);
+			/* the 2 of "2>FILE" is not a word */
+			if (!rest.len || !strchr("<>", rest.ptr[0]) ||
+			    !is_number(buf_str(&word)))
+				add_word(w, buf_str(&word));
+		}
+	}
+	buf_release(&word);
+}
+
+/* True for an assignment ("A=b"), which may precede a shell command. */
+static bool is_assignment(struct str word)
+{
+	size_t equals = str_find(word, '=');
+
+	if (!equals || equals == word.len)
+		return false;
+	for (size_t i = 0; i < equals; i++)
+		if (!isalnum((unsigned char)word.ptr[i]) && word.ptr[i] != '_')
+			return false;
+	return true;
+}
+
+/* True for words that may come before the command that they run. */
+static bool is_prefix(const char *word)
+{
+	static const char *const words[] = {
+		"exec", "command", "env",  "time",   "nice",   "nohup",
+		"sudo", "!",       "{",    "then",   "if",     "timeout",
+		"do",   "setsid",  "else", "stdbuf", "ionice", "chronic",
+	};
+	const char *name = word[0] == '/' ? path_name(word) : word;
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+		if (!strcmp(name, words[i]))
+			return true;
+	return false;
+}
+
+/* True for an option or a number that belongs to a prefix: "-n 5" of nice, "9s"
+ * of timeout. */
+static bool belongs_to_prefix(const char *word)
+{
+	return word[0] == '-' || isdigit((unsigned char)word[0]);
+}
+
+/* Returns the index of the program: the first word after assignments and
+ * prefixes. w->n if there is none. */
+static size_t find_program(const struct words *w)
+{
+	bool prefixed = false;
+	size_t i = 0;
+
+	for (; i < w->n; i++) {
+		if (!strcmp(w->list[i], "<") && i + 1 < w->n) {
+			i++;
+		} else if (is_prefix(w->list[i])) {
+			prefixed = true;
+		} else if (!is_assignment(str_of(w->list[i])) &&
+			   !(prefixed && belongs_to_prefix(w->list[i]))) {
+			break;
+		}
+	}
+	return i;
+}
+
+/* True for a path that does not depend on the start directory. */
+static bool is_absolute(struct str word)
+{
+	static const char *const absolute[] = { "/", "~", "$HOME/",
+						"${HOME}/" };
+
+	for (size_t i = 0; i < sizeof(absolute) / sizeof(*absolute); i++)
+		if (str_starts(word, absolute[i]))
+			return true;
+	return false;
+}
+
+static bool has_slash(const char *word)
+{
+	return strchr(word, '/') != NULL;
+}
+
+static const struct interpreter *find_interpreter(const char *word)
+{
+	const char *name = path_name(word);
+
+	for (size_t i = 0; i < sizeof(interpreters) / sizeof(*interpreters);
+	     i++) {
+		size_t n = strlen(interpreters[i].name);
+
+		if (!strncmp(name, interpreters[i].name, n) &&
+		    !name[n + strspn(name + n, "0123456789.")])
+			return &interpreters[i];
+	}
+	return NULL;
+}
+
+/* What the options of an interpreter say about the next argument. */
+enum meaning {
+	SKIP,    /* an option without a value */
+	VALUE,   /* the next argument is a value that is not run */
+	FILE_IS, /* the next argument is a file that is run */
+	COMMAND, /* the next argument is a shell command */
+	CODE,    /* no file is run */
+};
+
+static enum meaning meaning_of_long(const char *option)
+{
+	static const char *const files[] = { "--require",   "--import",
+					     "--loader",    "--rcfile",
+					     "--init-file", "--file" };
+	static const char *const code[] = { "--eval", "--print", "--check",
+					    "--version", "--help" };
+
+	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++)
+		if (!strcmp(option, files[i]))
+			return FILE_IS;
+	for (size_t i = 0; i < sizeof(code) / sizeof(*code); i++)
+		if (!strcmp(option, code[i]))
+			return CODE;
+	return SKIP;
+}
+
+static enum meaning meaning_of(const struct interpreter *p, const char *option)
+{
+	if (option[0] == '-' && option[1] == '-')
+		return meaning_of_long(option);
+	for (const char *c = option + 1; *c; c++) {
+		if (p->shell && *c == 'c')
+			return COMMAND;
+		if (strchr(p->code, *c) || (p->shell && *c == 'n'))
+			return CODE;
+		/* a value may follow the letter at once: "-Wignore" */
+		if (strchr(p->file, *c))
+			return c[1] ? SKIP : FILE_IS;
+		if (strchr(p->value, *c))
+			return c[1] ? SKIP : VALUE;
+	}
+	return SKIP;
+}
+
+/* True if "-r./x" or "--require=./x" names a relative file. */
+static bool has_relative_value(const struct interpreter *p, const char *option)
+{
+	const char *equals = strchr(option, '=');
+
+	if (option[1] == '-')
+		return equals && has_slash(equals) &&
+		       !is_absolute(str_of(equals + 1));
+	return option[1] && strchr(p->file, option[1]) && option[2] &&
+	       has_slash(option) && !is_absolute(str_of(option + 2));
+}
+
+static const char *fault_of(const char *command, int depth);
+
+/* True if the interpreter runs a file with a relative path. args ends with
+ * NULL. */
+static bool runs_relative_script(const struct interpreter *p, char *const *args,
+				 int depth)
+{
+	bool by_option = false;
+
+	for (; *args; args++) {
+		const char *word = *args;
+		bool option = (word[0] == '-' || (p->shell && *word == '+')) &&
+			      word[1];
+		enum meaning m = option ? meaning_of(p, word) : SKIP;
+
+		if (!strcmp(word, "<"))
+			return args[1] && !is_absolute(str_of(args[1]));
+		if (!strcmp(word, "-") || m == CODE)
+			return false;
+		if (!option)
+			return !(p->text || by_option) &&
+			       !is_absolute(str_of(word));
+		if (has_relative_value(p, word))
+			return true;
+		if (m == SKIP)
+			continue;
+		if (!*++args)
+			return false;
+		if (m == COMMAND)
+			return fault_of(*args, depth + 1) != NULL;
+		if (m == FILE_IS && !is_absolute(str_of(*args)) &&
+		    (has_slash(*args) || p->text))
+			return true;
+		by_option = by_option || (m == FILE_IS && p->text);
+	}
+	return false;
+}
+
+static const char *fault_of_words(const struct words *w, bool shell, int depth)
+{
+	size_t at = find_program(w);
+	const char *program = at < w->n ? w->list[at] : "";
+	const struct interpreter *p = find_interpreter(program);
+	bool sources =
+		shell && (!strcmp(program, ".") || !strcmp(program, "source"));
+
+	/* without a shell "~" is not expanded */
+	if (has_slash(program) &&
+	    (shell ? !is_absolute(str_of(program)) : program[0] != '/'))
+		return "its program must be an absolute path or a name on PATH";
+	if ((sources && at + 1 < w->n &&
+	     !is_absolute(str_of(w->list[at + 1]))) ||
+	    (p && runs_relative_script(p, w->list + at + 1, depth)))
+		return "the file that it runs must be an absolute path, since "
+		       "a relative one may be a file of the repository";
+	return NULL;
+}
+
+static const char *fault_of(const char *command, int depth)
+{
+	struct words w = { 0 };
+	const char *fault;
+
+	if (depth > DEEPEST)
+		return NULL;
+	parse_words(&w, command);
+	fault = fault_of_words(&w, true, depth);
+	words_release(&w);
+	return fault;
+}
+
+const char *hook_program_fault(const char *const *argv, const char *command)
+{
+	struct words w = { 0 };
+	const char *fault;
+
+	if (!argv)
+		return fault_of(command, 0);
+	for (size_t i = 0; argv[i]; i++)
+		add_word(&w, str_of(argv[i]));
+	fault = fault_of_words(&w, false, 0);
+	words_release(&w);
+	return fault;
+}

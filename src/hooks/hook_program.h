@@ -1,0 +1,13 @@
+/* hook_program.h - which file a hook's command line runs. */
+/* SPDX-License-Identifier: MIT */
+#ifndef HOOKS_HOOK_PROGRAM_H
+#define HOOKS_HOOK_PROGRAM_H
+
+/* Returns why a command of the user's own hooks.json may run a file of the
+ * repository: its program, or the script of an interpreter ("bash ./x"), is a
+ * relative path. NULL if it does not. argv: the program and its arguments, or
+ * NULL for a shell command. Of a shell command, only the first command is
+ * checked. Static text. */
+const char *hook_program_fault(const char *const *argv, const char *command);
+
+#endif
