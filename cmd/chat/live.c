@@ -149,6 +149,9 @@ static void on_notice(struct live *l, const struct queued *item)
 		live_go_on(l);
 		worker_answer(&l->worker, 0);
 		break;
+	case NOTICE_STEERING:
+		live_hand_over(l);
+		break;
 	case NOTICE_BORROW:
 		live_suspend(l);
 		l->lent = true;
@@ -439,6 +442,7 @@ static void close_live(struct live *l)
 		free(l->queue[i].text);
 	free(l->queue);
 	free(l->now.text);
+	free(l->steering.now.text);
 	live_status_release(l);
 }
 
@@ -473,6 +477,7 @@ int live_chat(struct run *r, const char *first)
 	r->on_job_end = live_on_job_end;
 	r->raise = slash_raise_cap;
 	r->go_on = slash_go_on;
+	r->steering = live_steering_of(&l);
 	r->app->terminal = &terminal;
 	r->app->asker = &asker;
 	r->theme = &l.theme;

@@ -267,30 +267,11 @@ static int run_early_message(struct live *l, const struct stop *stop,
 			   &l->told, stop, err);
 }
 
-static const char *prefix_of(const struct waiting *m)
-{
-	return message_prefix((enum message_kind)m->kind);
-}
-
-static void show_message(struct live *l, const struct waiting *m)
-{
-	struct buf text = BUF_INIT(64 << 20);
-
-	/* Masked, because it stays in the terminal's scrollback. */
-	buf_adds(&text, prefix_of(m));
-	app_clean(l->run->app, CLEAN_LATER, str_of(m->text), &text);
-	transcript_user(&l->transcript, buf_str(&text));
-	buf_release(&text);
-}
-
 /* Moves the first queued message to l->now and shows it. */
 static void dequeue_message(struct live *l)
 {
 	free(l->now.text);
-	l->now = l->queue[0];
-	memmove(l->queue, l->queue + 1, --l->n_queue * sizeof(*l->queue));
-	show_message(l, &l->now);
-	live_print(l); /* print the message before its output */
+	l->now = live_send_queued(l, 0);
 }
 
 /* True if the message names no sandbox file, picture or skill. */
@@ -346,9 +327,7 @@ static void requeue_early_message(struct live *l)
 		return;
 	l->ahead.sent = false;
 	transcript_end_turn(&l->transcript, clock_ms());
-	l->queue = xrealloc(l->queue, l->n_queue + 1, sizeof(*l->queue));
-	memmove(l->queue + 1, l->queue, l->n_queue++ * sizeof(*l->queue));
-	l->queue[0] = l->now;
+	live_queue_insert(l, 0, l->now);
 	l->now = (struct waiting){ 0 };
 	l->held = true;
 }
@@ -436,16 +415,6 @@ int live_job_close(void *arg)
 	return 0;
 }
 
-static void add_waiting(struct live *l, enum message_kind kind,
-			const char *text)
-{
-	l->queue = xrealloc(l->queue, l->n_queue + 1, sizeof(*l->queue));
-	l->queue[l->n_queue++] = (struct waiting){
-		(enum job_kind)kind,
-		xstrdup(text + strlen(message_prefix(kind)))
-	};
-}
-
 /* Appends the first line of a message, masked, since it stays in the terminal's
  * scrollback. */
 static void add_message(struct live *l, const struct waiting *m,
@@ -483,10 +452,7 @@ static void list_messages(struct live *l, struct buf *out)
 
 static void drop_message(struct live *l, size_t i)
 {
-	free(l->queue[i].text);
-	l->n_queue--;
-	memmove(l->queue + i, l->queue + i + 1,
-		(l->n_queue - i) * sizeof(*l->queue));
+	free(live_queue_remove(l, i).text);
 	l->held = l->held && l->n_queue;
 }
 
@@ -556,7 +522,7 @@ static bool run_queue_command(struct live *l, const char *text)
 	return done;
 }
 
-void live_submit(struct live *l, char *text)
+static void submit_text(struct live *l, char *text, bool later)
 {
 	if (run_queue_command(l, text)) {
 		free(text);
@@ -570,15 +536,25 @@ void live_submit(struct live *l, char *text)
 	} else if (run_immediate_command(l, text)) {
 		/* the command has run */
 	} else if (str_trim(str_of(text)).len) {
-		add_waiting(l, message_classify(str_of(text)), text);
+		live_queue_add(l, message_classify(str_of(text)), text, later);
 	}
 	free(text);
 	live_next(l);
 }
 
+void live_submit(struct live *l, char *text)
+{
+	submit_text(l, text, false);
+}
+
+void live_submit_later(struct live *l, char *text)
+{
+	submit_text(l, text, true);
+}
+
 void live_submit_prompt(struct live *l, const char *text)
 {
-	add_waiting(l, MESSAGE_GIVEN, text);
+	live_queue_add(l, MESSAGE_GIVEN, text, false);
 	live_next(l);
 }
 
@@ -677,20 +653,20 @@ void live_next(struct live *l)
 
 bool live_take_back(struct live *l)
 {
-	struct waiting *last;
+	struct waiting last;
 	struct buf draft = BUF_INIT(64 << 20);
 
 	if (!l->n_queue)
 		return false;
-	last = &l->queue[--l->n_queue];
-	buf_adds(&draft, prefix_of(last));
-	buf_adds(&draft, last->text);
+	last = live_queue_remove(l, live_queue_newest(l));
+	buf_adds(&draft, message_prefix((enum message_kind)last.kind));
+	buf_adds(&draft, last.text);
 	if (!editor_is_empty(&l->editor)) {
 		buf_addc(&draft, '\n');
 		editor_text(&l->editor, &draft);
 	}
 	editor_set(&l->editor, buf_str(&draft));
-	free(last->text);
+	free(last.text);
 	buf_release(&draft);
 	return true;
 }
@@ -811,6 +787,7 @@ static void end_work(struct live *l, int rc)
 	} else {
 		complete_forget(&l->completer);
 	}
+	live_return_steering(l);
 	transcript_end_turn(&l->transcript, clock_ms());
 	live_print(l);
 	live_notify_turn(l);

@@ -267,8 +267,8 @@ static bool answer_yolo(struct live *l, const struct key_event *ev)
 }
 
 /* Sends the draft and adds it to the history. With an empty draft, starts the
- * queued messages. */
-static void send_draft(struct live *l)
+ * queued messages. later: the message waits for the end of the turn. */
+static void send_draft(struct live *l, bool later)
 {
 	struct buf text = BUF_INIT(MAX_MESSAGE);
 	struct buf kept = BUF_INIT(MAX_MESSAGE);
@@ -286,7 +286,19 @@ static void send_draft(struct live *l)
 	app_clean(l->run->app, CLEAN_LATER, buf_str(&text), &kept);
 	(void)prompt_history_add(&l->history, buf_str(&kept), &ignored);
 	buf_release(&kept);
-	live_submit(l, buf_detach(&text));
+	if (later)
+		live_submit_later(l, buf_detach(&text));
+	else
+		live_submit(l, buf_detach(&text));
+}
+
+/* Tab, with nothing to complete: queues the draft for the time after the
+ * running turn. */
+static void queue_draft(struct live *l)
+{
+	if (live_queue_can_steer(l) && !editor_is_empty(&l->editor) &&
+	    !complete_is_begun(&l->editor))
+		send_draft(l, true);
 }
 
 /* Replaces the draft by an older or newer prompt. */
@@ -346,7 +358,10 @@ static void on_editor(struct live *l, const struct key_event *ev)
 		l->drafted = l->typed;
 	switch (result) {
 	case EDITOR_SUBMIT:
-		send_draft(l);
+		send_draft(l, false);
+		break;
+	case EDITOR_COMPLETE:
+		queue_draft(l);
 		break;
 	case EDITOR_OLDER:
 	case EDITOR_NEWER:

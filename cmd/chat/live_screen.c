@@ -666,6 +666,15 @@ static size_t subtract_or_zero(size_t a, size_t b)
 	return a > b ? a - b : 0;
 }
 
+/* Returns when queued message i is sent: shown behind it while a turn runs. */
+static const char *describe_queued(const struct live *l, size_t i)
+{
+	if (!live_queue_can_steer(l))
+		return "";
+	return live_queue_steers(l, i) ? "  (at the next step)"
+				       : "  (after this turn)";
+}
+
 /* Draws the queued messages, one row each, in at most `most` rows. */
 static void add_queue(const struct live *l, size_t most, struct rows *out)
 {
@@ -677,6 +686,8 @@ static void add_queue(const struct live *l, size_t most, struct rows *out)
 		n = most;
 	for (size_t i = 0; i < n; i++) {
 		struct str text = str_of(l->queue[i].text);
+		struct str when = str_of(describe_queued(l, i));
+		size_t columns = screen_columns(&l->screen);
 
 		if (i && i + 1 == n && n < l->n_queue) {
 			rows_adds(out, faint, "...");
@@ -684,10 +695,13 @@ static void add_queue(const struct live *l, size_t most, struct rows *out)
 			break;
 		}
 		text.len = str_find(text, '\n');
+		if (columns < 2 * when.len)
+			when.len = 0;
 		text.len = width_prefix(
-			text, subtract_or_zero(screen_columns(&l->screen), 2));
+			text, subtract_or_zero(columns, 2 + when.len));
 		rows_adds(out, faint, "+ ");
 		rows_add(out, faint, text);
+		rows_add(out, muted, when);
 		rows_end(out);
 	}
 }

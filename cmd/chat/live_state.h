@@ -5,12 +5,14 @@
 
 /*
  * live.c has the loop. It calls the files below, and each of them calls only
- * those that follow: live_keys.c (keys), live_jobs.c (jobs and the queue),
- * live_question.c (questions and answers), live_screen.c (drawing). They share
- * struct live. It belongs to the screen's thread, except
- * for its last part, which belongs to the worker.
+ * those that follow: live_keys.c (keys), live_jobs.c (jobs), live_steering.c
+ * (messages into the running turn), live_question.c (questions and answers),
+ * live_screen.c (drawing), live_queue.c (the messages that wait). They share
+ * struct live. It belongs to the screen's thread, except for its last part,
+ * which belongs to the worker.
  */
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -89,7 +91,18 @@ struct live_notify {
 /* A message in the queue. */
 struct waiting {
 	enum job_kind kind;
-	char *text; /* owned */
+	char *text;      /* owned */
+	bool steers;     /* sent into the running turn: live_steering.c */
+	bool later;      /* the user wants it to wait for the end of the turn */
+	unsigned number; /* of the messages of this chat, as they were typed */
+};
+
+struct live_steering {
+	/* A queued message may steer. Without it the worker asks for none. */
+	atomic_bool waits;
+	/* The message that was handed over and is not stored yet. The worker's
+	 * while a job runs. */
+	struct waiting now;
 };
 
 struct live {
@@ -120,6 +133,8 @@ struct live {
 	enum live_state state;
 	struct waiting *queue; /* owned; in the order of sending */
 	size_t n_queue;
+	unsigned numbered; /* waiting.number of the newest message */
+	struct live_steering steering;
 	bool held;          /* a turn was stopped: the queue waits for Enter */
 	struct waiting now; /* the running job */
 	struct live_ahead ahead;
@@ -185,6 +200,8 @@ struct live {
 /* live_jobs.c: jobs and the queue. */
 /* Sends text, or appends it to the queue. Takes ownership of text. */
 void live_submit(struct live *l, char *text);
+/* Like live_submit(); the message waits for the end of the running turn. */
+void live_submit_later(struct live *l, char *text);
 /* Like live_submit() for text that may come from a pipe: it is never run as a
  * command. */
 void live_submit_prompt(struct live *l, const char *text);
@@ -236,6 +253,31 @@ void live_on_job_end(void *arg);
 /* Prints one line for each background job that has ended. Does nothing while
  * the worker has a job, since the model may have to be told first. */
 void live_show_ended(struct live *l);
+
+/* live_steering.c: messages into the running turn. */
+/* Removes message i from the queue and shows it. The caller owns it. */
+struct waiting live_send_queued(struct live *l, size_t i);
+/* Answers NOTICE_STEERING. */
+void live_hand_over(struct live *l);
+/* The job has ended: puts a message that was not sent back into the queue. */
+void live_return_steering(struct live *l);
+/* Returns run.steering for this chat. */
+struct agent_steering live_steering_of(struct live *l);
+
+/* live_queue.c: the messages that wait. */
+/* True if a turn runs that can take messages. */
+bool live_queue_can_steer(const struct live *l);
+/* True if message i is sent into the running turn. */
+bool live_queue_steers(const struct live *l, size_t i);
+void live_queue_insert(struct live *l, size_t at, struct waiting m);
+/* Adds a message; text is with the prefix of its kind. later: it waits for the
+ * end of the turn, and messages that steer go before it. */
+void live_queue_add(struct live *l, enum message_kind kind, const char *text,
+		    bool later);
+/* Removes message i; the caller owns it. */
+struct waiting live_queue_remove(struct live *l, size_t i);
+/* Returns the index of the message that was typed last. */
+size_t live_queue_newest(const struct live *l);
 
 /* live_keys.c: the effect of keys. */
 /* Implements key_sink.event; arg is the struct live. */

@@ -588,12 +588,10 @@ const char *message_prefix(enum message_kind kind)
 	return prefixes[kind];
 }
 
-/* Sends a prompt, preceded by the output of the user's own commands since the
- * last prompt. */
-static int run_prompt(struct run *r, const char *text, struct buf *told,
-		      const struct stop *stop, struct error *err)
+int message_prepare(struct run *r, const char *text, struct buf *told,
+		    struct buf *whole, const struct stop *stop,
+		    struct error *err)
 {
-	struct buf whole = BUF_INIT(MAX_PROMPT);
 	struct buf marks = BUF_INIT(MAX_PROMPT);
 	struct str typed = str_of(text);
 	struct str name;
@@ -602,21 +600,30 @@ static int run_prompt(struct run *r, const char *text, struct buf *told,
 	/* perhaps a path dragged into a terminal that does not mark pastes */
 	if (pictures_take(r->app->pictures, typed, &marks))
 		typed = buf_str(&marks);
-	buf_addstr(&whole, buf_str(told));
-	if (whole.len)
-		buf_addc(&whole, '\n');
+	buf_addstr(whole, buf_str(told));
+	if (whole->len)
+		buf_addc(whole, '\n');
 	if (run_skills_is_call(typed, &name, &typed))
-		rc = run_skills_invoke(r, name, typed.len > 0, &whole, err);
+		rc = run_skills_invoke(r, name, typed.len > 0, whole, err);
 	/* Only in the typed part: an "@" in a repository's skill names no file.
 	 */
 	if (rc == 0)
-		rc = mention_expand(r, typed, &whole, stop, err);
-	if (rc == 0) {
+		rc = mention_expand(r, typed, whole, stop, err);
+	if (rc == 0)
 		buf_clear(told);
-		rc = run_agent(r, whole.ptr, stop, err);
-	}
-	buf_release(&whole);
 	buf_release(&marks);
+	return rc;
+}
+
+static int run_prompt(struct run *r, const char *text, struct buf *told,
+		      const struct stop *stop, struct error *err)
+{
+	struct buf whole = BUF_INIT(MAX_PROMPT);
+	int rc = message_prepare(r, text, told, &whole, stop, err);
+
+	if (rc == 0)
+		rc = run_agent(r, whole.ptr, stop, err);
+	buf_release(&whole);
 	return rc;
 }
 

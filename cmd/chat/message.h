@@ -63,6 +63,14 @@ bool message_is_command(struct str line);
 enum message_kind message_classify(struct str text);
 /* Returns the prefix of messages of this kind: "", "!" or "!!". */
 const char *message_prefix(enum message_kind kind);
+/* Appends to whole the prompt as the model gets it: the output of the user's
+ * own commands since the last prompt (told, which is emptied), the skill that
+ * text names, the text, and the files in it. Images and PDF files go to
+ * r->agent.attached. -1 with ERR_CANCELLED or ERR_GONE, or the skill's error.
+ */
+int message_prepare(struct run *r, const char *text, struct buf *told,
+		    struct buf *whole, const struct stop *stop,
+		    struct error *err);
 /*
  * Sends a prompt with the files that it names, or runs a shell command; text is
  * without the prefix. told collects the output of the user's own commands for

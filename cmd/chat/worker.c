@@ -155,6 +155,11 @@ void worker_tell_opened(struct worker *w)
 	(void)wait_for_answer(w, NOTICE_OPENED, NULL, NULL);
 }
 
+bool worker_steer(struct worker *w)
+{
+	return wait_for_answer(w, NOTICE_STEERING, NULL, NULL);
+}
+
 void worker_borrow_terminal(void *arg)
 {
 	struct worker *w = arg;

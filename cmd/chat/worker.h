@@ -21,6 +21,8 @@ enum worker_notice {
 	NOTICE_LISTENS,   /* a message may be sent while the run is being opened
 			   */
 	NOTICE_OPENED,    /* the run's sandbox exists; needs an answer */
+	NOTICE_STEERING,  /* a message for the running turn may be queued; needs
+			     an answer */
 	NOTICE_BORROW,    /* needs the terminal; worker_answer() lends it */
 	NOTICE_RETURN, /* returns the terminal; worker_answer() takes it back */
 	NOTICE_JOB,    /* a command in the background has ended */
@@ -68,6 +70,9 @@ int worker_pick(struct worker *w, const void *pick);
 /* Tells the loop that the sandbox exists, so that the turn of a message that
  * was sent before continues. Waits until the loop has handled it. */
 void worker_tell_opened(struct worker *w);
+/* Asks for a message of the user for the running turn. True if the loop has
+ * handed one over. */
+bool worker_steer(struct worker *w);
 /* Suspends the screen for code that uses the terminal itself, until
  * worker_return_terminal() was called as often. arg is the worker. */
 void worker_borrow_terminal(void *arg);

@@ -252,6 +252,7 @@ int next_open(struct run *r, const char *const *words, size_t n_words,
 			   .pick = r->pick,
 			   .raise = r->raise,
 			   .go_on = r->go_on,
+			   .steering = r->steering,
 			   .on_job_end = r->on_job_end,
 			   .args = &next->args,
 			   .made = true };

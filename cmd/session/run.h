@@ -77,6 +77,7 @@ struct run {
 	bool (*raise)(void *arg);
 	/* agent.go_on callback, called with the run. */
 	bool (*go_on)(void *arg, const struct error *why);
+	struct agent_steering steering; /* agent.steering */
 	/* If promises is set, run_open() may return before the sandbox is
 	 * ready; run_agent() and run_await() then wait for it. The waiting
 	 * thread calls opened when the sandbox is ready, before any tool runs.

@@ -130,6 +130,19 @@ struct repeats {
 	char name[64];  /* tool of the call that failed most often */
 };
 
+/* Takes messages that the user sends into a running turn. Called on the agent's
+ * thread, after the results of a batch of calls are stored. */
+struct agent_steering {
+	/* Appends the next message to prompt; its files go to agent.attached.
+	 * Returns 1; 0 if there is none; -1 with err. NULL: there are none. */
+	int (*take)(void *arg, struct buf *prompt, const struct stop *stop,
+		    struct error *err);
+	/* The message is stored, or a hook has refused it. If the turn ends
+	 * before this call, the message was not sent. */
+	void (*settle)(void *arg);
+	void *arg;
+};
+
 struct conversation; /* session/history.h */
 struct hooks;        /* hooks/hooks.h */
 struct hooked_end {
@@ -168,6 +181,7 @@ struct agent {
 	 * for the user. True: the run goes on. NULL: the run ends. */
 	bool (*go_on)(void *arg, const struct error *why);
 	void *go_on_arg;
+	struct agent_steering steering;
 	/* internal: calls that have failed since the prompt */
 	struct repeats repeats;
 	/* Out, subagents included: the number of calls that would write or run

@@ -45,13 +45,28 @@ struct pin {
 	size_t bytes;
 };
 
-/* Returns the index of the user's last request; c->n if there is none. */
+/* Returns the index of the user's last request; c->n if there is none. A
+ * message that was sent into the running turn only adds to the request. */
 static size_t find_request(const struct conversation *c)
 {
-	for (size_t i = c->n; i > 0; i--)
-		if (c->list[i - 1].role == ROLE_USER && !c->list[i - 1].summary)
+	for (size_t i = c->n; i > 0; i--) {
+		const struct message *m = &c->list[i - 1];
+
+		if (m->role == ROLE_USER && !m->summary && !m->steering)
 			return i - 1;
+	}
 	return c->n;
+}
+
+/* Returns the first message from i on that a compaction up to cut keeps: the
+ * last request, what the user has added to it, and all from cut on. */
+static size_t find_kept(const struct conversation *c, size_t i, size_t cut)
+{
+	size_t request = find_request(c);
+
+	while (i < cut && i != request && !(i > request && c->list[i].steering))
+		i++;
+	return i;
 }
 
 /* Adds the summary to the empty message m. */
@@ -503,15 +518,18 @@ static size_t find_cut(const struct compaction *p)
 }
 
 /* True if a summary would replace at least one message besides an earlier
- * summary and the user's last request, which are kept in any case. */
+ * summary and the messages that are kept in any case. */
 static bool is_worth_summarizing(const struct compaction *p)
 {
+	size_t kept = find_kept(&p->c, 0, p->cut);
 	size_t n = 0;
 
-	for (size_t i = 0; i < p->cut; i++)
-		n += !p->c.list[i].summary;
-	if (find_request(&p->c) < p->cut)
-		n--;
+	for (size_t i = 0; i < p->cut; i++) {
+		if (i == kept)
+			kept = find_kept(&p->c, i + 1, p->cut);
+		else
+			n += !p->c.list[i].summary;
+	}
 	return n > 0;
 }
 
@@ -622,16 +640,15 @@ static int make_summary(struct compaction *p, struct buf *out,
 /* Builds p->next: the summary, the last request, the newest messages. */
 static void build_next(struct compaction *p, struct str summary)
 {
-	size_t request = find_request(&p->c);
 	struct message first = { .role = ROLE_USER, .summary = true };
+	size_t next = 0;
 
 	add_summary(&first, summary);
 	add_todos(&first, &p->c, p->cut);
 	history_add(&p->next, &first);
-	if (request < p->cut) {
-		struct message copy = p->c.list[request];
+	while ((next = find_kept(&p->c, next, p->cut)) < p->cut) {
+		struct message copy = message_copy(&p->c.list[next++]);
 
-		p->c.list[request] = (struct message){ .role = ROLE_USER };
 		history_add(&p->next, &copy);
 	}
 	for (size_t i = p->cut; i < p->c.n; i++)
@@ -762,13 +779,11 @@ static struct conversation make_bare_next(const struct compaction *p)
 {
 	struct conversation next = { 0 };
 	struct message first = { .role = ROLE_USER, .summary = true };
-	size_t request = find_request(&p->c);
 
 	add_summary(&first, STR(""));
 	add_todos(&first, &p->c, p->cut);
 	history_add(&next, &first);
-	for (size_t i = request < p->cut ? request : p->cut; i < p->c.n;
-	     i = i < p->cut ? p->cut : i + 1) {
+	for (size_t i = 0; (i = find_kept(&p->c, i, p->cut)) < p->c.n; i++) {
 		struct message borrowed = p->c.list[i];
 
 		history_add(&next, &borrowed);

@@ -124,7 +124,7 @@ static void append_ended_jobs(struct agent *a, char **text)
 
 /* Stores the prompt and adds it to the history: attached files first, then the
  * text. */
-static void push_prompt(struct agent *a, const char *prompt)
+static void push_prompt(struct agent *a, const char *prompt, bool steering)
 {
 	struct message m = a->attached;
 	char *text;
@@ -132,6 +132,7 @@ static void push_prompt(struct agent *a, const char *prompt)
 	/* Files go first: models read them best there
 	 * (platform.claude.com/docs, "Images and vision", read 2026-11-23). */
 	m.role = ROLE_USER;
+	m.steering = steering;
 	a->attached = (struct message){ 0 };
 	for (size_t i = 0; i < m.n; i++)
 		emit_event(a, EVENT_FILE, str_of(m.parts[i].text));
@@ -532,6 +533,51 @@ static int check_turns(const struct agent *a, struct error *err)
 	return 0;
 }
 
+/* Sends one message of the user into the running turn, like any prompt. If a
+ * hook refuses it, the turn continues without it. */
+static int push_steering(struct agent *a, const char *prompt,
+			 const struct stop *stop, struct error *err)
+{
+	struct buf text = BUF_INIT(PROMPT_MAX);
+	struct error why = { 0 };
+	int rc = hooked_prompt(a, prompt, &text, stop, &why);
+
+	if (rc < 0 && why.code == ERR_REFUSED) {
+		agent_warn(a, "your message was not sent", &why);
+		message_release(&a->attached);
+		rc = 0;
+	} else if (rc < 0) {
+		*err = why;
+	} else if (!a->hook_end.ends) {
+		push_prompt(a, text.ptr, true);
+		/* The failing calls may be what the user writes about. */
+		a->repeats = (struct repeats){ 0 };
+	}
+	if (rc == 0)
+		a->steering.settle(a->steering.arg);
+	buf_release(&text);
+	return rc;
+}
+
+/* Sends what the user wrote while the tools ran. It follows their results, so
+ * the model reads both at once. */
+static int take_steering(struct agent *a, const struct stop *stop,
+			 struct error *err)
+{
+	const struct agent_steering *s = &a->steering;
+	int rc = s->take ? 1 : 0;
+
+	while (rc > 0 && !a->hook_end.ends) {
+		struct buf prompt = BUF_INIT(PROMPT_MAX);
+
+		rc = s->take(s->arg, &prompt, stop, err);
+		if (rc > 0 && push_steering(a, prompt.ptr, stop, err) < 0)
+			rc = -1;
+		buf_release(&prompt);
+	}
+	return rc < 0 ? -1 : 0;
+}
+
 int agent_run(struct agent *a, const char *prompt, const struct stop *stop,
 	      struct error *err)
 {
@@ -557,10 +603,12 @@ int agent_run(struct agent *a, const char *prompt, const struct stop *stop,
 		goto out;
 	/* connect to the server while the prompt is written to disk */
 	model_dial(a->model, stop);
-	push_prompt(a, text.ptr);
+	push_prompt(a, text.ptr, false);
 	for (;;) {
 		rc = check_turns(a, err);
-		if (rc == 0)
+		if (rc == 0 && a->turns)
+			rc = take_steering(a, stop, err);
+		if (rc == 0 && !a->hook_end.ends)
 			rc = run_turn(a, stop, err);
 		if (rc > 0)
 			continue;
@@ -570,7 +618,7 @@ int agent_run(struct agent *a, const char *prompt, const struct stop *stop,
 		rc = hooked_stop(a, loops++, &more, stop, err);
 		if (rc <= 0)
 			break;
-		push_prompt(a, more);
+		push_prompt(a, more, false);
 		free(more);
 	}
 out:

@@ -716,6 +716,16 @@ void complete_update(struct completer *c, struct editor *e)
 	buf_release(&path);
 }
 
+bool complete_is_begun(struct editor *e)
+{
+	struct str before = editor_before(e, TOKEN_MAX + 1);
+	struct str command;
+	struct str rest;
+
+	return kind_of(e, last_word(before)) != COMPLETE_NONE ||
+	       split_command(e, before, &command, &rest);
+}
+
 static void forget_arguments(struct completer *c)
 {
 	if (c->kind == COMPLETE_ARGUMENT)

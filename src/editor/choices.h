@@ -177,6 +177,9 @@ void complete_forget(struct completer *c);
  * argument if Up and Down were not used.
  */
 bool complete_key(struct completer *c, struct editor *e, struct key key);
+/* True if the caret is behind a word that completion may change: a command, its
+ * argument or "@path", even if no choice is known yet. */
+bool complete_is_begun(struct editor *e);
 /* Appends one row for each choice, at most COMPLETE_ROWS; none if no choices
  * are shown. */
 void complete_render(const struct completer *c, size_t columns, size_t max_rows,

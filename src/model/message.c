@@ -136,7 +136,8 @@ struct message message_copy(const struct message *m)
 				.origin = copy_text(m->origin),
 				.refused = m->refused,
 				.cut = m->cut,
-				.summary = m->summary };
+				.summary = m->summary,
+				.steering = m->steering };
 
 	for (size_t i = 0; i < m->n; i++) {
 		const struct part *from = &m->parts[i];
@@ -229,6 +230,8 @@ void message_to_json(const struct message *m, struct buf *out)
 		buf_adds(out, ",\"cut\":true");
 	if (m->summary)
 		buf_adds(out, ",\"summary\":true");
+	if (m->steering)
+		buf_adds(out, ",\"steering\":true");
 	buf_adds(out, ",\"parts\":[");
 	for (size_t i = 0; i < m->n; i++) {
 		if (i)
@@ -284,6 +287,7 @@ int message_from_json(struct message *m, struct str json, struct error *err)
 		.refused = json_bool(tree, "refused", false),
 		.cut = json_bool(tree, "cut", false),
 		.summary = json_bool(tree, "summary", false),
+		.steering = json_bool(tree, "steering", false),
 	};
 	if (rc == 0)
 		cJSON_ArrayForEach (item, parts)
@@ -354,7 +358,8 @@ void message_mask(const struct mask *mask, const struct message *m,
 	*out = (struct message){ .role = m->role,
 				 .refused = m->refused,
 				 .cut = m->cut,
-				 .summary = m->summary };
+				 .summary = m->summary,
+				 .steering = m->steering };
 	for (size_t i = 0; i < m->n; i++) {
 		const struct part *from = &m->parts[i];
 		struct part *to;

@@ -53,6 +53,9 @@ struct message {
 	bool refused; /* on answers: the model refused to answer the prompt */
 	bool cut; /* on answers: it is incomplete, and its calls were removed */
 	bool summary; /* written by dcode: it replaces older messages */
+	/* On the user's messages: sent into a running turn, so it follows the
+	 * results of the turn's calls. */
+	bool steering;
 };
 
 /* Appends a zeroed part of this kind. The pointer is valid until another part

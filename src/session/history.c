@@ -417,6 +417,7 @@ void history_send(const struct conversation *c, const char *origin,
 	bool foreign = false; /* the last answer came from another vendor */
 
 	add_text(&bridge, ROLE_ASSISTANT, "(interrupted)");
+	add_text(&bridge, ROLE_ASSISTANT, "(the user sends a message)");
 	for (size_t i = 0; i < c->n; i++) {
 		const struct message *m = &c->list[i];
 		enum role next = i + 1 < c->n ? c->list[i + 1].role : ROLE_USER;
@@ -425,7 +426,8 @@ void history_send(const struct conversation *c, const char *origin,
 			foreign = m->origin && strcmp(m->origin, origin) != 0;
 		push(arg, m);
 		if (foreign && m->role == ROLE_TOOL && next == ROLE_USER)
-			push(arg, &bridge.list[0]);
+			push(arg, &bridge.list[i + 1 < c->n &&
+					       c->list[i + 1].steering]);
 	}
 	history_release(&bridge);
 }

@@ -271,6 +271,33 @@ static void test_the_list_of_tasks_is_kept_byte_for_byte(void **state)
 	history_release(&c);
 }
 
+static void test_what_the_user_adds_to_a_request_is_kept_with_it(void **state)
+{
+	static const struct {
+		enum role role;
+		bool steering;
+	} list[] = { { ROLE_USER, false },      { ROLE_ASSISTANT, false },
+		     { ROLE_USER, true },       { ROLE_USER, false },
+		     { ROLE_ASSISTANT, false }, { ROLE_USER, true },
+		     { ROLE_ASSISTANT, false } };
+	enum { N = sizeof(list) / sizeof(*list) };
+	struct conversation c = { 0 };
+
+	(void)state;
+	for (size_t i = 0; i < N; i++) {
+		struct message m = text_message(list[i].role, "text");
+
+		m.steering = list[i].steering;
+		history_add(&c, &m);
+	}
+	assert_int_equal(find_request(&c), 3);
+	assert_int_equal(find_kept(&c, 0, N), 3);
+	assert_int_equal(find_kept(&c, 4, N), 5);
+	assert_int_equal(find_kept(&c, 6, N), N);
+	assert_int_equal(find_kept(&c, 0, 2), 2);
+	history_release(&c);
+}
+
 static void test_a_list_of_tasks_that_was_refused_is_not_kept(void **state)
 {
 	static const char list[] = "{\"todos\":[]}";
@@ -372,6 +399,8 @@ int main(void)
 		TEST(test_a_damaged_one_leaves_all_messages),
 		cmocka_unit_test(test_a_text_is_cut_in_its_middle_and_says_so),
 		cmocka_unit_test(test_the_list_of_tasks_is_kept_byte_for_byte),
+		cmocka_unit_test(
+			test_what_the_user_adds_to_a_request_is_kept_with_it),
 		cmocka_unit_test(
 			test_a_list_of_tasks_that_was_refused_is_not_kept),
 		TEST(test_a_copy_that_has_not_gone_on_is_compacted),

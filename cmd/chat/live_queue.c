@@ -1,0 +1,83 @@
+/* live_queue.c - the messages that wait, and which of them steers the turn. */
+/* SPDX-License-Identifier: MIT */
+/*
+ * The queue belongs to the screen's thread. It is in the order of sending. A
+ * message steers if the user sent it with Enter while a turn was running: see
+ * live_steering.c. Begin reading at live_queue_add().
+ */
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "cmd/chat/live_state.h"
+
+/* True for a prompt. All other kinds are commands of the user's own. */
+static bool is_prompt(enum job_kind kind)
+{
+	return kind == JOB_PROMPT || kind == JOB_GIVEN;
+}
+
+bool live_queue_can_steer(const struct live *l)
+{
+	return !l->stopping && !l->over && is_prompt(l->now.kind) &&
+	       (l->state == LIVE_WORKING ||
+		(l->state == LIVE_OPENING && l->ahead.sent));
+}
+
+bool live_queue_steers(const struct live *l, size_t i)
+{
+	if (!l->queue[i].steers || !live_queue_can_steer(l))
+		return false;
+	/* A command before it, such as "/model", must run first. */
+	while (i--)
+		if (!is_prompt(l->queue[i].kind))
+			return false;
+	return true;
+}
+
+void live_queue_insert(struct live *l, size_t at, struct waiting m)
+{
+	l->queue = xrealloc(l->queue, l->n_queue + 1, sizeof(*l->queue));
+	memmove(l->queue + at + 1, l->queue + at,
+		(l->n_queue++ - at) * sizeof(*l->queue));
+	l->queue[at] = m;
+}
+
+void live_queue_add(struct live *l, enum message_kind kind, const char *text,
+		    bool later)
+{
+	struct waiting m = {
+		.kind = (enum job_kind)kind,
+		.text = xstrdup(text + strlen(message_prefix(kind))),
+		.steers = kind == MESSAGE_PROMPT && !later &&
+			  live_queue_can_steer(l),
+		.later = kind == MESSAGE_PROMPT && later,
+		.number = ++l->numbered,
+	};
+	size_t at = l->n_queue;
+
+	while (m.steers && at && l->queue[at - 1].later)
+		at--;
+	live_queue_insert(l, at, m);
+	if (m.steers)
+		atomic_store(&l->steering.waits, true);
+}
+
+struct waiting live_queue_remove(struct live *l, size_t i)
+{
+	struct waiting m = l->queue[i];
+
+	memmove(l->queue + i, l->queue + i + 1,
+		(--l->n_queue - i) * sizeof(*l->queue));
+	return m;
+}
+
+size_t live_queue_newest(const struct live *l)
+{
+	size_t newest = 0;
+
+	for (size_t i = 1; i < l->n_queue; i++)
+		if (l->queue[i].number > l->queue[newest].number)
+			newest = i;
+	return newest;
+}
