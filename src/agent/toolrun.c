@@ -635,8 +635,9 @@ static void check_media(const struct tool_job *job,
 	    message_media_bytes(results) + message_media_bytes(&job->media) >
 		    MEDIA_MESSAGE_BYTES)
 		buf_addf(out,
-			 "\nNot shown: the files that one answer's calls read "
-			 "may have %d bytes in all. Read this file alone.",
+			 "\nNot shown: with the other files that were read at "
+			 "the same time it is larger than %d bytes. Read this "
+			 "file alone.",
 			 MEDIA_MESSAGE_BYTES);
 }
 
