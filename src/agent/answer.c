@@ -102,11 +102,12 @@ struct arrival {
 	bool waits;    /* some deltas are not stored yet */
 };
 
-/* Appends to the last piece, or starts a new one if that has another kind. Does
- * nothing without a session, because nothing is stored then. */
+/* Appends to the last piece, or starts a new one if that has another kind. A
+ * cut answer is stored, or belongs to a subagent's result. Without a session or
+ * a caller it is lost, so does nothing then. */
 static void add_delta(struct arrival *x, enum part_kind kind, struct str delta)
 {
-	if (!x->agent->session)
+	if (!x->agent->session && !x->agent->parent)
 		return;
 	if (!x->n || x->pieces[x->n - 1].kind != kind) {
 		/* The capacity doubles whenever n is a power of two, so it need

@@ -454,6 +454,9 @@ static int run_turn(struct agent *a, const struct stop *stop, struct error *err)
 	    a->update_tools(a->tools_arg, stop, err) < 0)
 		goto out;
 	if (request_answer(a, &reply, stop, err) < 0) {
+		/* what a subagent has said so far is part of its result */
+		if (a->parent)
+			note_answer(a, &a->cut);
 		answer_keep_cut(a);
 		goto out;
 	}

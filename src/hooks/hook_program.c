@@ -27,7 +27,7 @@ enum {
 	DEEPEST = 4,     /* "sh -c" within "sh -c" */
 };
 
-struct words {
+struct hook_words {
 	char *list[MOST_WORDS + 1]; /* owned; NULL after the last one */
 	size_t n;
 };
@@ -69,14 +69,14 @@ static const struct interpreter {
 	{ "mawk", "", "Fv", "f", false, true },
 };
 
-static void words_release(struct words *w)
+static void words_release(struct hook_words *w)
 {
 	for (size_t i = 0; i < w->n; i++)
 		free(w->list[i]);
-	*w = (struct words){ 0 };
+	*w = (struct hook_words){ 0 };
 }
 
-static void add_word(struct words *w, struct str word)
+static void add_word(struct hook_words *w, struct str word)
 {
 	if (w->n < MOST_WORDS)
 		w->list[w->n++] = xstrndup(word.ptr ? word.ptr : "", word.len);
@@ -131,7 +131,7 @@ static bool is_number(struct str word)
 /* Removes a redirection. The file of "<FILE" stays, as the words "<" and FILE,
  * because an interpreter runs it. False after "<<" or "<(": the input is part
  * of the command line. */
-static bool skip_redirection(struct words *w, struct str *rest,
+static bool skip_redirection(struct hook_words *w, struct str *rest,
 			     struct buf *word)
 {
 	bool input = rest->ptr[0] == '<';
@@ -150,7 +150,7 @@ static bool skip_redirection(struct words *w, struct str *rest,
 }
 
 /* Splits the first simple command of a shell command into words. */
-static void parse_words(struct words *w, const char *command)
+static void parse_words(struct hook_words *w, const char *command)
 {
 	struct str rest = str_of(command);
 	struct buf word = BUF_INIT(WORD_MAX);
@@ -214,7 +214,7 @@ static bool belongs_to_prefix(const char *word)
 
 /* Returns the index of the program: the first word after assignments and
  * prefixes. w->n if there is none. */
-static size_t find_program(const struct words *w)
+static size_t find_program(const struct hook_words *w)
 {
 	bool prefixed = false;
 	size_t i = 0;
@@ -358,7 +358,8 @@ static bool runs_relative_script(const struct interpreter *p, char *const *args,
 	return false;
 }
 
-static const char *fault_of_words(const struct words *w, bool shell, int depth)
+static const char *fault_of_words(const struct hook_words *w, bool shell,
+				  int depth)
 {
 	size_t at = find_program(w);
 	const char *program = at < w->n ? w->list[at] : "";
@@ -380,7 +381,7 @@ static const char *fault_of_words(const struct words *w, bool shell, int depth)
 
 static const char *fault_of(const char *command, int depth)
 {
-	struct words w = { 0 };
+	struct hook_words w = { 0 };
 	const char *fault;
 
 	if (depth > DEEPEST)
@@ -393,7 +394,7 @@ static const char *fault_of(const char *command, int depth)
 
 const char *hook_program_fault(const char *const *argv, const char *command)
 {
-	struct words w = { 0 };
+	struct hook_words w = { 0 };
 	const char *fault;
 
 	if (!argv)

@@ -505,3 +505,23 @@ def test_escape_ends_all_and_the_chat_goes_on(live):
     s.type("again")
     s.keys("Enter")
     s.until("went on")
+
+
+def test_what_a_subagent_has_said_outlives_its_cancel(model, start, run):
+    half = {"text": "found " * 400, "fault": {"stall_after_bytes": 4000}}
+    server = model(script([task("job one")], {"job one": [half]}))
+    r = start("-n", "x", *HOW, "--json")
+    await_requests(server, 1)
+    end = time.monotonic() + 60
+    while server.model.received < 2 and time.monotonic() < end:
+        time.sleep(0.02)
+    time.sleep(2)  # no event tells that the half has arrived
+    r.signal(signal.SIGINT)
+    r.wait()
+    told, = events(r, "tool_result")
+    assert "the user ended it" in told["content"]
+    assert "Its last words:\n\nfound found" in told["content"]
+    # The next turn of the thread has it too.
+    server.model.script.turns[1]["text"] = "all done"
+    assert run("-r", "-n", "go on", *HOW).status == 0
+    assert "found found" in json.dumps(server.requests[-1]["body"])
