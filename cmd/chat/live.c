@@ -152,6 +152,9 @@ static void on_notice(struct live *l, const struct queued *item)
 	case NOTICE_STEERING:
 		live_hand_over(l);
 		break;
+	case NOTICE_SHOWN: /* live_print() was called for each notice */
+		worker_answer(&l->worker, 0);
+		break;
 	case NOTICE_BORROW:
 		live_suspend(l);
 		l->lent = true;
@@ -182,10 +185,12 @@ static void handle_events(struct live *l)
 
 	while (has_screen_room(l) && (item = eventq_take(l->events))) {
 		if (item->event.kind) {
-			update_progress(l, &item->event);
+			if (!item->event.replayed)
+				update_progress(l, &item->event);
 			transcript_event(&l->transcript, &item->event,
 					 clock_ms());
-			if (item->event.kind == EVENT_TOOL_RESULT)
+			if (item->event.kind == EVENT_TOOL_RESULT &&
+			    !item->event.replayed)
 				live_show_own(l, &item->event);
 		} else {
 			live_print(l);

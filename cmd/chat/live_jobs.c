@@ -240,7 +240,7 @@ int live_on_opened(void *arg, struct error *err)
 
 	(void)err;
 	if (l->ahead.sent)
-		worker_tell_opened(&l->worker);
+		worker_tell(&l->worker, NOTICE_OPENED);
 	return 0;
 }
 
@@ -360,6 +360,8 @@ void live_on_event(void *arg, const struct agent_event *ev)
 
 	run_note_event(l->run, ev);
 	eventq_push(l->events, ev);
+	if (ev->kind == EVENT_REPLAYED)
+		worker_tell(&l->worker, NOTICE_SHOWN);
 }
 
 int live_on_approve(void *arg, struct approval *a, const struct stop *stop,

@@ -150,9 +150,9 @@ int worker_pick(struct worker *w, const void *pick)
 	return wait_for_answer(w, NOTICE_PICK, (void *)pick, NULL);
 }
 
-void worker_tell_opened(struct worker *w)
+void worker_tell(struct worker *w, enum worker_notice notice)
 {
-	(void)wait_for_answer(w, NOTICE_OPENED, NULL, NULL);
+	(void)wait_for_answer(w, notice, NULL, NULL);
 }
 
 bool worker_steer(struct worker *w)

@@ -25,6 +25,7 @@ enum worker_notice {
 			     an answer */
 	NOTICE_BORROW,    /* needs the terminal; worker_answer() lends it */
 	NOTICE_RETURN, /* returns the terminal; worker_answer() takes it back */
+	NOTICE_SHOWN,  /* the answer: all events before it are on the screen */
 	NOTICE_JOB,    /* a command in the background has ended */
 };
 
@@ -67,12 +68,12 @@ int worker_choose(struct worker *w, const void *question,
 /* Lets the user choose from a list. Returns the index passed to
  * worker_answer(), or -1. */
 int worker_pick(struct worker *w, const void *pick);
-/* Tells the loop that the sandbox exists, so that the turn of a message that
- * was sent before continues. Waits until the loop has handled it. */
-void worker_tell_opened(struct worker *w);
 /* Asks for a message of the user for the running turn. True if the loop has
  * handed one over. */
 bool worker_steer(struct worker *w);
+/* Sends NOTICE_OPENED or NOTICE_SHOWN, and waits until the loop has handled it.
+ */
+void worker_tell(struct worker *w, enum worker_notice notice);
 /* Suspends the screen for code that uses the terminal itself, until
  * worker_return_terminal() was called as often. arg is the worker. */
 void worker_borrow_terminal(void *arg);

@@ -17,9 +17,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "agent/prompt.h"
+#include "agent/replay.h"
 #include "base/mem.h"
 #include "base/sanitize.h"
 #include "base/str.h"
@@ -300,11 +302,6 @@ static int run_push_history(struct run *r, const struct conversation *c,
 	return 0;
 }
 
-enum {
-	PROMPT_SHOWN = 200, /* characters of the last prompt that are shown */
-	ANSWER_LINES = 6,   /* last lines of the last answer that are shown */
-};
-
 /* If a chat asks for "latest" and there is no thread, it starts a new one. */
 int run_resume_find(struct run *r, struct error *err)
 {
@@ -420,70 +417,35 @@ int run_resume_begin(struct run *r, struct error *err)
 	return 0;
 }
 
-/* Returns the last message of this role that is not a compaction summary, or
- * NULL. */
-static const struct message *find_last(const struct conversation *c,
-				       enum role role)
+enum {
+	USUAL_ROWS = 24, /* if the terminal does not report its size */
+	USUAL_COLUMNS = 80,
+	MOST_ROWS = 200,
+};
+
+/* Shows the end of the thread as it was, and says what it is. */
+static int show_end(struct run *r, struct store *store, struct error *err)
 {
-	for (size_t i = c->n; i > 0; i--)
-		if (c->list[i - 1].role == role && !c->list[i - 1].summary)
-			return &c->list[i - 1];
-	return NULL;
-}
-
-/* Appends a message's text with secrets masked and without control
- * characters. */
-static void clean_text(const struct run *r, const struct message *m,
-		       struct buf *out)
-{
-	char *text = !m                     ? NULL
-		     : m->role == ROLE_USER ? message_typed(m)
-					    : message_text(m);
-
-	app_clean(r->app, CLEAN_TEXT, str_trim(str_of(text)), out);
-	free(text);
-}
-
-/* Returns the last n lines of text. */
-static struct str last_lines(struct str text, int n)
-{
-	size_t at = text.len;
-
-	while (at > 0 && (text.ptr[at - 1] != '\n' || --n > 0))
-		at--;
-	return str_skip(text, at);
-}
-
-/* Shows the last prompt and the end of the last answer. */
-static void show_last(struct run *r, const struct conversation *c)
-{
-	struct buf prompt = BUF_INIT(64 << 20);
-	struct buf answer = BUF_INIT(64 << 20);
+	struct replay_view view = { &r->ui, r->app->mask, USUAL_ROWS,
+				    USUAL_COLUMNS };
 	struct buf title = BUF_INIT(1 << 12);
-	struct str line;
-	struct str rest;
+	struct winsize size = { 0 };
 	char age[PRINT_AGE];
 
+	if (ioctl(STDIN_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row &&
+	    size.ws_col) {
+		view.rows = size.ws_row < MOST_ROWS ? size.ws_row : MOST_ROWS;
+		view.columns = size.ws_col;
+	}
+	if (replay_thread(&view, store, &r->thread, err) < 0)
+		return -1;
 	print_add_line(r->app, &title, r->thread.title);
 	fprintf(stderr, "%s thread %s: %s (%" PRId64 " messages, %s)\n",
 		r->options.fork ? "Copied" : "Resumed", r->thread.id,
 		title.len ? title.ptr : "-", r->thread.messages,
 		print_age(r->thread.updated, age));
-	clean_text(r, find_last(c, ROLE_USER), &prompt);
-	line = buf_str(&prompt);
-	line.len = str_find(line, '\n');
-	line.len = str_char_offset(line, PROMPT_SHOWN);
-	fprintf(stderr, "\n> %.*s%s\n", (int)line.len, line.ptr,
-		line.len < prompt.len ? " ..." : "");
-	clean_text(r, find_last(c, ROLE_ASSISTANT), &answer);
-	rest = last_lines(buf_str(&answer), ANSWER_LINES);
-	if (rest.len)
-		fprintf(stderr, "%s%.*s\n",
-			rest.len < answer.len ? "...\n" : "", (int)rest.len,
-			rest.ptr);
-	buf_release(&prompt);
-	buf_release(&answer);
 	buf_release(&title);
+	return 0;
 }
 
 /* Warns if the thread's vendor differs from the new model's: signed thinking
@@ -524,9 +486,9 @@ int run_resume_load(struct run *r, struct error *err)
 	/* Results are stored in numbered files: do not reuse the numbers of
 	 * this thread. */
 	r->stored_results = (unsigned)c.results;
-	if (rc == 0 && r->interactive)
-		show_last(r, &c);
 	history_release(&c);
+	if (rc == 0 && r->interactive)
+		rc = show_end(r, store, err);
 	return rc;
 }
 

@@ -115,7 +115,7 @@ void run_note_event(struct run *r, const struct agent_event *ev)
 {
 	const struct tool *tool = ev->call ? tool_find(ev->call->name) : NULL;
 
-	if (!tool || tool->flags & (TOOL_READS | TOOL_SESSION))
+	if (!tool || ev->replayed || tool->flags & (TOOL_READS | TOOL_SESSION))
 		return;
 	if (ev->kind == EVENT_TOOL_CALL) {
 		r->wrote.any = true;

@@ -29,6 +29,9 @@ enum agent_event_kind {
 	EVENT_JOB,         /* text: describes a background command that ended */
 	/* call: the call of task; text: one line to show; subagent */
 	EVENT_SUBAGENT,
+	EVENT_PROMPT,   /* text: an earlier prompt of a resumed thread */
+	EVENT_REPLAYED, /* the earlier events of a resumed thread are complete:
+			   returns when they are on the screen */
 };
 struct compact_step { /* Beginning or end of a compaction. */
 	bool over;    /* true when it is complete, false when it begins */
@@ -78,6 +81,9 @@ struct agent_event {
 	/* EVENT_TOOL_CALL, emitted a second time: the user or a hook has
 	 * changed the arguments */
 	bool edited;
+	/* It happened earlier, and is shown again because its thread is
+	 * resumed. An EVENT_TOOL_RESULT follows no EVENT_TOOL_OUTPUT. */
+	bool replayed;
 	struct compact_step compact;
 	const struct subagent_step *subagent; /* not set in queued events */
 };

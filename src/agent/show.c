@@ -77,7 +77,9 @@ void show_event(const struct agent_ui *ui, const struct mask *mask,
 	struct shown_event inner = { 0 };
 	struct subagent_step step;
 
-	if (ev->kind == EVENT_TEXT || ev->kind == EVENT_THINKING) {
+	/* The stored answers of earlier runs are not masked. */
+	if (!ev->replayed &&
+	    (ev->kind == EVENT_TEXT || ev->kind == EVENT_THINKING)) {
 		ui->event(ui->arg, ev);
 		return;
 	}

@@ -474,6 +474,9 @@ void events_event(void *arg, const struct agent_event *ev)
 	case EVENT_FLUSH:
 		flush_json(e);
 		break;
+	case EVENT_PROMPT: /* only a chat shows earlier events */
+	case EVENT_REPLAYED:
+		break;
 	}
 }
 
@@ -741,6 +744,18 @@ static void on_result(struct plain *p, const struct agent_event *ev)
 		print_todos(p, ev->call);
 }
 
+/* Prints an earlier prompt of a resumed thread. */
+static void on_prompt(struct plain *p, struct str text)
+{
+	const char *sign = "> ";
+	struct str line;
+
+	while (str_split(&text, '\n', &line)) {
+		print_note(p, sign, line);
+		sign = "  ";
+	}
+}
+
 void plain_event(void *arg, const struct agent_event *ev)
 {
 	struct plain *p = arg;
@@ -784,7 +799,11 @@ void plain_event(void *arg, const struct agent_event *ev)
 		if (ev->text.len)
 			print_note(p, "  ", str_trim(ev->text));
 		break;
+	case EVENT_PROMPT:
+		on_prompt(p, ev->text);
+		break;
 	case EVENT_THINKING:
+	case EVENT_REPLAYED:
 		break;
 	}
 }

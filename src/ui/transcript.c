@@ -391,6 +391,13 @@ void transcript_event(struct transcript *t, const struct agent_event *ev,
 	case EVENT_TURN:
 		end_answer(t);
 		break;
+	case EVENT_PROMPT:
+		transcript_end_turn(t, now);
+		transcript_user(t, ev->text);
+		break;
+	case EVENT_REPLAYED:
+		transcript_end_turn(t, now);
+		break;
 	case EVENT_FLUSH:
 	case EVENT_TERMINAL:
 		break;

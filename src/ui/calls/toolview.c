@@ -304,6 +304,17 @@ static size_t lines_to_keep(const struct agent_event *ev, bool bad,
 	return look->lines > least ? look->lines : least;
 }
 
+/* Adds the time of a call. That of an earlier call is not stored: then the
+ * comma before it goes, too. */
+static void add_call_time(const struct agent_event *ev, int64_t ms,
+			  struct buf *note)
+{
+	if (!ev->replayed)
+		summary_add_time(ms, note);
+	else if (note->len)
+		note->len -= strlen(", ");
+}
+
 /* Adds the last lines of a command's output, and "231 lines, exit 0, 2.1 s"
  * below them. */
 static void add_command_end(const struct toolview *v,
@@ -336,7 +347,7 @@ static void add_command_end(const struct toolview *v,
 		if (status.len && status.len < 8)
 			buf_addf(&note, "exit %.*s, ", (int)status.len,
 				 status.ptr);
-		summary_add_time(now - v->started, &note);
+		add_call_time(ev, now - v->started, &note);
 	}
 	add_call_note(look, bad ? failed : muted, buf_str(&note), out);
 	buf_release(&note);

@@ -1,0 +1,118 @@
+"""test_replay.py - a resumed thread is shown as it was on the screen."""
+# SPDX-License-Identifier: MIT
+import re
+
+import pytest
+
+from slash_chat import (  # noqa: F401 (a fixture)
+    begin, on_screen, talk)
+
+EDIT = {"name": "write_file", "args": {"file_path": "a.txt",
+                                       "content": "one\ntwo\n"}}
+TURNS = {"turns": [
+    {"text": "First a **look**.", "thinking": "Where is it?",
+     "tool_calls": [{"name": "execute", "args": {"command": "echo x; false"}},
+                    EDIT]},
+    {"text": "## Done\n\n- one\n- two\n"}], "by": "count", "repeat": True}
+
+
+def between(seen, prompt):
+    """What is on the screen from a prompt to the line about the thread."""
+    seen = seen[seen.rindex("❯ " + prompt):]
+    return [line.rstrip() for line in
+            seen.split("Resumed thread")[0].split("Started new")[0]
+            .splitlines() if line.strip()]
+
+
+def without_numbers(lines):
+    """Times of calls and line numbers of edits are not stored."""
+    return [re.sub(r"^\d+ ([+-])", r"\1", line.split(", 0.")[0])
+            for line in lines]
+
+
+@pytest.mark.parametrize("columns, lines", [(80, 30), (40, 30), (200, 50)])
+@on_screen
+def test_prompt_calls_edits_and_answer_look_as_they_did(
+        talk, columns, lines):
+    c = begin(talk, TURNS, "-y", columns=columns, lines=lines)
+    c.say("do it", "two\n\n❯")
+    before = between(c.text(), "do it")
+    c.say("/clear", "Previous thread")
+    c.keys("C-l")
+    seen = c.say("/resume latest", "Resumed thread")
+    after = between(seen, "do it")
+    at = [i for i, line in enumerate(before) if line.startswith("❯")][1]
+    assert without_numbers(before[:at]) == after
+    assert any("exit 1" in line for line in after)
+
+
+@on_screen
+def test_only_the_last_screenful_of_a_long_thread_is_shown(talk):
+    c = begin(talk, {"turns": [{"text": "- line\n" * 12 + f"\nThe end {n}."}
+                               for n in range(5)], "by": "count"})
+    for n in range(5):
+        c.say(f"question {n}", f"The end {n}.")
+        c.until(lambda t: "Esc stops" not in t)
+    c.say("/clear", "Previous thread")
+    c.tmux("clear-history")
+    c.say("/resume latest", "Resumed thread")
+    seen = c.text(True)
+    seen = seen[seen.index("/resume latest"):]
+    assert "question 4" in seen and "question 1" not in seen
+
+
+@pytest.mark.parametrize("talk", ["lines"], indirect=True)
+def test_in_lines_the_order_is_that_of_the_turn(talk):
+    c = begin(talk, TURNS, "-y", lines=40)
+    c.say("do it", "- two\n")
+    c.say("/clear", "Previous thread")
+    seen = c.say("/resume latest", "Resumed thread")
+    seen = seen[seen.index("/resume latest"):]
+    places = [seen.index(word) for word in (
+        "> do it", "First a **look**.", "execute: echo x; false",
+        "exit code 1", "write_file: a.txt", "## Done", "Resumed thread")]
+    assert places == sorted(places)
+
+
+@on_screen
+def test_what_was_compacted_is_still_shown(talk):
+    c = begin(talk, {"turns": [{"text": "Hello there."}], "repeat": True,
+                     "by": "count"})
+    c.say("about apples", "Hello there.")
+    c.say("about pears")
+    c.until(lambda t: t.count("Hello there.") == 2)
+    c.say("/compact", "ompacted")
+    c.say("/clear", "Previous thread")
+    c.tmux("clear-history")
+    c.keys("C-l")
+    seen = c.say("/resume latest", "Resumed thread")
+    seen = seen[seen.rindex("Started new"):]
+    assert "❯ about apples" in seen and "❯ about pears" in seen
+
+
+@on_screen
+def test_an_interrupted_answer_says_so(talk):
+    c = begin(talk, {"turns": [{"text": "word " * 400, "chunk_bytes": 200,
+                                "chunk_delay_ms": 200}], "by": "count"})
+    c.say("go on", "word word")
+    c.keys("Escape")
+    c.until("Interrupted")
+    c.say("/clear", "Previous thread")
+    c.tmux("clear-history")
+    c.keys("C-l")
+    seen = c.say("/resume latest", "Resumed thread")
+    seen = seen[seen.rindex("Started new"):]
+    assert "word word" in seen and "Interrupted" in seen
+
+
+def test_a_known_secret_in_a_stored_answer_is_masked(talk, env):
+    c = begin(talk, {"turns": [{"text": "It is hunter2-of-the-vault."}],
+                     "repeat": True, "by": "count"})
+    c.say("what is it", "hunter2-of-the-vault")
+    c.say("/quit")
+    c.status()
+    c.close()
+    env["SOME_API_KEY"] = "hunter2-of-the-vault"
+    c = talk({"turns": []}, "-r")
+    seen = c.until("Resumed thread")
+    assert "It is" in seen and "hunter2" not in seen
