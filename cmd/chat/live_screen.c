@@ -987,7 +987,8 @@ static void page_rows(struct live *l, const struct rows *rows)
 static void show_rows(struct live *l, struct rows *rows)
 {
 	rows_close(rows);
-	if (rows->n > screen_live_rows(&l->screen))
+	if (screen_height(&l->screen, rows, 0, rows->n) >
+	    screen_live_rows(&l->screen))
 		page_rows(l, rows);
 	else
 		live_print_rows(l, rows);

@@ -444,7 +444,7 @@ static void flush_pending(struct markdown *m)
 static void add_code(const struct markdown *m, struct highlight *h,
 		     struct str line, struct rows *out)
 {
-	struct wrap w = { .columns = m->look.columns };
+	struct wrap w = { .columns = m->look.columns, .soft = m->look.soft };
 	struct buf code = BUF_INIT(2 * MARKDOWN_BLOCK);
 	struct rows text = { 0 };
 
@@ -583,10 +583,12 @@ static void add_end(const struct markdown *m, struct str text, struct rows *out)
 void markdown_tail(struct markdown *m, struct rows *out)
 {
 	struct highlight h = m->highlight;
+	bool soft = m->look.soft;
 	struct str text;
 
 	if (!m->line.len && !m->pending.len)
 		return;
+	m->look.soft = false; /* live rows must not be wrapped again */
 	if (m->begun && m->blocks.kind != BLOCK_FENCE &&
 	    (m->gap || !m->pending.len))
 		rows_end(out);
@@ -602,6 +604,7 @@ void markdown_tail(struct markdown *m, struct rows *out)
 		add_code(m, &h, text, out);
 	else
 		markdown_render(&m->look, text, m->item, out);
+	m->look.soft = soft;
 	buf_clear(&m->fresh);
 }
 

@@ -9,6 +9,7 @@
 #include "markup/markdown_render.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include <md4c.h>
 #include <utf8proc.h>
@@ -601,6 +602,7 @@ static void flush_line(struct render *r)
 	if (!r->line.n)
 		return;
 	w = levels_begin(&r->levels, r->look->columns, r->out);
+	w.soft = r->look->soft;
 	for (size_t i = 0; i < r->line.n; i++) {
 		wrap_row(&r->line, i, &w, r->out);
 		w.first = w.rest;
@@ -654,8 +656,30 @@ static bool shows_address(struct str text, struct str address)
 		str_eq(text, str_skip(address, sizeof("mailto:") - 1)));
 }
 
-/* Ends a link and adds its address and title. Adds nothing if there is no title
- * and the text is the address. */
+/* Returns the host of a web address, or all of the address if the host cannot
+ * be told apart without doubt. Attack: "https://bank.example@evil.example"
+ * looks like an address of the bank. */
+static struct str visible_part(struct str address)
+{
+	struct str rest = address;
+	struct str host;
+	size_t at;
+
+	if (!str_starts(address, "https://") && !str_starts(address, "http://"))
+		return address;
+	rest = str_skip(rest, str_find(rest, '/') + 2);
+	for (at = 0; at < rest.len && !strchr("/?#", rest.ptr[at]);)
+		at++;
+	host = (struct str){ rest.ptr, at };
+	for (size_t i = 0; i < host.len; i++)
+		if (strchr("@\\%", host.ptr[i]))
+			return address;
+	return host.len ? host : address;
+}
+
+/* Ends a link and adds its address and title; of the address only the host if
+ * the terminal opens the link. Adds nothing if there is no title and the text
+ * is the address. */
 static void end_link(struct render *r, const MD_ATTRIBUTE *address,
 		     const MD_ATTRIBUTE *title)
 {
@@ -665,6 +689,11 @@ static void end_link(struct render *r, const MD_ATTRIBUTE *address,
 	r->links--;
 	if (!shows_address(buf_str(&r->link_text), buf_str(&shown)) ||
 	    title->size) {
+		if (r->look->theme->opens_links &&
+		    rows_address_is_safe(buf_str(&r->address))) {
+			buf_clear(&shown);
+			buf_addstr(&shown, visible_part(buf_str(&r->address)));
+		}
 		if (title->size) {
 			buf_adds(&shown, " \"");
 			md4c_add_attribute(&shown, title);
@@ -730,6 +759,7 @@ static void end_code(struct render *r)
 
 	r->in_code = false;
 	w.words = false;
+	w.soft = r->look->soft;
 	while (str_split(&rest, '\n', &line)) {
 		highlight_line(&r->highlight, line, &r->line);
 		rows_end(&r->line);
@@ -971,7 +1001,9 @@ void markdown_render(const struct markdown_look *look, struct str text,
 void markdown_render_plain(const struct markdown_look *look, struct str text,
 			   struct style style, struct rows *out)
 {
-	struct wrap w = { .columns = look->columns, .words = true };
+	struct wrap w = { .columns = look->columns,
+			  .words = true,
+			  .soft = look->soft };
 	struct rows lines = { 0 };
 
 	while (text.len && text.ptr[text.len - 1] == '\n')

@@ -42,13 +42,15 @@ struct markdown_look {
 	const struct theme *theme; /* borrowed */
 	size_t columns;
 	bool unnamed; /* do not show the language of a code block */
+	bool soft;    /* the terminal wraps lines of code and long addresses:
+			 see struct wrap */
 };
 
 /*
- * Appends text as rows of at most look->columns cells. item: the number of the
- * first ordered list item; 0: as written. Reference links and their definitions
- * remain plain text. Text that is too deeply nested, expands too much or would
- * lose letters is shown as written.
+ * Appends text as rows of at most look->columns cells, without look->soft.
+ * item: the number of the first ordered list item; 0: as written. Reference
+ * links and their definitions remain plain text. Text that is too deeply
+ * nested, expands too much or would lose letters is shown as written.
  */
 void markdown_render(const struct markdown_look *look, struct str text,
 		     size_t item, struct rows *out);

@@ -441,6 +441,8 @@ bool rows_equal(const struct rows *a, size_t i, const struct rows *b, size_t j)
 	return true;
 }
 
+enum { SOFT_CELLS = 16384 /* at most, of a row that the terminal wraps */ };
+
 /* The rest of a row that is being wrapped. */
 struct remainder {
 	const struct rows *in;
@@ -449,15 +451,37 @@ struct remainder {
 	size_t used; /* bytes of *span already output */
 };
 
+static size_t count_spaces(struct str s)
+{
+	size_t n = 0;
+
+	while (n < s.len && s.ptr[n] == ' ')
+		n++;
+	return n;
+}
+
+/* Returns the length of the word at the front, with the spaces before it. */
+static size_t word_length(struct str s)
+{
+	size_t n = count_spaces(s);
+
+	return n + str_find(str_skip(s, n), ' ');
+}
+
 /* Returns the bytes for the next row of at most `cells` cells. *skip: the
  * spaces after them, which are dropped. */
-static size_t find_cut(struct str s, size_t cells, bool words, size_t *skip)
+static size_t find_cut(struct str s, size_t cells, const struct wrap *w,
+		       size_t *skip)
 {
-	size_t most = width_prefix(s, cells);
+	bool words = w->words;
+	size_t most;
 	size_t cut;
 	size_t wide;
 
 	*skip = 0;
+	if (w->soft && !words)
+		return width_prefix(s, SOFT_CELLS);
+	most = width_prefix(s, cells);
 	if (!most) /* a single cluster is wider than the row */
 		return width_next(s, &wide);
 	if (most == s.len || !words)
@@ -467,10 +491,12 @@ static size_t find_cut(struct str s, size_t cells, bool words, size_t *skip)
 	/* Spaces at the beginning are indentation, not a place to wrap. */
 	while (cut && s.ptr[cut - 1] == ' ')
 		cut--;
-	if (!cut)
+	if (!cut && !w->soft)
 		return most;
-	while (cut + *skip < s.len && s.ptr[cut + *skip] == ' ')
-		++*skip;
+	if (!cut)
+		cut = width_prefix((struct str){ s.ptr, word_length(s) },
+				   SOFT_CELLS);
+	*skip = count_spaces(str_skip(s, cut));
 	return cut;
 }
 
@@ -515,7 +541,7 @@ void wrap_row(const struct rows *in, size_t i, const struct wrap *w,
 				 text);
 		else
 			taken = 0;
-		n = find_cut(r.bytes, columns - taken, w->words, &skip);
+		n = find_cut(r.bytes, columns - taken, w, &skip);
 		move_bytes(&r, n, out);
 		move_bytes(&r, skip, NULL);
 		rows_end(out);

@@ -160,14 +160,18 @@ struct wrap {
 		struct style style;
 	} first, rest; /* prefixes of the first row and of the following rows */
 	bool words;    /* wrap between words if the word fits into a row */
+	/* Leave it to the terminal to wrap what has no place to wrap: a line,
+	   or with `words` a word that is longer than a row. A selection in the
+	   terminal then has it in one piece. Only for rows that are printed. */
+	bool soft;
 };
 
 /*
- * Appends row i of in, wrapped to rows of at most w->columns cells. Only the
- * spaces where a row was wrapped between words are dropped. A word longer than
- * a row is split between clusters; so is every text without `words`. A prefix
- * that would leave fewer than two cells is omitted. A cluster of two cells on a
- * screen of one column gets its own row.
+ * Appends row i of in, wrapped to rows of at most w->columns cells, without
+ * `soft`. Only the spaces where a row was wrapped between words are dropped. A
+ * word longer than a row is split between clusters; so is every text without
+ * `words`. A prefix that would leave fewer than two cells is omitted. A cluster
+ * of two cells on a screen of one column gets its own row.
  */
 void wrap_row(const struct rows *in, size_t i, const struct wrap *w,
 	      struct rows *out);

@@ -143,6 +143,17 @@ static size_t wrapped_row_of(struct str text, size_t cell, size_t columns)
 	return row;
 }
 
+size_t screen_height(const struct screen *s, const struct rows *rows,
+		     size_t first, size_t n)
+{
+	size_t height = n;
+
+	for (size_t i = first; i < first + n; i++)
+		height += wrapped_row_of(rows_view(rows, i).bytes, SIZE_MAX,
+					 s->columns);
+	return height;
+}
+
 /* Returns the first row of live that is shown, and the number of rows shown. */
 static size_t find_shown(const struct screen *s, size_t *n)
 {
@@ -227,17 +238,29 @@ static void move_to_row(struct screen *s, size_t row)
 }
 
 /* Draws as many printed rows as fit into a frame, beginning at the live part's
- * first row. Returns their number. */
-static size_t draw_printed(struct screen *s)
+ * first row. Rows longer than the screen are wrapped by the terminal: what was
+ * there is erased first, because a wide character that does not fit leaves a
+ * cell at the end of a row. Returns the number of screen rows. *old: screen
+ * rows below the cursor that still have to be erased. */
+static size_t draw_printed(struct screen *s, size_t *old)
 {
+	size_t lines = 0;
 	size_t i;
 
 	for (i = 0; i < s->printed.n && s->frame.len < MAX_FRAME; i++) {
+		size_t height = screen_height(s, &s->printed, i, 1);
+
+		if (height > 1 && *old) {
+			buf_adds(&s->frame, ERASE_BELOW);
+			*old = 0;
+		}
 		draw_row(s, &s->printed, i, SIZE_MAX);
 		buf_adds(&s->frame, "\r\n");
+		*old -= *old > 0;
+		lines += height;
 	}
 	rows_consume(&s->printed, i);
-	return i;
+	return lines;
 }
 
 /* Draws the whole live part from its first row. old: screen rows that the
@@ -335,9 +358,8 @@ static void build_frame(struct screen *s, size_t first, size_t n)
 			buf_adds(&s->frame, ERASE_BELOW);
 			old = 0;
 		}
-		printed = draw_printed(s);
+		printed = draw_printed(s, &old);
 		s->room -= printed < s->room ? printed : s->room;
-		old -= printed < old ? printed : old;
 	}
 	buf_adds(&s->frame, AUTOWRAP_OFF);
 	if (whole)

@@ -77,6 +77,10 @@ void screen_live(struct screen *s, const struct rows *rows, size_t caret_row,
 /* Redraws the whole live part with the next frame, after the theme changed. */
 void screen_redraw(struct screen *s);
 size_t screen_columns(const struct screen *s);
+/* Returns the number of screen rows that rows first to first + n - 1 fill. The
+ * terminal wraps those that are longer than the screen. */
+size_t screen_height(const struct screen *s, const struct rows *rows,
+		     size_t first, size_t n);
 size_t screen_live_rows(const struct screen *s);
 
 /*

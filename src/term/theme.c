@@ -140,6 +140,41 @@ static enum theme_depth guess_depth(const char *term)
 	return strstr(term, "256") ? DEPTH_256 : DEPTH_16;
 }
 
+static long env_number(const char *name)
+{
+	const char *value = getenv(name);
+
+	return value ? strtol(value, NULL, 10) : 0;
+}
+
+/* True if the terminal is known to open OSC 8 links. tmux and GNU screen may
+ * have another terminal behind them than these variables say. FORCE_HYPERLINK
+ * is the variable of npm's supports-hyperlinks and others: 0 means no. */
+static bool opens_links(const char *term)
+{
+	static const char *const terms[] = { "kitty", "alacritty", "foot",
+					     "ghostty", "wezterm" };
+	static const char *const programs[] = { "iTerm.app", "WezTerm",
+						"vscode", "ghostty" };
+	const char *forced = getenv("FORCE_HYPERLINK");
+	const char *program = getenv("TERM_PROGRAM");
+
+	if (forced && *forced)
+		return strcmp(forced, "0") != 0;
+	if (!term || getenv("TMUX") || !strncmp(term, "screen", 6) ||
+	    !strncmp(term, "tmux", 4))
+		return false;
+	for (size_t i = 0; i < sizeof(terms) / sizeof(*terms); i++)
+		if (strstr(term, terms[i]))
+			return true;
+	for (size_t i = 0; i < sizeof(programs) / sizeof(*programs); i++)
+		if (program && !strcmp(program, programs[i]))
+			return true;
+	/* VTE 0.50 and Konsole 20.12 were the first. */
+	return getenv("WT_SESSION") || env_number("VTE_VERSION") >= 5000 ||
+	       env_number("KONSOLE_VERSION") >= 201200;
+}
+
 void theme_init(struct theme *t)
 {
 	const char *no_color = getenv("NO_COLOR");
@@ -148,7 +183,8 @@ void theme_init(struct theme *t)
 	*t = (struct theme){ .own = THEME_DARK,
 			     .depth = guess_depth(term),
 			     .ascii = !locale_is_utf8(),
-			     .links = !term || strcmp(term, "linux") != 0 };
+			     .links = !term || strcmp(term, "linux") != 0,
+			     .opens_links = opens_links(term) };
 	if (no_color && *no_color)
 		t->own = THEME_NONE;
 	else if (background_is_light())

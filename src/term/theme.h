@@ -59,8 +59,10 @@ struct theme {
 	enum theme_name chosen; /* the user's choice */
 	enum theme_name own;    /* the theme that THEME_AUTO stands for */
 	enum theme_depth depth;
-	bool ascii; /* use ASCII glyphs */
-	bool links; /* OSC 8 links are supported */
+	bool ascii;       /* use ASCII glyphs */
+	bool links;       /* OSC 8 links are supported */
+	bool opens_links; /* the terminal is known to show the address of an
+			     OSC 8 link, so it need not be printed */
 };
 
 /*
@@ -69,7 +71,8 @@ struct theme {
  * indicate a light background; the default is dark. The first of LC_ALL,
  * LC_CTYPE and LANG that is set decides whether glyphs are UTF-8. The Linux
  * console gets no links. COLORTERM and TERM tell the colours that the terminal
- * can show; only the backgrounds of differences need more than 16.
+ * can show; only the backgrounds of differences need more than 16. Variables of
+ * the terminal, or FORCE_HYPERLINK, tell whether it opens links.
  */
 void theme_init(struct theme *t);
 /* Sets the user's choice. With NO_COLOR, THEME_AUTO still means THEME_NONE. */

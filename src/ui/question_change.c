@@ -14,14 +14,14 @@
 #include "markup/diffview.h"
 
 /* A row of the question: a line of the difference, or a piece of one. */
-struct piece {
+struct change_piece {
 	struct str prefix; /* of question_render() */
 	struct str text;
 	bool goes_on; /* the line that began in an earlier row */
 };
 
 struct pieces {
-	struct piece *items; /* owned */
+	struct change_piece *items; /* owned */
 	size_t n;
 	size_t room;
 };
@@ -97,7 +97,7 @@ static void add_line(const struct pieces *p, size_t i, const struct rows *drawn,
 	size_t n = count_pieces(p, i);
 
 	for (size_t k = 0; k < n; k++) {
-		struct piece *piece = &p->items[i + k];
+		struct change_piece *piece = &p->items[i + k];
 		size_t len = piece->text.len;
 
 		rows_add(out, muted, piece->prefix);

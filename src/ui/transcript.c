@@ -39,7 +39,8 @@ void transcript_init(struct transcript *t, const struct theme *theme,
 	};
 	t->markdown.look = (struct markdown_look){ .parse = md4c_load(&ignored),
 						   .theme = theme,
-						   .columns = columns };
+						   .columns = columns,
+						   .soft = true };
 }
 
 void transcript_width(struct transcript *t, size_t columns)
@@ -64,7 +65,8 @@ static void add_text(const struct transcript *t, const char *sign,
 	struct wrap w = { .columns = t->look.columns,
 			  .first = { str_of(sign), style },
 			  .rest = { str_of(*sign ? "  " : ""), style },
-			  .words = true };
+			  .words = true,
+			  .soft = true };
 	struct rows lines = { 0 };
 
 	rows_add(&lines, style, text);

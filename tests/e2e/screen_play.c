@@ -3,6 +3,7 @@
 /*
  * screen_play COMMANDS REPLIES   two FIFOs; each command is a line:
  *   print TEXT       rows of the transcript, wrapped at the columns
+ *   soft TEXT        a row that the terminal wraps
  *   hex HEX          the same of any bytes; hexlive HEX in the live part
  *   live N ROW COLUMN  the live part is the next N lines, each cut where it is
  *                    wider than the screen; ROW -1 hides the caret
@@ -65,9 +66,9 @@ static int flush(void)
 	return rc;
 }
 
-static void print(struct str text)
+static void print(struct str text, bool soft)
 {
-	struct wrap w = { .columns = screen_columns(&screen) };
+	struct wrap w = { .columns = screen_columns(&screen), .soft = soft };
 	struct rows in = { 0 };
 	struct rows out = { 0 };
 
@@ -123,9 +124,11 @@ static void await_size(const char *arguments)
 static int run(const char *name, char *rest)
 {
 	if (!strcmp(name, "print"))
-		print(str_of(rest));
+		print(str_of(rest), false);
+	else if (!strcmp(name, "soft"))
+		print(str_of(rest), true);
 	else if (!strcmp(name, "hex"))
-		print(unhex(rest));
+		print(unhex(rest), false);
 	else if (!strcmp(name, "hexlive")) {
 		rows_clear(&wanted);
 		rows_add(&wanted, plain, unhex(rest));

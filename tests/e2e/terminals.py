@@ -90,6 +90,11 @@ class Play:
         self.transcript += wrapped(text, self.size[0])
         self.do("print " + text)
 
+    def print_soft(self, text):
+        """A row that the terminal wraps, so that it can be copied whole."""
+        self.transcript.append(text)
+        self.do("soft " + text)
+
     def set_live(self, rows, caret=(-1, 0)):
         self.live, self.caret = rows, caret
         self.do("\n".join([f"live {len(rows)} {caret[0]} {caret[1]}", *rows]))
@@ -282,8 +287,11 @@ def play(t, r, steps, wide=True, low=False):
     for i in range(t.size[1] + 5):
         t.print(f"row {i}")
     for _ in range(steps):
-        what = r.choice("pplrr")
-        if what == "p":
+        what = r.choice("ppslrr")
+        if what == "s":
+            for _ in range(r.choice([1, 3])):
+                t.print_soft(some_text(r, 400, False))
+        elif what == "p":
             for _ in range(r.choice([1, 3, 30])):
                 t.print(some_text(r, 120, wide))
         elif what == "l":

@@ -50,6 +50,28 @@ def test_live_part_stands_once_below_the_transcript(tmux, size):
     t.check()
 
 
+@pytest.mark.parametrize("size", SIZES, ids=str)
+def test_a_row_that_the_terminal_wraps_is_copied_in_one_piece(tmux, size):
+    """Of any length, above a live part that was higher than the row is."""
+    t = tmux(size)
+    t.set_live(["L" * 30] * 8 + ["> typed"], (8, 7))
+    t.flush()
+    for n in (1, size[0] - 1, size[0], size[0] + 1, 3 * size[0],
+              5 * size[0] + 7):
+        t.print_soft("s" * n)
+        t.flush()
+        t.check()
+    t.print("after")
+    t.set_live(["status"])
+    t.flush()
+    t.check()
+    t.resize(size[0] - 7, size[1])
+    t.flush()
+    t.check()
+    assert "s" * (5 * size[0] + 7) in t.out("capture-pane", "-p", "-J", "-S",
+                                            "-").split("\n")
+
+
 def test_emptied_live_part_at_the_top_is_not_kept_in_the_history(tmux):
     t = tmux((80, 24))
     t.set_live(["one", "two"])

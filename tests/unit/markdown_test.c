@@ -10,11 +10,13 @@
 
 static struct theme theme;
 
+static bool soft; /* rows may be left to the terminal to wrap */
+
 static struct markdown open_at(size_t columns)
 {
 	struct error err = { 0 };
-	struct markdown m = { .look = { md4c_load(&err), &theme, columns,
-					false } };
+	struct markdown m = { .look = { md4c_load(&err), &theme, columns, false,
+					soft } };
 
 	assert_non_null(m.look.parse);
 	return m;
@@ -115,6 +117,46 @@ static void links_show_their_address_where_the_text_does_not(void **state)
 	shows("![a](http://b)", "{muted|image: }{link <http://b>|a}"
 				"{muted| (}{muted <http://b>|http://b}"
 				"{muted|)}\n");
+}
+
+static void a_terminal_that_opens_links_is_shown_their_host(void **state)
+{
+	(void)state;
+	theme.opens_links = true;
+	shows("[a](https://x.example:8/b?c)",
+	      "{link <https://x.example:8/b?c>|a}{muted| (}{muted "
+	      "<https://x.example:8/b?c>|x.example:8}{muted|)}\n");
+	shows("https://x.example/b",
+	      "{link <https://x.example/b>|https://x.example/b}\n");
+	/* a text that looks like another address */
+	shows("[https://b.example](https://x.example)",
+	      "{link <https://x.example>|https://b.example}{muted| (}"
+	      "{muted <https://x.example>|x.example}{muted|)}\n");
+	/* an address that looks like one of another host */
+	shows("[a](https://b@x.e/)",
+	      "{link <https://b@x.e/>|a}{muted| (}"
+	      "{muted <https://b@x.e/>|https://b@x.e/}{muted|)}\n");
+	shows("[a](javascript:x)", "{link|a}{muted| (javascript:x)}\n");
+	shows("[a](file:///etc/x)",
+	      "{link <file:///etc/x>|a}{muted| (}"
+	      "{muted <file:///etc/x>|file:///etc/x}{muted|)}\n");
+	theme.opens_links = false;
+}
+
+static void what_may_be_copied_is_left_to_the_terminal_to_wrap(void **state)
+{
+	(void)state;
+	soft = true;
+	shows("```\nlet x = 1234567 + 2345678 + 3456789 + 4567890;\n```\n",
+	      "{code|let x = 1234567 + 2345678 + 3456789 + 4567890;}\n");
+	shows("- see https://example.com/a/long/path/to/a/page for the rest\n",
+	      "{muted|\xE2\x80\xA2 }see\n{muted|  }{link "
+	      "<https://example.com/a/long/path/to/a/page>|"
+	      "https://example.com/a/long/path/to/a/page}\n"
+	      "{muted|  }for the rest\n");
+	shows("one two three four five six seven eight nine ten\n",
+	      "one two three four five six seven eight\nnine ten\n");
+	soft = false;
 }
 
 static void definitions_of_references_stay_text(void **state)
@@ -300,7 +342,8 @@ static void check_random_document(const struct markdown_look *look,
 static void streamed_blocks_show_what_the_whole_text_shows(void **state)
 {
 	struct error err = { 0 };
-	struct markdown_look look = { md4c_load(&err), &theme, 60, false };
+	struct markdown_look look = { md4c_load(&err), &theme, 60, false,
+				      false };
 	uint32_t seed = 7;
 
 	(void)state;
@@ -431,6 +474,10 @@ int main(void)
 		cmocka_unit_test(code_is_highlighted_and_keeps_its_lines),
 		cmocka_unit_test(
 			links_show_their_address_where_the_text_does_not),
+		cmocka_unit_test(
+			a_terminal_that_opens_links_is_shown_their_host),
+		cmocka_unit_test(
+			what_may_be_copied_is_left_to_the_terminal_to_wrap),
 		cmocka_unit_test(definitions_of_references_stay_text),
 		cmocka_unit_test(raw_html_is_text),
 		cmocka_unit_test(escapes_of_the_model_do_not_reach_the_rows),
