@@ -37,9 +37,9 @@ static void add_piece(struct pieces *p, struct str row, size_t prefix,
 		p->room = p->room ? 2 * p->room : 64;
 		p->items = xrealloc(p->items, p->room, sizeof(*p->items));
 	}
-	p->items[p->n++] = (struct piece){ { row.ptr, prefix },
-					   str_skip(row, prefix),
-					   goes_on };
+	p->items[p->n++] = (struct change_piece){ { row.ptr, prefix },
+						  str_skip(row, prefix),
+						  goes_on };
 }
 
 /* Returns the number of pieces of the line that begins with piece i. */
