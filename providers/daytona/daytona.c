@@ -8,12 +8,10 @@
  * were seen to send (2026-11).
  *
  * The tables at the end contain the special cases of Daytona; providers/kit
- * does the rest. Begin with describe() and wrap_command().
+ * does the rest. Begin with describe() and compose_request().
  */
 #include <stdlib.h>
 #include <string.h>
-
-#include <sodium.h>
 
 #include "base/mem.h"
 #include "base/str.h"
@@ -401,48 +399,31 @@ static int set_auto_delete(struct vendor_client *c, const char *id,
 	return rc;
 }
 
-/* Wraps a command for the daemon in the sandbox. Daemons from 0.160 on pass the
- * text to a shell as its input. Older ones split it into words and run these
- * without a shell. Both run Base64 in the form that SDKs up to 0.155 sent, but
- * a command that is too long for one word needs a new daemon. The braces make
- * the inner shell read the whole script before it runs, so that a program that
- * reads its input cannot swallow the rest of the script. */
-static void wrap_command(struct buf *out, struct str command)
+/* Writes the request's body, with the command wrapped for the daemon in the
+ * sandbox. Daemons from 0.160 on pass the text to a shell as its input. Older
+ * ones split it into words and run these without a shell. Both run Base64 in
+ * the form that SDKs up to 0.155 sent, but a command that is too long for one
+ * word needs a new daemon. The braces make the inner shell read the whole
+ * script before it runs, so that a program that reads its input cannot swallow
+ * the rest of the script. Base64 needs no escapes in JSON. */
+static int compose_request(struct str command, int64_t wait_ms,
+			   struct buf *body, struct error *err)
 {
 	struct buf script = BUF_INIT(BODY_MAX);
-	size_t room;
-	char *code;
 	bool word;
+	int rc;
 
 	buf_adds(&script, "{\n");
 	buf_addstr(&script, command);
 	buf_adds(&script, "\n} </dev/null\n");
-	room = sodium_base64_encoded_len(script.len,
-					 sodium_base64_VARIANT_ORIGINAL);
-	code = xcalloc(1, room);
-	sodium_bin2base64(code, room, (const unsigned char *)script.ptr,
-			  script.len, sodium_base64_VARIANT_ORIGINAL);
-	word = room < ARGUMENT_MAX;
-	buf_adds(out, word ? "sh -c \"echo '" : "echo '");
-	buf_adds(out, code);
-	buf_adds(out, word ? "' | base64 -d | sh\"" : "' | base64 -d | sh");
-	free(code);
-	buf_release(&script);
-}
-
-static int compose_request(struct str command, int64_t wait_ms,
-			   struct buf *body, struct error *err)
-{
-	struct buf text = BUF_INIT(BODY_MAX);
-	int rc;
-
-	wrap_command(&text, command);
-	buf_addc(body, '{');
-	json_member(body, "command", buf_str(&text));
-	buf_addf(body, ",\"cwd\":\"/\",\"timeout\":%lld}",
+	word = (script.len + 2) / 3 * 4 + 1 < ARGUMENT_MAX;
+	buf_addf(body, "{\"command\":\"%secho '", word ? "sh -c \\\"" : "");
+	json_base64(body, buf_str(&script));
+	buf_addf(body, "' | base64 -d | sh%s\",\"cwd\":\"/\",\"timeout\":%lld}",
+		 word ? "\\\"" : "",
 		 (long long)(wait_ms + SLACK_MS / 2 + 999) / 1000);
-	rc = buf_check(&text, "the command", err);
-	buf_release(&text);
+	rc = buf_check(&script, "the command", err);
+	buf_release(&script);
 	return rc < 0 ? -1 : buf_check(body, "the command", err);
 }
 

@@ -45,6 +45,9 @@ struct tool_job {
 	size_t number; /* number of the call in the answer, from 1 */
 	struct buf out;
 	struct error err;
+	/* the call's arguments if they were read for its approval; owned, or
+	 * NULL */
+	cJSON *args;
 	char *real_path; /* approval.real_path; owned, or NULL */
 	/* the call with arguments changed by the user or a hook; args is
 	 * owned */
@@ -354,6 +357,9 @@ static void adopt_user_edit(struct tool_job *job, struct approval *a)
 	cJSON_free(hooked);
 	job->edited.bad_args = false;
 	a->edited = NULL;
+	cJSON_Delete(job->args);
+	job->args = a->edited_args;
+	a->edited_args = NULL;
 	job->call = &job->edited;
 	emit_event(job->batch, &(struct agent_event){ .kind = EVENT_TOOL_CALL,
 						      .call = job->call,
@@ -408,9 +414,9 @@ static int query_hooks(struct tool_job *job, struct approval *a,
 	return 1;
 }
 
-/* Asks for approval. Not for a call that the tool would reject anyway:
- * args_read() checks the arguments here, as tool_call() will. Returns -1 if the
- * run was cancelled. */
+/* Asks for approval. Not for a call that the tool would reject anyway: the
+ * arguments are read and checked here, and tool_call() gets the result. Returns
+ * -1 if the run was cancelled. */
 static int approve_call(struct tool_job *job, struct error *err)
 {
 	const struct agent_ui *ui = &job->batch->agent->ui;
@@ -423,7 +429,6 @@ static int approve_call(struct tool_job *job, struct error *err)
 			      .n_later = job->batch->total - job->number,
 			      .reason = BUF_INIT(1 << 16),
 			      .place = BUF_INIT(1 << 16) };
-	cJSON *args = NULL;
 	int rc = 0;
 
 	if (is_repeated(job)) {
@@ -437,13 +442,14 @@ static int approve_call(struct tool_job *job, struct error *err)
 		rc = query_hooks(job, &a, err);
 	}
 	if (rc == 0 && !job->refused && a.tool && ui->approve)
-		args = args_read(a.tool, job->call, &ignored);
-	job->malformed = !job->refused && (!a.tool || (ui->approve && !args));
+		job->args = args_read(a.tool, job->call, &ignored);
+	job->malformed =
+		!job->refused && (!a.tool || (ui->approve && !job->args));
 	rc = rc < 0 ? -1 : 0;
-	a.args = args;
-	if (args)
+	a.args = job->args;
+	if (job->args)
 		rc = ui->approve(ui->arg, &a, job->batch->stop, err);
-	if (args && rc == 0 && !a.allowed)
+	if (job->args && rc == 0 && !a.allowed)
 		set_refused_result(job, &a);
 	else if (rc == 0 && a.edited)
 		adopt_user_edit(job, &a);
@@ -453,7 +459,6 @@ static int approve_call(struct tool_job *job, struct error *err)
 	a.change = (struct tool_change){ 0 };
 	approval_release(&a);
 	buf_release(&ignored);
-	cJSON_Delete(args);
 	return rc;
 }
 
@@ -515,6 +520,7 @@ static void *run_job(void *arg)
 	int64_t began;
 	struct tool_env env = {
 		.more = job->batch->agent->more,
+		.args = job->args,
 		.sandbox = job->batch->agent->sandbox,
 		.stop = job->batch->stop,
 		.mask = job->batch->agent->mask,
@@ -723,6 +729,7 @@ static int finish_call(struct tool_job *job, struct message *results,
 							    : NULL });
 	p->text = buf_detach(&job->out);
 	attach_media(job, results);
+	cJSON_Delete(job->args);
 	free(job->real_path);
 	cJSON_free(job->edited.args);
 	buf_release(&job->remark);

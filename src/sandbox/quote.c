@@ -2,11 +2,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "sandbox/quote.h"
 
-#include <stdlib.h>
-
-#include <sodium.h>
-
-#include "base/mem.h"
+#include "base/json.h"
 #include "base/str.h"
 
 enum { FRAME = 64 /* bytes around the content in quote_content() */ };
@@ -98,8 +94,6 @@ bool quote_content(struct buf *out, struct str bytes, bool base64)
 {
 	size_t octal = format_size(bytes);
 	size_t coded = (bytes.len + 2) / 3 * 4;
-	size_t room = coded + 1;
-	char *text;
 
 	base64 = base64 && coded < octal;
 	buf_adds(out, "text() { ");
@@ -108,13 +102,9 @@ bool quote_content(struct buf *out, struct str bytes, bool base64)
 	else if (!base64)
 		write_printf(out, bytes);
 	if (base64) {
-		text = xcalloc(room, 1);
-		sodium_bin2base64(text, room, (const unsigned char *)bytes.ptr,
-				  bytes.len, sodium_base64_VARIANT_ORIGINAL);
 		buf_adds(out, "printf %s '");
-		buf_adds(out, text);
+		json_base64(out, bytes);
 		buf_adds(out, "' | base64 -d");
-		free(text);
 	}
 	buf_adds(out, "; }\n");
 	return base64;

@@ -105,6 +105,9 @@ struct web; /* web/fetch.h */
 
 struct tool_env {                /* all borrowed for the call */
 	const struct tool *tool; /* the called tool; set by tool_call() */
+	/* the call's arguments as args_read() returned them; NULL: tool_call()
+	 * reads them */
+	const cJSON *args;
 	/* more tools than those of table.c, NULL-terminated; or NULL */
 	const struct tool *const *more;
 	struct sandbox *sandbox;

@@ -121,18 +121,20 @@ int tool_call(const struct tool_env *env, const struct part *call,
 	struct buf text = BUF_INIT(RESULT_RAW_BYTES);
 	struct tool_env mine = *env;
 	struct error why = { 0 };
-	cJSON *args = tool ? args_read(tool, call, &text) : NULL;
+	cJSON *read = tool && !env->args ? args_read(tool, call, &text) : NULL;
 	bool ended;
 	int rc;
 
 	mine.tool = tool;
+	if (read)
+		mine.args = read;
 	if (!tool)
 		rc = refuse_unknown(env, call->name, &text, &why);
-	else if (!args)
+	else if (!mine.args)
 		rc = error_set(&why, ERR_USAGE, "wrong arguments");
-	else if ((rc = tool->run(&mine, args, &text, &why)) != 0)
+	else if ((rc = tool->run(&mine, mine.args, &text, &why)) != 0)
 		explain_failure(call, &why, &text);
-	cJSON_Delete(args);
+	cJSON_Delete(read);
 	ended = rc && ends_turn(&why);
 	*failed = rc != 0;
 	clean_result(env->mask, &text);

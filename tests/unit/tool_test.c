@@ -161,6 +161,24 @@ static void test_write(void **state)
 	bench_release(&b);
 }
 
+static void test_arguments_are_read_once(void **state)
+{
+	struct bench b;
+	cJSON *args =
+		json_parse(STR("{\"file_path\":\"a\",\"content\":\"x\"}"));
+
+	(void)state;
+	bench_init(&b);
+	b.env.args = args;
+	expect(&b, "write_file", "not JSON", false, "Updated file /w/a");
+	assert_string_equal(b.fake.written.ptr, "x");
+	b.env.args = NULL;
+	call(&b, "write_file", "not JSON");
+	assert_true(b.failed);
+	cJSON_Delete(args);
+	bench_release(&b);
+}
+
 #define EDIT "{\"file_path\":\"/x\",\"old_string\":\"a\",\"new_string\":\"b\""
 
 static void test_edit(void **state)
@@ -346,11 +364,17 @@ static void test_schemas(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_unknown), cmocka_unit_test(test_ls),
-		cmocka_unit_test(test_read),    cmocka_unit_test(test_read_nul),
-		cmocka_unit_test(test_write),   cmocka_unit_test(test_edit),
-		cmocka_unit_test(test_delete),  cmocka_unit_test(test_glob),
-		cmocka_unit_test(test_grep),    cmocka_unit_test(test_schemas),
+		cmocka_unit_test(test_unknown),
+		cmocka_unit_test(test_ls),
+		cmocka_unit_test(test_read),
+		cmocka_unit_test(test_read_nul),
+		cmocka_unit_test(test_write),
+		cmocka_unit_test(test_edit),
+		cmocka_unit_test(test_delete),
+		cmocka_unit_test(test_glob),
+		cmocka_unit_test(test_grep),
+		cmocka_unit_test(test_arguments_are_read_once),
+		cmocka_unit_test(test_schemas),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
