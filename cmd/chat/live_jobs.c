@@ -188,8 +188,11 @@ static void update_run(struct live *l)
 		copy_mode(l->run, was);
 		next_free(was);
 	}
-	if (l->run->switched != l->switched)
+	if (l->run->switched != l->switched) {
 		l->context = 0;
+		call_menu_close(&l->calls_menu);
+		call_log_clear(&l->transcript.log);
+	}
 	l->switched = l->run->switched;
 	l->usage = l->run->agent.usage;
 }

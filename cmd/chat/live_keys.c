@@ -79,7 +79,7 @@ static bool is_decline_key(const struct live *l, const struct key_event *ev)
 static bool moves_focus(const struct live *l, const struct key_event *ev)
 {
 	return (is_plain_key(ev, KEY_UP) || is_plain_key(ev, KEY_DOWN)) &&
-	       !l->completer.n && !l->search.on;
+	       !l->completer.n && !l->search.on && !l->calls_menu.on;
 }
 
 enum { MAX_MESSAGE = 64 << 20 /* bytes of a draft */ };
@@ -338,6 +338,31 @@ static void replace_image_paths(struct live *l)
 	buf_release(&marks);
 }
 
+/* Opens the list of the thread's tool calls. */
+static void open_calls(struct live *l)
+{
+	struct error err = { 0 };
+
+	if (!call_menu_open(&l->calls_menu, &l->transcript, &err) && !err.code)
+		live_say(l, (struct style){ 0, STYLE_MUTED },
+			 "No tool calls yet.");
+	if (err.code)
+		(void)app_fail(l->run->app, &err);
+}
+
+static void on_calls(struct live *l, const struct key_event *ev)
+{
+	const struct call_record *chosen = NULL;
+	bool closes = is_ctrl(ev, 'o');
+
+	if (!closes)
+		chosen = call_menu_event(&l->calls_menu, ev);
+	if (chosen)
+		elsewhere_show_call(l, chosen);
+	if (chosen || closes)
+		call_menu_close(&l->calls_menu);
+}
+
 /* Passes a key to the completions and the editor, and performs the editor's
  * request. */
 static void on_editor(struct live *l, const struct key_event *ev)
@@ -389,7 +414,7 @@ static void on_editor(struct live *l, const struct key_event *ev)
 		elsewhere_edit(l);
 		break;
 	case EDITOR_OUTPUT:
-		elsewhere_show_call(l);
+		open_calls(l);
 		break;
 	case EDITOR_MODE:
 		set_mode(l, ((enum run_mode)l->run->mode + 1) % N_RUN_MODES);
@@ -419,7 +444,9 @@ static void on_search(struct live *l, const struct key_event *ev)
 
 static void on_draft(struct live *l, const struct key_event *ev)
 {
-	if (l->search.on)
+	if (l->calls_menu.on)
+		on_calls(l, ev);
+	else if (l->search.on)
 		on_search(l, ev);
 	else
 		on_editor(l, ev);
@@ -431,7 +458,7 @@ static void on_question(struct live *l, const struct key_event *ev)
 {
 	enum live_key whose;
 
-	if (is_ctrl(ev, 'c') && !l->picking) {
+	if (is_ctrl(ev, 'c') && !l->picking && !l->calls_menu.on) {
 		on_interrupt(l);
 		return;
 	}

@@ -52,7 +52,7 @@ bool live_has_question(const struct live *l)
 
 bool live_is_drafting(const struct live *l)
 {
-	return !editor_is_empty(&l->editor) || l->search.on;
+	return !editor_is_empty(&l->editor) || l->search.on || l->calls_menu.on;
 }
 
 /* True if no message is being written or was a moment ago: a single key may be
@@ -347,6 +347,23 @@ static bool set_text(char **text, char *fresh)
 	return differs;
 }
 
+/* Notes which thread the list of calls is of. The list has a connection to the
+ * database of its own, because the worker uses the run's. */
+static void follow_thread(struct live *l)
+{
+	const struct session *session = l->run->agent.session;
+	struct call_menu *m = &l->calls_menu;
+	struct store *store;
+
+	m->mask = l->run->app->mask;
+	m->thread = 0;
+	if (!session)
+		return;
+	store = session_store(session, &m->thread);
+	if (store && !m->store)
+		m->store = store_again(store);
+}
+
 /* Copies facts of the run for the status line. No job may be running. */
 static void read_run(struct live *l)
 {
@@ -363,6 +380,7 @@ static void read_run(struct live *l)
 					 ids_shown(r->box.sandbox.id, id))
 			     : xstrdup("this machine")))
 		l->ends = find_end(r, l->began);
+	follow_thread(l);
 }
 
 /* Returns the repository's directory, or the working directory outside a
@@ -429,6 +447,8 @@ void live_status_refresh(struct live *l)
 
 void live_status_release(struct live *l)
 {
+	call_menu_close(&l->calls_menu);
+	store_close(l->calls_menu.store);
 	free(l->model);
 	free(l->place);
 	free(l->directory);
@@ -716,6 +736,8 @@ static void add_editor(struct live *l, size_t rows, struct rows *out,
 	if (l->picking && live_question_keys(l) != QUESTION_DRAFT)
 		selection_list_render(&l->picker, columns, rows, out, &caret[0],
 				      &caret[1]);
+	else if (l->calls_menu.on)
+		call_menu_render(&l->calls_menu, columns, rows, out, caret);
 	else if (l->search.on)
 		history_search_render(&l->search, columns, rows, out, &caret[0],
 				      &caret[1]);
@@ -754,7 +776,7 @@ static void compose_editor(struct live *l, size_t most, struct rows *out,
 	add_wait(l, &wait);
 	room = subtract_or_zero(most, wait.n + 1);
 	rows += l->picking || l->search.on ? LEAST_EDITOR : 0;
-	if (l->picking && l->picker.view)
+	if ((l->picking && l->picker.view) || l->calls_menu.on)
 		rows = most < LOW_SCREEN ? most : most * 3 / 4;
 	add_editor(l, rows < room ? rows : room, &editor, caret);
 	room = subtract_or_zero(most, editor.n);
@@ -994,12 +1016,12 @@ static void show_rows(struct live *l, struct rows *rows)
 		live_print_rows(l, rows);
 }
 
-void elsewhere_show_call(struct live *l)
+void elsewhere_show_call(struct live *l, const struct call_record *call)
 {
 	struct rows rows = { 0 };
 
-	if (transcript_newest(&l->transcript, &rows))
-		show_rows(l, &rows);
+	toolview_full(call, &l->transcript.look, &rows);
+	show_rows(l, &rows);
 	rows_release(&rows);
 }
 

@@ -16,6 +16,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "cmd/calls/call_menu.h"
 #include "cmd/chat/ask.h"
 #include "cmd/chat/ask_screen.h"
 #include "cmd/chat/message.h"
@@ -128,7 +129,8 @@ struct live {
 					  shown now or soon */
 	bool picking;
 	struct transcript transcript;
-	struct rows live; /* the live part as last drawn */
+	struct call_menu calls_menu; /* Ctrl+O */
+	struct rows live;            /* the live part as last drawn */
 
 	enum live_state state;
 	struct waiting *queue; /* owned; in the order of sending */
@@ -353,9 +355,9 @@ void printed_close(struct printed *p);
 void elsewhere_edit(struct live *l);
 /* Opens a text in the user's own editor; see external_edit_text(). */
 bool elsewhere_edit_text(struct live *l, struct buf *text);
-/* Shows the newest call with its full output: above the live part, or in $PAGER
- * (less -R) if it is longer than the screen. */
-void elsewhere_show_call(struct live *l);
+/* Shows a call with its full output: above the live part, or in $PAGER (less
+ * -R) if it is longer than the screen. */
+void elsewhere_show_call(struct live *l, const struct call_record *call);
 /* Shows a manual page as elsewhere_show_call() shows a call, after the usage of
  * the slash command of that name. */
 void elsewhere_show_page(struct live *l, const struct manual_page *page);

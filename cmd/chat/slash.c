@@ -500,8 +500,8 @@ void slash_cmd_help(struct run *r, int n, char **words, size_t columns,
 		add_wrapped(
 			out,
 			STR("Esc stops the agent, Ctrl-R searches earlier "
-			    "messages, Ctrl-X opens an editor, Ctrl-O shows "
-			    "the last call, Shift-Tab changes the mode, @ "
+			    "messages, Ctrl-X opens an editor, Ctrl-O lists "
+			    "the tool calls, Shift-Tab changes the mode, @ "
 			    "names a file, !COMMAND runs a command, !!COMMAND "
 			    "runs it without telling the model."),
 			0, 0, columns);

@@ -326,6 +326,42 @@ struct str summary_end_error(struct str end)
 	return line;
 }
 
+struct str summary_exit_status(struct str result)
+{
+	static const char word[] = "exit code ";
+	struct str found = { 0 };
+	size_t at;
+
+	while ((at = str_search(result, STR("\n[Command "))) < result.len) {
+		result = str_skip(result, at + 1);
+		found = result;
+	}
+	found.len = found.len ? str_find(found, ']') : 0;
+	at = str_search(found, str_of(word));
+	return at < found.len ? str_skip(found, at + sizeof(word) - 1)
+			      : (struct str){ 0 };
+}
+
+void summary_state(const struct agent_event *ev, struct buf *out)
+{
+	const struct tool *tool = tool_find(ev->call->name);
+	bool runs = tool && tool->flags & TOOL_RUNS;
+	struct str status = { 0 };
+
+	if (runs)
+		status = summary_exit_status(ev->end.len ? ev->end : ev->text);
+	if (ev->interrupted)
+		buf_adds(out, "interrupted");
+	else if (ev->declined)
+		buf_adds(out, "declined");
+	else if (ev->failed || summary_end_error(ev->end).len)
+		buf_adds(out, "failed");
+	else if (status.len && status.len < 8 && !str_is(status, "0"))
+		buf_addf(out, "exit %.*s", (int)status.len, status.ptr);
+	else
+		buf_adds(out, "ok");
+}
+
 void summary_of_result(const struct agent_event *ev, struct buf *out)
 {
 	struct str why = summary_end_error(ev->end);

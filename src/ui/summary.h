@@ -26,6 +26,12 @@ void summary_of_interrupt(const struct agent_event *ev, struct buf *out);
  * that it timed out, or that the sandbox failed. Empty if it ended by itself.
  */
 struct str summary_end_error(struct str end);
+/* Returns the exit status named at the end of a command's result ("exit code
+ * 1"), or an empty text. */
+struct str summary_exit_status(struct str result);
+/* Appends how a call ended, of an EVENT_TOOL_RESULT: "ok", "exit 2",
+ * "interrupted", "declined" or "failed". */
+void summary_state(const struct agent_event *ev, struct buf *out);
 /* Appends a duration: "2.1 s", "14 s" or "2 min 14 s". */
 void summary_add_time(int64_t ms, struct buf *out);
 

@@ -15,8 +15,6 @@
 #include "tool/result.h"
 #include "ui/summary.h"
 
-static const struct style muted = { .role = STYLE_MUTED };
-
 enum {
 	FIRST_WORDS = 60,  /* characters shown of finished thinking */
 	THINKING_ROWS = 3, /* rows of the thinking shown while it arrives */
@@ -34,6 +32,7 @@ void transcript_init(struct transcript *t, const struct theme *theme,
 	*t = (struct transcript){
 		.look = { theme, columns, TOOLVIEW_LINES },
 		.thinking = BUF_INIT(TRANSCRIPT_THINKING),
+		.log = { .fd = -1 },
 		.newest_output = BUF_INIT(TRANSCRIPT_FULL),
 		.newest_rest = BUF_INIT(TRANSCRIPT_FULL),
 	};
@@ -268,9 +267,13 @@ static void drop_view(struct transcript *t, struct toolview *v)
 	memmove(v, v + 1, (size_t)(t->views + t->n_views - v) * sizeof(*v));
 }
 
+static char *copy_of(const char *text)
+{
+	return text ? xstrdup(text) : NULL;
+}
+
 static void release_newest(struct transcript *t)
 {
-	toolview_release(&t->newest);
 	free(t->newest_call.id);
 	free(t->newest_call.name);
 	free(t->newest_call.args);
@@ -279,6 +282,7 @@ static void release_newest(struct transcript *t)
 	buf_clear(&t->newest_output);
 	buf_clear(&t->newest_rest);
 	t->newest_cut = 0;
+	t->newest_is_logged = false;
 }
 
 /* Adds the view of a new call, which also becomes the newest call. */
@@ -292,13 +296,34 @@ static struct toolview *on_call(struct transcript *t, const struct part *call,
 	v = &t->views[t->n_views++];
 	toolview_begin(v, call, now);
 	release_newest(t);
-	toolview_begin(&t->newest, call, now);
 	t->newest_call.id = xstrdup(v->id);
 	t->newest_call.name = xstrdup(v->name);
 	if (call->args && strlen(call->args) <= 2 * TRANSCRIPT_FULL)
 		t->newest_call.args = xstrdup(call->args);
 	t->newest_call.bad_args = call->bad_args;
 	return v;
+}
+
+/* Copies what is known of the newest call. */
+static void newest_record(const struct transcript *t, struct call_record *out)
+{
+	const struct part *call = &t->newest_call;
+
+	*out = (struct call_record){
+		.call = { .kind = PART_TOOL_CALL,
+			  .id = xstrdup(call->id),
+			  .name = xstrdup(call->name),
+			  .args = call->args ? xstrdup(call->args) : NULL,
+			  .bad_args = call->bad_args },
+		.output = BUF_INIT(2 * TRANSCRIPT_FULL),
+		.cut = t->newest_cut,
+	};
+	buf_addstr(&out->output, buf_str(&t->newest_output));
+	if (!t->newest_cut)
+		buf_addstr(&out->output, buf_str(&t->newest_rest));
+	if (t->newest_change.known)
+		tool_change_set(&out->change, buf_str(&t->newest_change.before),
+				buf_str(&t->newest_change.after));
 }
 
 static bool is_newest(const struct transcript *t, const struct part *call)
@@ -331,6 +356,28 @@ static void on_output(struct transcript *t, const struct agent_event *ev)
 	buf_addstr(&t->newest_rest, ev->end);
 }
 
+/* Adds a finished call to the log: the newest with all its output, another one,
+ * which ran in parallel to it, with its result. */
+static void log_call(struct transcript *t, const struct agent_event *ev)
+{
+	struct call_record r = { 0 };
+
+	if (is_newest(t, ev->call)) {
+		newest_record(t, &r);
+		t->newest_is_logged = true;
+	} else {
+		r.call.id = copy_of(ev->call->id);
+		r.call.name = copy_of(ev->call->name);
+		r.call.args = copy_of(ev->call->args);
+		r.call.bad_args = ev->call->bad_args;
+		r.output = BUF_INIT(TRANSCRIPT_FULL);
+		buf_addstr(&r.output, ev->text);
+	}
+	call_record_describe(&r, ev);
+	call_log_add(&t->log, &r);
+	call_record_release(&r);
+}
+
 /* Replaces the live view of a call by its result. */
 static void on_result(struct transcript *t, const struct agent_event *ev,
 		      int64_t now)
@@ -350,6 +397,7 @@ static void on_result(struct transcript *t, const struct agent_event *ev,
 	if (is_newest(t, ev->call) && ev->change)
 		tool_change_set(&t->newest_change, buf_str(&ev->change->before),
 				buf_str(&ev->change->after));
+	log_call(t, ev);
 	drop_view(t, v);
 }
 
@@ -476,61 +524,13 @@ void transcript_live(struct transcript *t, size_t max, int64_t now,
 	rows_release(&live);
 }
 
-/* Adds each argument by name, as the model wrote it. */
-static void add_arguments(const struct transcript *t, struct rows *out)
+bool transcript_running_call(const struct transcript *t,
+			     struct call_record *out)
 {
-	struct str raw = str_of(t->newest_call.args);
-	cJSON *args = json_parse(raw);
-	const cJSON *item;
-
-	cJSON_ArrayForEach (item, args) {
-		struct buf line = BUF_INIT(4 * TRANSCRIPT_FULL);
-
-		buf_addf(&line, "%s: ", item->string ? item->string : "");
-		if (cJSON_IsString(item))
-			buf_adds(&line, item->valuestring);
-		else
-			json_print(&line, item);
-		add_text(t, "  ", muted, buf_str(&line), out);
-		buf_release(&line);
-	}
-	if (!args)
-		add_text(t, "  ", muted, raw, out);
-	cJSON_Delete(args);
-}
-
-static void add_output(const struct transcript *t, struct rows *out)
-{
-	struct diffview d = { t->look.theme, t->look.columns, true, { 0 } };
-	struct buf shown = BUF_INIT(2 * TRANSCRIPT_FULL);
-	struct str text;
-
-	buf_addstr(&shown, buf_str(&t->newest_output));
-	if (!t->newest_cut)
-		buf_addstr(&shown, buf_str(&t->newest_rest));
-	text = buf_str(&shown);
-	if (diff_lines_are_unified(text))
-		diffview_unified(&d, text, out);
-	else
-		add_text(t, "", (struct style){ 0 }, text, out);
-	buf_release(&shown);
-}
-
-bool transcript_newest(const struct transcript *t, struct rows *out)
-{
-	struct buf note = BUF_INIT(128);
-
-	if (!t->newest_call.id)
+	if (!t->newest_call.id || t->newest_is_logged)
 		return false;
-	toolview_line(&t->newest, &t->look, (struct str){ 0 }, out);
-	if (!toolview_diff(&t->newest_call, &t->newest_change, &t->look, out))
-		add_arguments(t, out);
-	add_output(t, out);
-	if (t->newest_cut) {
-		buf_addf(&note, "%zu more bytes were not kept", t->newest_cut);
-		add_text(t, "", muted, buf_str(&note), out);
-	}
-	buf_release(&note);
+	newest_record(t, out);
+	call_record_describe(out, NULL);
 	return true;
 }
 
@@ -541,6 +541,7 @@ void transcript_release(struct transcript *t)
 	free(t->views);
 	todos_release(&t->todos);
 	release_newest(t);
+	call_log_clear(&t->log);
 	buf_release(&t->newest_output);
 	buf_release(&t->newest_rest);
 	buf_release(&t->thinking);

@@ -13,6 +13,7 @@
 #include "term/rows.h"
 #include "term/theme.h"
 #include "tool/todos.h"
+#include "ui/calls/call_log.h"
 #include "ui/calls/toolview.h"
 
 enum transcript_part {
@@ -39,9 +40,11 @@ struct transcript { /* initialise with transcript_init() */
 	struct todos todos;     /* as set in this turn, or empty */
 	size_t n_views;
 	enum transcript_part last; /* kind of the last part in done */
-	/* The newest call, for transcript_newest(). */
-	struct toolview newest;   /* display of the newest call */
-	struct part newest_call;  /* id, name and args: copies */
+	struct call_log log;       /* finished calls; the caller may read
+				      and clear it */
+	/* The newest call, for transcript_running_call() and the log. */
+	struct part newest_call; /* id, name and args: copies */
+	bool newest_is_logged;
 	struct buf newest_output; /* beginning of the call's output */
 	struct buf newest_rest;   /* the unfinished end of the call's output,
 				     which may change */
@@ -71,9 +74,10 @@ void transcript_end_turn(struct transcript *t, int64_t now);
 /* Appends the unfinished parts, at most their last max rows. */
 void transcript_live(struct transcript *t, size_t max, int64_t now,
 		     struct rows *out);
-/* Appends the newest call in full: its arguments or its edit, and its output.
- * Returns false if there was no call. */
-bool transcript_newest(const struct transcript *t, struct rows *out);
+/* Copies the newest call if it still runs; false: none does. The caller
+ * releases it. */
+bool transcript_running_call(const struct transcript *t,
+			     struct call_record *out);
 void transcript_release(struct transcript *t);
 
 #endif

@@ -142,7 +142,7 @@ def test_a_long_output_is_paged(live, env, pager, said):
                 args=["-y"])
     command(s, "go")
     s.until("Hello there.")
-    s.keys("C-o")
+    s.keys("C-o", "Enter")
     s.until(said, scrollback=True)
     s.until(lambda t: t.rstrip().splitlines()[-2:-1] == [SIGN.strip()])
     assert echoes(s) == (False, False)

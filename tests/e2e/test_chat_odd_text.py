@@ -113,6 +113,8 @@ def test_a_progress_bar_is_one_line_that_changes(live):
     told = json.dumps(server.requests[-1]["body"]["messages"][-1]["content"])
     assert "step 4 of 4" in told and "step 3 of 4" not in told
     s.keys("C-o")
+    s.until("Enter chooses")
+    s.keys("Enter")
     s.until(lambda t: t.count("step 4 of 4") == 2)  # in the list, and here
     assert "step 1 of 4" not in s.text(True)
 

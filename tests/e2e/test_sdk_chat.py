@@ -268,7 +268,7 @@ def test_hostile_bytes_of_any_source_change_nothing_but_our_cells(
         c.type(f"begin{i}.\r")
         c.until(lambda text: text.count("HTTP 400") > i and
                 "Esc stops" not in text)
-        c.type("\x0f")  # Ctrl+O: what the newest call has said
+        c.type("\x0f\r")  # Ctrl+O, Enter: what the newest call has said
         c.type(f"again{i}.\r")
         c.until(f"end{i}.")
     c.type("draft")

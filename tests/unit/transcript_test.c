@@ -470,6 +470,18 @@ static void only_what_went_wrong_has_the_sign_of_a_warning(void **state)
 	transcript_release(&t);
 }
 
+/* Adds the call that runs in full; false: none does. */
+static bool running_call(const struct transcript *t, struct rows *out)
+{
+	struct call_record r;
+
+	if (!transcript_running_call(t, &r))
+		return false;
+	toolview_full(&r, &t->look, out);
+	call_record_release(&r);
+	return true;
+}
+
 static void the_newest_call_is_kept_in_full_up_to_a_limit(void **state)
 {
 	struct transcript t = begin();
@@ -478,20 +490,21 @@ static void the_newest_call_is_kept_in_full_up_to_a_limit(void **state)
 	char *shown;
 
 	(void)state;
-	assert_false(transcript_newest(&t, &rows));
+	assert_false(running_call(&t, &rows));
 	tool(&t, EVENT_TOOL_CALL, &a, "", 0);
 	tool(&t, EVENT_TOOL_OUTPUT, &a, "out\n", 0);
-	assert_true(transcript_newest(&t, &rows));
+	assert_true(running_call(&t, &rows));
 	shown = rows_text(&rows);
-	assert_string_equal(shown, "\xE2\x8F\xBA execute one \xE2\x80\xA6\n"
-				   "  command: one\n  two\nout\n");
+	assert_string_equal(shown,
+			    "\xE2\x8F\xBA execute one \xE2\x80\xA6 (runs)\n"
+			    "  command: one\n  two\nout\n");
 	free(shown);
 	for (int i = 0; i < 300000; i++)
 		tool(&t, EVENT_TOOL_OUTPUT, &a, "12345\n", 0);
 	assert_true(t.newest_output.len <= TRANSCRIPT_FULL);
 	assert_true(t.views[0].tail.cap <= 4 * TOOLVIEW_TAIL);
 	rows_clear(&rows);
-	assert_true(transcript_newest(&t, &rows));
+	assert_true(running_call(&t, &rows));
 	assert_non_null(strstr(rows.bytes.ptr, "751428 more bytes were not "
 					       "kept"));
 	rows_release(&rows);
@@ -509,13 +522,82 @@ static void a_diff_that_a_command_prints_is_coloured_in_full(void **state)
 	tool(&t, EVENT_TOOL_CALL, &a, "", 0);
 	tool(&t, EVENT_TOOL_OUTPUT, &a, "--- a\n+++ b\n@@ -1 +1 @@\n-c\n+d\n",
 	     0);
-	assert_true(transcript_newest(&t, &rows));
+	assert_true(running_call(&t, &rows));
 	shown = markup(&rows);
 	assert_non_null(strstr(shown, "{on- removed|1 - }{on-|c}\n"
 				      "{on+ added|1 + }{on+|d}\n"));
 	free(shown);
 	rows_release(&rows);
 	transcript_release(&t);
+}
+
+static void finished_calls_are_kept_with_their_output_and_edit(void **state)
+{
+	struct transcript t = begin();
+	struct part a = call_of("a", "execute", "{\"command\":\"make\"}");
+	struct part b = call_of("b", "edit_file",
+				"{\"file_path\":\"f\",\"old_string\":\"x\","
+				"\"new_string\":\"y\"}");
+	struct tool_change change = { 0 };
+	struct rows rows = { 0 };
+	struct call_record r;
+	char *shown;
+
+	(void)state;
+	tool(&t, EVENT_TOOL_CALL, &a, "", 0);
+	tool(&t, EVENT_TOOL_OUTPUT, &a, "out\n", 0);
+	tool(&t, EVENT_TOOL_RESULT, &a,
+	     "out\n[Command failed with exit code 2]", 0);
+	tool(&t, EVENT_TOOL_CALL, &b, "", 0);
+	tool_change_set(&change, STR("1\nx\n"), STR("1\ny\n"));
+	transcript_event(&t,
+			 &(struct agent_event){ .kind = EVENT_TOOL_RESULT,
+						.call = &b,
+						.change = &change },
+			 0);
+	assert_int_equal(t.log.n, 2);
+	assert_false(transcript_running_call(&t, &r));
+	call_log_read(&t.log, &t.log.list[0], &r);
+	assert_string_equal(r.title, "execute: make");
+	assert_string_equal(r.state, "exit 2");
+	assert_string_equal(r.output.ptr, "out\n");
+	call_record_release(&r);
+	call_log_read(&t.log, &t.log.list[1], &r);
+	toolview_full(&r, &t.look, &rows);
+	shown = rows_text(&rows);
+	assert_non_null(strstr(shown, "1   1\n2 - x\n2 + y\n"));
+	free(shown);
+	call_record_release(&r);
+	rows_release(&rows);
+	tool_change_release(&change);
+	transcript_release(&t);
+}
+
+static void the_log_of_calls_has_a_limit(void **state)
+{
+	struct call_log log = { .fd = -1 };
+	struct call_record r = { .call = { .name = (char *)"ls" } };
+	struct call_record last;
+
+	(void)state;
+	r.output = BUF_INIT(100);
+	for (int i = 0; i < CALL_LOG_MOST + 5; i++) {
+		buf_clear(&r.output);
+		buf_addf(&r.output, "n-%d", i);
+		call_log_add(&log, &r);
+	}
+	assert_int_equal(log.n, CALL_LOG_MOST);
+	call_log_read(&log, &log.list[0], &last);
+	assert_string_equal(last.output.ptr, "n-5");
+	call_record_release(&last);
+	log.end = CALL_LOG_BYTES;
+	call_log_add(&log, &r);
+	call_log_read(&log, &log.list[log.n - 1], &last);
+	assert_int_equal(last.output.len, 0);
+	assert_int_equal(last.cut, r.output.len);
+	call_record_release(&last);
+	call_log_clear(&log);
+	buf_release(&r.output);
 }
 
 static void change_rows(struct transcript *t, struct part *call,
@@ -561,7 +643,7 @@ static void rows_that_change_show_their_last_state(void **state)
 		assert_null(strstr(shown, "10%"));
 		free(shown);
 		rows_clear(&rows);
-		assert_true(transcript_newest(&t, &rows));
+		assert_true(running_call(&t, &rows));
 		shown = rows_text(&rows);
 		assert_null(strstr(shown, "10%"));
 		free(shown);
@@ -621,6 +703,9 @@ int main(void)
 		cmocka_unit_test(
 			a_diff_that_a_command_prints_is_coloured_in_full),
 		cmocka_unit_test(rows_that_change_show_their_last_state),
+		cmocka_unit_test(
+			finished_calls_are_kept_with_their_output_and_edit),
+		cmocka_unit_test(the_log_of_calls_has_a_limit),
 		cmocka_unit_test(a_long_session_does_not_grow),
 	};
 

@@ -1,4 +1,5 @@
-/* toolview.c - one tool call as rows: while it runs, and when it is done. */
+/* toolview.c - one tool call as rows: while it runs, when it is done, in full.
+ */
 /* SPDX-License-Identifier: MIT */
 #include "ui/calls/toolview.h"
 
@@ -7,7 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "base/mem.h"
+#include "base/sanitize.h"
 #include "base/str.h"
 #include "markup/diff.h"
 #include "markup/diffview.h"
@@ -17,7 +20,8 @@
 enum {
 	EDIT_MAX = 1 << 20, /* bytes of a text that is compared for a diff */
 	ROW_BYTES = 16,     /* bytes of output examined for each cell */
-	SLOW_MS = 1000,     /* a short call's time is shown from here on */
+	ARGS_MAX = 64 << 20,
+	SLOW_MS = 1000, /* a short call's time is shown from here on */
 };
 
 static const struct style muted = { .role = STYLE_MUTED };
@@ -105,8 +109,11 @@ void toolview_output(struct toolview *v, struct str text, struct str rest)
 	buf_addstr(&v->tail, text);
 }
 
-void toolview_line(const struct toolview *v, const struct toolview_look *look,
-		   struct str note, struct rows *out)
+/* Adds the call's line without its output; note, which may be empty, follows
+ * it. */
+static void add_call_line(const struct toolview *v,
+			  const struct toolview_look *look, struct str note,
+			  struct rows *out)
 {
 	const char *sign = theme_glyph(look->theme, GLYPH_TOOL);
 	struct wrap w = {
@@ -216,7 +223,7 @@ void toolview_live(const struct toolview *v, const struct toolview_look *look,
 {
 	struct buf note = BUF_INIT(256);
 
-	toolview_line(v, look, (struct str){ 0 }, out);
+	add_call_line(v, look, (struct str){ 0 }, out);
 	add_window(v, look, out);
 	if (count_output(v) > TOOLVIEW_ROWS)
 		buf_addf(&note, "%zu lines, ", count_output(v));
@@ -238,24 +245,6 @@ static struct str last_lines(struct str text, size_t lines)
 		if (text.ptr[at - 1] == '\n' && !--lines)
 			break;
 	return str_skip(text, at);
-}
-
-/* Returns the exit status named at the end of a command's result ("exit code
- * 1"), or an empty text. */
-static struct str find_status(struct str result)
-{
-	static const char word[] = "exit code ";
-	struct str found = { 0 };
-	size_t at;
-
-	while ((at = str_search(result, STR("\n[Command "))) < result.len) {
-		result = str_skip(result, at + 1);
-		found = result;
-	}
-	found.len = found.len ? str_find(found, ']') : 0;
-	at = str_search(found, str_of(word));
-	return at < found.len ? str_skip(found, at + sizeof(word) - 1)
-			      : (struct str){ 0 };
 }
 
 /* Returns the command's output from a result that names its exit status, for a
@@ -323,7 +312,7 @@ static void add_command_end(const struct toolview *v,
 			    struct rows *out)
 {
 	struct str end = ev->end.len ? ev->end : ev->text;
-	struct str status = find_status(end);
+	struct str status = summary_exit_status(end);
 	struct str error = summary_end_error(ev->end);
 	bool bad =
 		ev->failed || error.len || (status.len && !str_is(status, "0"));
@@ -370,7 +359,7 @@ static void add_short_end(const struct toolview *v,
 		summary_add_time(ms, &note);
 	}
 	buf_addc(&note, ')');
-	toolview_line(v, look, buf_str(&note), out);
+	add_call_line(v, look, buf_str(&note), out);
 	buf_release(&note);
 }
 
@@ -455,7 +444,7 @@ void toolview_done(const struct toolview *v, const struct agent_event *ev,
 		add_short_end(v, ev, look, now, out);
 		return;
 	}
-	toolview_line(v, look, (struct str){ 0 }, out);
+	add_call_line(v, look, (struct str){ 0 }, out);
 	if (!ev)
 		add_call_note(look, failed, STR("stopped"), out);
 	else if (ev->declined)
@@ -500,4 +489,103 @@ void toolview_release(struct toolview *v)
 	buf_release(&v->tail);
 	buf_release(&v->rest);
 	*v = (struct toolview){ 0 };
+}
+
+/* Adds wrapped text after an indent. */
+static void add_text(const struct toolview_look *look, const char *indent,
+		     struct style style, struct str text, struct rows *out)
+{
+	struct wrap w = { .columns = look->columns,
+			  .first = { str_of(indent), style },
+			  .rest = { str_of(indent), style },
+			  .words = true };
+	struct rows lines = { 0 };
+
+	rows_add(&lines, style, text);
+	rows_close(&lines);
+	wrap_rows(&lines, &w, out);
+	rows_release(&lines);
+}
+
+/* Adds each argument by name, as the model wrote it. */
+static void add_arguments(const struct call_record *r,
+			  const struct toolview_look *look, struct rows *out)
+{
+	struct str raw = str_of(r->call.args ? r->call.args : "");
+	cJSON *args = json_parse(raw);
+	const cJSON *item;
+
+	cJSON_ArrayForEach (item, args) {
+		struct buf line = BUF_INIT(ARGS_MAX);
+
+		buf_addf(&line, "%s: ", item->string ? item->string : "");
+		if (cJSON_IsString(item))
+			buf_adds(&line, item->valuestring);
+		else
+			json_print(&line, item);
+		add_text(look, "  ", muted, buf_str(&line), out);
+		buf_release(&line);
+	}
+	if (!args && raw.len)
+		add_text(look, "  ", muted, raw, out);
+	cJSON_Delete(args);
+}
+
+static void add_all_output(const struct call_record *r,
+			   const struct toolview_look *look, struct rows *out)
+{
+	struct diffview d = { look->theme, look->columns, true, { 0 } };
+	struct str text = buf_str(&r->output);
+
+	if (diff_lines_are_unified(text))
+		diffview_unified(&d, text, out);
+	else if (text.len)
+		add_text(look, "", (struct style){ 0 }, text, out);
+}
+
+void toolview_full(const struct call_record *r,
+		   const struct toolview_look *look, struct rows *out)
+{
+	struct buf note = BUF_INIT(128);
+	struct toolview v = { 0 };
+	bool edits;
+
+	toolview_begin(&v, &r->call, 0);
+	buf_addf(&note, " (%s)", r->state);
+	add_call_line(&v, look, buf_str(&note), out);
+	toolview_release(&v);
+	edits = toolview_diff(&r->call, &r->change, look, out);
+	if (!edits)
+		add_arguments(r, look, out);
+	if (!edits || strcmp(r->state, "ok") != 0)
+		add_all_output(r, look, out);
+	if (r->cut) {
+		buf_clear(&note);
+		buf_addf(&note, "%zu more bytes were not kept", r->cut);
+		add_text(look, "", muted, buf_str(&note), out);
+	}
+	buf_release(&note);
+}
+
+void toolview_preview(const struct call_record *r,
+		      const struct toolview_look *look, size_t lines,
+		      struct buf *out)
+{
+	struct str text = str_trim(buf_str(&r->output));
+	struct rows edit = { 0 };
+	size_t at;
+
+	buf_addf(out, "%s\n", r->title);
+	if (toolview_diff(&r->call, &r->change, look, &edit)) {
+		for (size_t i = 0; i < edit.n && i < lines; i++) {
+			sanitize_line(rows_view(&edit, i).bytes, out);
+			buf_addc(out, '\n');
+		}
+	} else {
+		for (at = text.len; at; at--)
+			if (text.ptr[at - 1] == '\n' && !--lines)
+				break;
+		sanitize_text(str_skip(text, at), out);
+	}
+	rows_release(&edit);
 }

@@ -1,4 +1,5 @@
-/* toolview.h - one tool call as rows: while it runs, and when it is done. */
+/* toolview.h - one tool call as rows: while it runs, when it is done, in full.
+ */
 /* SPDX-License-Identifier: MIT */
 #ifndef UI_CALLS_TOOLVIEW_H
 #define UI_CALLS_TOOLVIEW_H
@@ -11,6 +12,7 @@
 #include "term/rows.h"
 #include "term/theme.h"
 #include "tool/tool.h"
+#include "ui/calls/call_log.h"
 
 /* The display of one tool call. */
 struct toolview {
@@ -49,10 +51,6 @@ void toolview_release(struct toolview *v);
 /* Appends text to the output. rest replaces the unfinished end from the
  * previous call. */
 void toolview_output(struct toolview *v, struct str text, struct str rest);
-/* Adds the call's line without its output; note, which may be empty, follows
- * it. */
-void toolview_line(const struct toolview *v, const struct toolview_look *look,
-		   struct str note, struct rows *out);
 /* Adds the call's line and the end of its output so far. */
 void toolview_live(const struct toolview *v, const struct toolview_look *look,
 		   int64_t now, struct rows *out);
@@ -69,5 +67,14 @@ void toolview_done(const struct toolview *v, const struct agent_event *ev,
  */
 bool toolview_diff(const struct part *call, const struct tool_change *change,
 		   const struct toolview_look *look, struct rows *out);
+
+/* Appends the call, its arguments or its whole edit, and its whole output. */
+void toolview_full(const struct call_record *r,
+		   const struct toolview_look *look, struct rows *out);
+/* Appends the call's title, and so many lines of its edit or of the end of its
+ * output. */
+void toolview_preview(const struct call_record *r,
+		      const struct toolview_look *look, size_t lines,
+		      struct buf *out);
 
 #endif
