@@ -12,7 +12,9 @@
 #include "cmd/manual.h"
 #include "cmd/options.h"
 #include "cmd/pager.h"
+#include "model/catalog.h"
 #include "model/presets.h"
+#include "model/short_name.h"
 #include "providers/built_in.h"
 #include "providers/registry.h"
 #include "term/theme.h"
@@ -86,6 +88,30 @@ static void add_names(struct buf *out)
 		buf_adds(out, p == presets ? "" : ",");
 		json_quote(out, str_of(p->name));
 	}
+	buf_addc(out, ']');
+}
+
+/* Adds a model's name, after its short name if it has one. */
+static void add_known(void *arg, const char *provider, const char *model,
+		      const struct model_facts *facts)
+{
+	struct str word = short_name_of(provider, model);
+	struct buf *out = arg;
+
+	(void)facts;
+	buf_adds(out, str_ends(buf_str(out), "[") ? "" : ",");
+	if (word.len) {
+		json_quote(out, word);
+		buf_addc(out, ',');
+	}
+	json_quote(out, str_of(model));
+}
+
+/* Appends the models of the built-in table, for completion. */
+static void add_models(struct buf *out)
+{
+	buf_adds(out, ",\"known_models\":[");
+	model_facts_each(NULL, add_known, out);
 	buf_addc(out, ']');
 }
 
@@ -166,6 +192,7 @@ int command_help_json(const struct command *const *all, const struct command *c)
 		add_options(&data, "options", options_global);
 		add_options(&data, "run_options", options_run);
 		add_names(&data);
+		add_models(&data);
 		add_topics(&data);
 		buf_adds(&data, ",\"version\":\"" DCODE_VERSION "\"}");
 	}

@@ -221,7 +221,7 @@ void manual_unknown(const char *topic, const struct command *const *all,
 	for (size_t i = 0; all[i] && n < NAMES_MOST; i++)
 		names[n++] = all[i]->name;
 	near = nearest_name(word, names, n);
-	if (near && nearest_distance(word, str_of(near)) > word.len / 3 + 1)
+	if (near && nearest_distance(word, str_of(near)) >= nearest_limit(word))
 		near = NULL;
 	error_set(err, ERR_USAGE, "no command or topic '%s'%s%s%s", topic,
 		  near ? "; did you mean '" : "", near ? near : "",

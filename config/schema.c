@@ -77,12 +77,12 @@ const struct setting settings_core[] = {
 	},
 	{
 		.key = "models.default",
-		.example = "\"anthropic:claude-opus-5\"",
+		.example = "\"anthropic:claude-opus-5-5\"",
 		.help = "Model to use, as provider:model",
 	},
 	{
 		.key = "models.recent",
-		.example = "\"anthropic:claude-opus-5\"",
+		.example = "\"anthropic:claude-opus-5-5\"",
 		.help = "Model used last; applies if models.default is not "
 			"set",
 	},

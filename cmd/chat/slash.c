@@ -147,14 +147,6 @@ static const struct slash_command *find_command(const struct app *app,
 	return NULL;
 }
 
-/* True if name is close enough to suggest. /yolo and /quit are never suggested.
- */
-static bool is_suggested(struct str word, const char *name)
-{
-	return strcmp(name, "/yolo") != 0 && strcmp(name, "/quit") != 0 &&
-	       nearest_distance(word, str_of(name)) <= SIMILAR;
-}
-
 static size_t count_commands(const struct app *app)
 {
 	size_t n = 0;
@@ -164,22 +156,23 @@ static size_t count_commands(const struct app *app)
 	return n;
 }
 
-/* Appends a note that the command is unknown, with a suggestion if one is
- * close. */
+/* Appends a note that the command is unknown, with a suggestion if one is close
+ * and does no harm. */
 static void add_unknown(const struct app *app, struct str word, struct buf *out)
 {
-	size_t n = count_commands(app);
-	const char **names = xcalloc(n, sizeof(*names));
+	const char **names = xcalloc(count_commands(app) + 1, sizeof(*names));
 	const char *near;
+	size_t n = 0;
 
-	for (size_t i = 0; i < n; i++)
-		names[i] = app->slash[i].name;
+	for (const struct slash_command *s = app->slash; s->name; s++)
+		if (!s->acts)
+			names[n++] = s->name;
 	word.len = str_char_offset(word, SHOWN_MOST);
 	near = nearest_name(word, names, n);
 	buf_adds(out, "Unknown command ");
 	buf_addstr(out, word);
 	buf_adds(out, ". ");
-	if (is_suggested(word, near))
+	if (near && nearest_distance(word, str_of(near)) <= SIMILAR)
 		buf_addf(out, "Did you mean %s? ", near);
 	buf_adds(out, "/help lists all.\n");
 	free(names);

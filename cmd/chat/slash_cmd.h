@@ -28,6 +28,9 @@ struct slash_command {
 	/* The shell's command that this one runs, or NULL. */
 	const struct command *command;
 	const char *bare; /* default subcommand, or NULL */
+	/* Changes the thread, the sandbox, files, or what may run. Such a
+	 * command is never suggested for another that was mistyped. */
+	bool acts;
 	/* The rest of the line is one word, exactly as typed: quotes and
 	 * backslashes are ordinary characters. */
 	bool raw;

@@ -17,6 +17,7 @@
 #include "cmd/chat/slash_cmd.h"
 #include "cmd/print.h"
 #include "cmd/session/conversation.h"
+#include "cmd/session/model_names.h"
 #include "cmd/session/money.h"
 #include "cmd/session/run.h"
 #include "model/catalog.h"
@@ -25,160 +26,12 @@
 #include "session/history.h"
 #include "session/thread.h"
 
-enum { MOST_MODELS = 300, NAME_MOST = 512, LAST_THREADS = 100 };
-
 /* Losing this many cached tokens is worth a warning. */
 enum { LARGE_CACHE = 10000 };
 
-/* The models that are known without asking a vendor. */
-struct model_names {
-	struct run *run;
-	struct fuzzy_item items[MOST_MODELS]; /* texts owned */
-	size_t n;
-};
-
-static bool is_known(const struct model_names *m, struct str name)
-{
-	for (size_t i = 0; i < m->n; i++)
-		if (str_eq(m->items[i].name, name))
-			return true;
-	return false;
-}
-
-/* Returns the environment variable for the provider's missing key, or NULL. */
-static const char *missing_key(const struct provider *p,
-			       const struct settings *set)
-{
-	const struct toml_value *named =
-		p->config ? toml_get(p->config, "api_key_env") : NULL;
-
-	if (endpoint_has_key(p, set, true))
-		return NULL;
-	if (named && named->kind == TOML_STRING)
-		return named->text;
-	return p->preset ? preset_key_env(p->preset) : NULL;
-}
-
-/* Describes a model: why it cannot be used, or where its name comes from. */
-static char *describe_model(const struct run *r, const char *name,
-			    const char *from)
-{
-	const struct settings *set = r->app->settings;
-	char *vendor = xstrndup(name, strcspn(name, ":"));
-	char *current = run_model_name(r);
-	struct provider p;
-	const char *key;
-	char *text;
-
-	if (!strcmp(current, name))
-		text = xstrdup("in use");
-	else if (!endpoint_find(&p, set, vendor))
-		text = xasprintf("%s, unknown provider", from);
-	else if (endpoint_disabled(&p))
-		text = xasprintf("%s, disabled", from);
-	else if ((key = missing_key(&p, set)))
-		text = xasprintf("%s, no key: %s", from, key);
-	else
-		text = xstrdup(from);
-	free(current);
-	free(vendor);
-	return text;
-}
-
-/* Adds a model. A name with characters that cannot be shown is skipped; it may
- * come from a foreign file. */
-static void add_model(struct model_names *m, const char *name, const char *from)
-{
-	struct buf clean = BUF_INIT(NAME_MOST);
-
-	print_add_line(m->run->app, &clean, name);
-	if (m->n < MOST_MODELS && clean.len &&
-	    str_eq(buf_str(&clean), str_of(name)) &&
-	    !is_known(m, str_of(name))) {
-		m->items[m->n].name = str_of(xstrdup(name));
-		m->items[m->n++].summary =
-			str_of(describe_model(m->run, name, from));
-	}
-	buf_release(&clean);
-}
-
-static void add_configured(struct model_names *m, const char *key,
-			   const char *from)
-{
-	const struct toml_value *v = settings_toml(m->run->app->settings, key);
-
-	if (v && v->kind == TOML_STRING)
-		add_model(m, v->text, from);
-}
-
-static void add_list(struct model_names *m, const char *provider,
-		     const struct toml_value *list)
-{
-	for (size_t i = 0;
-	     list && list->kind == TOML_ARRAY && i < list->n_items; i++) {
-		char *name;
-
-		if (list->items[i].kind != TOML_STRING)
-			continue;
-		name = xasprintf("%s:%s", provider, list->items[i].text);
-		add_model(m, name, "config.toml");
-		free(name);
-	}
-}
-
-static bool add_used(void *arg, struct thread *t)
-{
-	if (strchr(t->model, ':'))
-		add_model(arg, t->model, "used before");
-	return true;
-}
-
-/* Collects models for the list: the current one, those of config.toml, recently
- * used ones and a few built-in ones. */
-static struct model_names *list_models(struct run *r)
-{
-	static const char *const usual[] = {
-		"anthropic:claude-opus-5",
-		"openai:gpt-5.6-terra",
-		"google_genai:gemini-3.1-pro-preview",
-	};
-	const struct thread_filter last = { .limit = LAST_THREADS };
-	const struct toml_value *all =
-		settings_toml(r->app->settings, "models.providers");
-	struct model_names *m = xcalloc(1, sizeof(*m));
-	struct error ignored = { 0 };
-	char *current = run_model_name(r);
-	struct store *store;
-
-	m->run = r;
-	add_model(m, current, "");
-	free(current);
-	add_configured(m, "models.default", "models.default");
-	add_configured(m, "models.recent", "models.recent");
-	for (size_t i = 0; all && all->kind == TOML_TABLE && i < all->n_items;
-	     i++)
-		if (all->items[i].kind == TOML_TABLE)
-			add_list(m, all->items[i].key,
-				 toml_get(&all->items[i], "models"));
-	if (app_store(r->app, &store, &ignored) == 0)
-		(void)thread_each(store, &last, add_used, m, &ignored);
-	for (size_t i = 0; i < sizeof(usual) / sizeof(*usual); i++)
-		add_model(m, usual[i], "built in");
-	return m;
-}
-
-static void release_models(struct model_names *m)
-{
-	for (size_t i = 0; i < m->n; i++) {
-		free((char *)m->items[i].name.ptr);
-		free((char *)m->items[i].summary.ptr);
-	}
-	free(m);
-}
-
 void slash_list_models(struct run *r, struct buf *out)
 {
-	struct model_names *m = list_models(r);
+	struct model_names *m = model_names_list(r);
 
 	for (size_t i = 0; i < m->n; i++) {
 		buf_addstr(out, m->items[i].name);
@@ -186,7 +39,7 @@ void slash_list_models(struct run *r, struct buf *out)
 		buf_addstr(out, m->items[i].summary);
 		buf_addc(out, '\n');
 	}
-	release_models(m);
+	model_names_free(m);
 }
 
 static void report_failure(struct run *r, struct error *err)
@@ -236,7 +89,7 @@ static void change_model(struct run *r, const char *spec, const char *params)
 
 static void pick_model(struct run *r, const char *params)
 {
-	struct model_names *m = list_models(r);
+	struct model_names *m = model_names_list(r);
 	const struct pick p = { .title = "Model",
 				.items = m->items,
 				.n = m->n };
@@ -244,7 +97,7 @@ static void pick_model(struct run *r, const char *params)
 
 	if (chosen > 0)
 		change_model(r, m->items[chosen].name.ptr, params);
-	release_models(m);
+	model_names_free(m);
 }
 
 bool slash_cmd_model(struct run *r, int n, char **words)

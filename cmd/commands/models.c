@@ -14,6 +14,7 @@
 #include "cmd/args.h"
 #include "cmd/command.h"
 #include "cmd/print.h"
+#include "cmd/session/model_names.h"
 #include "cmd/session/money.h"
 #include "cmd/session/run.h"
 #include "model/catalog.h"
@@ -105,25 +106,13 @@ static void add_json(struct model_rows *l, const char *provider,
 	buf_release(&names);
 }
 
-/* Formats a number of tokens as "1.05M" or "200k". */
-static const char *short_tokens(int64_t n, char room[16])
-{
-	if (n >= 1000000)
-		snprintf(room, 16, "%.3gM", (double)n / 1e6);
-	else if (n)
-		snprintf(room, 16, "%lldk", (long long)(n / 1000));
-	else
-		snprintf(room, 16, "-");
-	return room;
-}
-
 static void print_row(struct model_rows *l, const char *provider,
 		      const char *model, const struct model_facts *f)
 {
 	struct buf name = BUF_INIT(1 << 10);
 	char price[48] = "-";
-	char window[16];
-	char output[16];
+	char window[MODEL_NAMES_TOKENS];
+	char output[MODEL_NAMES_TOKENS];
 
 	print_add_line(l->app, &name, provider);
 	buf_addc(&name, ':');
@@ -136,8 +125,8 @@ static void print_row(struct model_rows *l, const char *provider,
 		printf("%-*s %7s %7s %14s  %s\n", NAME_WIDTH, "MODEL", "WINDOW",
 		       "OUTPUT", "$ IN/OUT", "READY");
 	printf("%-*s %7s %7s %14s  %s\n", NAME_WIDTH, name.ptr,
-	       short_tokens(f->assumed ? 0 : f->context, window),
-	       short_tokens(f->max_output, output), price,
+	       model_names_write_tokens(f->assumed ? 0 : f->context, window),
+	       model_names_write_tokens(f->max_output, output), price,
 	       is_ready(l, provider, model) ? "yes" : "no");
 	buf_release(&name);
 }

@@ -187,6 +187,8 @@ void run_undo(struct run *r)
 	saved_work_release(&r->saved);
 	free(r->history_dir);
 	run_wrote_release(&r->wrote);
+	free(r->offer.server);
+	buf_release(&r->offer.names);
 	grants_clear(&r->grants);
 	buf_release(&r->applied);
 	buf_release(&r->agent.answer);

@@ -46,6 +46,12 @@ struct saved_work {   /* initialise with { 0 } */
 	char *failed; /* owned; why saving failed, or NULL */
 };
 
+/* The list of models of the server that was asked last. */
+struct model_offer {
+	char *server;     /* owned: its address; NULL: none was asked */
+	struct buf names; /* one per line, as the server writes them */
+};
+
 struct mcp;           /* declared in mcp/mcp.h */
 struct pick;          /* declared in cmd/chat/slash_cmd.h */
 struct promise;       /* defined in sandbox.c */
@@ -107,9 +113,10 @@ struct run {
 				    thread had stored in files */
 	char *history_dir; /* owned: value of agent.history_dir, or NULL */
 	bool opened_client;
-	struct mcp *mcp; /* the MCP servers, or NULL */
-	struct web web;  /* limits for web access */
-	bool recalls;    /* offer read_history to the model */
+	struct mcp *mcp;          /* the MCP servers, or NULL */
+	struct web web;           /* limits for web access */
+	bool recalls;             /* offer read_history to the model */
+	struct model_offer offer; /* what a server offers (model_names.h) */
 	struct run_wrote wrote;
 	struct run_subagents *subagents; /* owned, or NULL */
 	struct run_skills *skills; /* owned, or NULL: cmd/session/skills.h */

@@ -113,6 +113,8 @@ def choices(kind, data):
                         if t["name"] not in names]
     if kind == "TYPE":
         return data["sandboxes"]
+    if kind == "SPEC":
+        return list(dict.fromkeys(data["known_models"]))
     if kind == "PROVIDER":
         return sorted(data["sandboxes"] + data["models"])
     return kind.split("|") if "|" in kind else []

@@ -66,7 +66,7 @@ def shot(dcode):
         env = {"HOME": str(place / "home"), "LANG": "C.UTF-8",
                "PATH": os.environ["PATH"], "TERM": "xterm-256color",
                "ANTHROPIC_BASE_URL": server.url, "ANTHROPIC_API_KEY": "sk-x"}
-        screen = Screen(place, [dcode, "-M", "anthropic:claude-sonnet-5"],
+        screen = Screen(place, [dcode, "-M", "anthropic:claude-opus-5-5"],
                         env, work, lines=40)
         try:
             screen.until("greeter")

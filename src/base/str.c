@@ -336,6 +336,11 @@ size_t nearest_distance(struct str a, struct str b)
 	return rows[a.len % 3][b.len];
 }
 
+size_t nearest_limit(struct str word)
+{
+	return min_size(3, word.len / 3 + 1);
+}
+
 const char *nearest_name(struct str word, const char *const *names, size_t n)
 {
 	const char *best = NULL;

@@ -70,6 +70,9 @@ void percent_decode(struct buf *out, struct str text);
  * neighbour to turn a into b, ignoring case. If one of them is longer than 63
  * bytes, returns the length of the longer one. */
 size_t nearest_distance(struct str a, struct str b);
+/* Returns the least distance at which a name is too different from word to be
+ * suggested for it: 3, or less for a short word. */
+size_t nearest_limit(struct str word);
 /* Returns the name closest to word, the first of several; NULL if there are no
  * names. */
 const char *nearest_name(struct str word, const char *const *names, size_t n);

@@ -3,7 +3,8 @@
 /* Only rows; catalog.c looks them up. The comment above each group names the
  * source and the day on which it was read. Prices are for ordinary requests,
  * without batch discounts or priority surcharges. Numbers without a source are
- * left out. */
+ * left out. Of each family the newest model comes first: short names and the
+ * default models depend on it (short_name.h). */
 #include <stddef.h>
 
 #include "model/catalog.h"

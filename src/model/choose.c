@@ -20,6 +20,7 @@
 #include "model/model.h"
 #include "model/params.h"
 #include "model/presets.h"
+#include "model/short_name.h"
 #include "model/wire.h"
 #include "model/wires/bedrock_account.h"
 #include "model/wires/vertex_account.h"
@@ -715,14 +716,49 @@ static const char *infer_vendor(const struct settings *set, const char *model)
 	return name;
 }
 
-/* Finds the provider of a bare model name: config.toml first, then the
- * presets. */
-static int infer_provider(const struct settings *set, const char *model,
+/* True if the user has a key for the provider. arg: the settings. A project's
+ * key does not count: a repository must not decide which account is used. */
+static bool has_key(void *arg, const char *name)
+{
+	const struct settings *set = arg;
+	struct provider p;
+
+	return endpoint_find(&p, set, name) && !endpoint_disabled(&p) &&
+	       endpoint_has_key(&p, set, false);
+}
+
+/* True if a name may be a short one. Of a vendor's name with a number
+ * ("gpt-7.2"), only the vendor can say whether it exists. */
+static bool may_be_short(const char *model)
+{
+	struct model_facts facts;
+	const char *vendor = preset_infer(model);
+
+	return !vendor || (!strpbrk(model, "0123456789") &&
+			   !model_facts(NULL, vendor, model, &facts));
+}
+
+/* Finds the provider of a bare model name: config.toml first, then the short
+ * names, then the presets. *model becomes the full name of a short one. */
+static int infer_provider(const struct settings *set, const char **name,
 			  const char **provider, struct error *err)
 {
+	const char *model = *name;
+	const char *full = NULL;
+	const char *vendor = NULL;
+
 	*provider = listed_by(set, model);
+	if (!*provider && may_be_short(model))
+		full = short_name_find(str_of(model), has_key, (void *)set,
+				       &vendor);
 	if (!*provider)
-		*provider = infer_vendor(set, model);
+		*provider = infer_vendor(set, full ? full : model);
+	/* Others than the vendor offer models with its name in theirs. */
+	if (full &&
+	    strcmp(preset_infer(full) ? preset_infer(full) : "", vendor) != 0)
+		*provider = vendor;
+	if (full)
+		*name = full;
 	if (*provider)
 		return 0;
 	(void)error_set(err, ERR_CONFIG,
@@ -782,10 +818,10 @@ static int split_spec(const struct settings *set, const char *spec,
 	if (!model[0])
 		return refuse_empty_name(spec, err);
 	if (!colon || colon == spec) {
-		if (infer_provider(set, bare, &found, err) < 0)
+		*model_name = bare;
+		if (infer_provider(set, model_name, &found, err) < 0)
 			return -1;
 		*provider = xstrdup(found);
-		*model_name = bare;
 		return 0;
 	}
 	name = xstrndup(spec, (size_t)(colon - spec));
@@ -841,22 +877,17 @@ static bool has_own_key(const struct settings *set)
 static const char *first_with_key(const struct settings *set, bool by_project,
 				  const char **provider)
 {
-	static const struct {
-		const char *provider, *model;
-	} rows[] = {
-		{ "openai", "gpt-5.6-terra" },
-		{ "anthropic", "claude-opus-5" },
-		{ "google_genai", "gemini-3.1-pro-preview" },
-	};
+	static const char *const vendors[] = { "openai", "anthropic",
+					       "google_genai" };
 
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+	for (size_t i = 0; i < sizeof(vendors) / sizeof(vendors[0]); i++) {
 		struct provider p;
 
-		*provider = rows[i].provider;
-		if (endpoint_find(&p, set, rows[i].provider) &&
+		*provider = vendors[i];
+		if (endpoint_find(&p, set, vendors[i]) &&
 		    !endpoint_disabled(&p) &&
 		    endpoint_has_key(&p, set, by_project))
-			return rows[i].model;
+			return short_name_default(vendors[i]);
 	}
 	return NULL;
 }

@@ -247,7 +247,8 @@ static void compare_model(void *arg, const char *provider, const char *model,
 static const char *nearest_model(const struct model_choice *c)
 {
 	struct nearest_model n = { .name = str_of(c->model),
-				   .distance = strlen(c->model) / 3 + 1 };
+				   .distance =
+					   nearest_limit(str_of(c->model)) };
 
 	model_facts_each(c->provider, compare_model, &n);
 	return n.distance ? n.found : NULL;

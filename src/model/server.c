@@ -577,7 +577,7 @@ void server_suggest(const struct model *m, const struct stop *stop,
 	struct error ignored = { 0 };
 	struct candidates c = {
 		.wanted = str_of(m->choice.model),
-		.distance = strlen(m->choice.model) / 3 + 1,
+		.distance = nearest_limit(str_of(m->choice.model)),
 		.few = BUF_INIT(FEW * (MAX_NAME + 2)),
 	};
 
@@ -586,6 +586,18 @@ void server_suggest(const struct model *m, const struct stop *stop,
 	(void)server_query_names(q, compare_name, &c, &within, &ignored);
 	write_hint(&m->choice, &c, err);
 	buf_release(&c.few);
+	server_query_free(q);
+}
+
+void server_list_names(const struct model *m,
+		       void (*each)(void *arg, const char *name), void *arg,
+		       const struct stop *stop)
+{
+	struct server_query *q = server_query_new(m);
+	struct stop within = stop_within(stop, LIST_MS);
+	struct error ignored = { 0 };
+
+	(void)server_query_names(q, each, arg, &within, &ignored);
 	server_query_free(q);
 }
 

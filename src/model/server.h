@@ -16,6 +16,13 @@ struct server_limits { /* in tokens, as the server reports; 0: unknown */
 void server_suggest(const struct model *m, const struct stop *stop,
 		    struct error *err);
 
+/* Calls each for every name in the list of the model's server, unchecked bytes
+ * of the server. Takes a few seconds at most; a server without a list, or one
+ * that cannot be reached, has no names. */
+void server_list_names(const struct model *m,
+		       void (*each)(void *arg, const char *name), void *arg,
+		       const struct stop *stop);
+
 /* Asks the server in the background for the size of a model's context
  * window. */
 struct window_probe;

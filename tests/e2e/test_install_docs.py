@@ -61,6 +61,12 @@ def complete(installed):
     return run
 
 
+def test_models_complete_by_name_and_by_short_name(complete):
+    assert "opus" in complete("-M", "op")
+    assert "claude-opus-5-5" in complete("-M", "claude-op")
+    assert "gpt-6.1-terra" in complete("--model", "gpt-6")
+
+
 def test_make_uninstall_leaves_nothing(top, installed, tmp_path):
     shutil.copytree(installed, tmp_path / "usr")
     (tmp_path / "usr/share/man/man1/other.1").touch()

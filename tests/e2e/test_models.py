@@ -1,6 +1,7 @@
 """test_models.py - dcode models: what is known, and what a model can do."""
 # SPDX-License-Identifier: MIT
 import json
+import re
 
 import pytest
 
@@ -150,3 +151,31 @@ def test_a_model_without_tools_is_refused(model, run, config):
     assert r.status == 1 and m.requests == []
     assert "Model 'claude-opus-5' does not support tool calling" in r.err
     assert run("-n", "hi", "-M", "anthropic:claude-opus-5-5").out == "ok\n"
+
+
+@pytest.mark.parametrize("key, family, url", [
+    ("OPENAI_API_KEY", "terra", "OPENAI_BASE_URL"),
+    ("ANTHROPIC_API_KEY", "opus", "ANTHROPIC_BASE_URL")])
+def test_the_default_is_the_one_that_the_manual_names(
+        model, run, env, top, key, family, url):
+    server = model([{"text": "ok"}])
+    for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GOOGLE_API_KEY"):
+        env.pop(name, None)
+    env[key] = "sk-x"
+    assert run("-n", "hi").out == "ok\n"
+    used = server.requests[0]["body"]["model"]
+    page = " ".join((top / "cmd/manual/models.md").read_text().split())
+    assert re.search(rf"`{family}` of \w+ \((now )?`{re.escape(used)}`\)",
+                     page)
+    if family == "opus":  # the examples show the default
+        assert f":{used}, tools in" in (top / "README.md").read_text()
+        assert f" {used} · " in (top / "cmd/manual/chat.md").read_text()
+
+
+def test_a_short_name_is_the_newest_of_its_family(model, run):
+    server = model({"turns": [{"text": "ok"}], "repeat": True})
+    for name, full in (("sonnet", "claude-sonnet-5-5"),
+                       ("opus-4.6", "claude-opus-4-6"),
+                       ("claude", "claude-opus-5-5")):
+        assert run("-n", "hi", "-M", name).out == "ok\n"
+        assert server.requests[-1]["body"]["model"] == full

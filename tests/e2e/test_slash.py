@@ -61,11 +61,47 @@ def test_a_model_that_cannot_be_used_leaves_the_old_one(talk, name, why):
 
 def test_a_model_is_chosen_from_those_that_are_known(talk):
     c = begin(talk)
-    seen = c.say("/model", "other:small")
+    c.say("/model")
+    seen = c.until("other:small", scrollback=True)
     assert "no key: NO_SUCH_KEY" in seen
     c.say("big", "The model is other:big from")
     c.ask("hi")
     assert c.wire(0) == "openai-chat"
+
+
+def test_the_list_has_the_table_and_what_the_server_offers(talk):
+    c = begin(talk, {**HELLO, "models": [
+        {"id": "m"}, {"id": "claude-brandnew"}, {"id": "text-embedding-9"},
+        {"id": "bad\x1b[2Jname"}]}, lines=50)
+    seen = c.say("/model", "claude-sonnet-5-5")
+    assert re.search(r"claude-opus-5-5 .*opus, default, 1M, \$4/\$20", seen)
+    assert seen.index("claude-opus-5-5") < seen.index("claude-opus-5 ")
+    if not c.screen:
+        c.say("brandnew", "The model is anthropic:claude-brandnew")
+        return
+    c.type("embedding")
+    c.until("nothing matches")
+    for _ in "embedding":
+        c.keys("BSpace")
+    c.type("brandnew")
+    c.until("offered by the server")
+    for _ in "brandnew":
+        c.keys("BSpace")
+    c.type("sonnet")
+    c.until(lambda t: "> anthropic:claude-sonnet-5-5" in t)
+    c.keys("Enter")
+    c.until("The model is anthropic:claude-sonnet-5-5")
+    c.say("/model opus", "The model is anthropic:claude-opus-5-5")
+
+
+@on_screen
+def test_a_mistyped_command_is_never_corrected_to_one_that_acts(talk):
+    c = begin(talk)
+    for typed in ("/yoloo", "/quitt", "/clera", "/applyy", "/syncc"):
+        seen = c.say(typed, f"Unknown command {typed}.")
+        line = seen[seen.rindex("Unknown command"):].split("\n")[0]
+        assert "Did you mean" not in line
+    c.say("/modle", "Did you mean /model?")
 
 
 @pytest.mark.parametrize("command", ["/clear", "/new"])
@@ -278,7 +314,8 @@ def test_the_editor_writes_the_message(talk, env, tmp_path):
 
 def test_a_choice_that_is_left_changes_nothing(talk):
     c = begin(talk)
-    c.say("/model", "other:small")
+    c.say("/model")
+    c.until("other:small", scrollback=True)
     c.keys("Escape" if c.screen else "Enter")
     c.until(lambda t: "Filter:" not in t)
     c.say("hi", "Hello there.")

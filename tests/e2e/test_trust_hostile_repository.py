@@ -64,7 +64,7 @@ def check_nothing(repo, server):
     for r in server.requests:
         text = json.dumps(r["body"])
         assert hostile.SECRET not in text and hostile.FILE_SECRET not in text
-        assert r["body"]["model"] == "claude-opus-5"
+        assert r["body"]["model"] == "claude-opus-5-5"
 
 
 def check_clean(text):
@@ -202,7 +202,7 @@ def test_once_it_is_allowed_it_runs_and_is_asked(repo, run, serve):
     heard = b"".join(repo.canary.heard)
     assert f"X-Key: {hostile.SECRET}".encode() in heard
     assert f"/mcp/{hostile.SECRET}".encode() in heard
-    assert server.requests[0]["body"]["model"] == "claude-opus-5"
+    assert server.requests[0]["body"]["model"] == "claude-opus-5-5"
     check_clean(r.out + r.err)
 
 

@@ -3,6 +3,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -38,6 +39,61 @@ static void test_row_has_the_prices_of_its_vendor(void **state)
 	assert_int_equal(f.price.output, 20000000);
 	assert_true(f.takes & MODEL_TAKES_PDF);
 	assert_true(f.efforts & EFFORT_XHIGH);
+}
+
+/* The numbers of a name, which rank the models of one family: 5-5 is above 5.
+ */
+static int64_t rank_of(const char *model)
+{
+	int64_t rank = 0;
+	int places = 2;
+
+	for (const char *c = model; *c && places; c++) {
+		if (*c < '0' || *c > '9')
+			continue;
+		rank = rank * 100 + strtol(c, (char **)&c, 10);
+		places--;
+		c--;
+	}
+	return places == 1 ? rank * 100 : rank;
+}
+
+/* Removes what is not a letter: "claude-opus-5-5" becomes "claudeopus". */
+static void read_family(const char *model, char family[64])
+{
+	size_t n = 0;
+
+	for (; *model && n < 63; model++)
+		if (*model >= 'a' && *model <= 'z')
+			family[n++] = *model;
+	family[n] = '\0';
+}
+
+static void test_of_a_family_the_newest_comes_first(void **state)
+{
+	size_t compared = 0;
+
+	(void)state;
+	for (size_t v = 0; v < 3; v++) { /* anthropic, openai, google_genai */
+		const struct catalog_row *row = catalog_vendors[v].rows;
+
+		for (size_t i = 0; row[i].model; i++) {
+			for (size_t k = i + 1; row[k].model; k++) {
+				char a[64];
+				char b[64];
+
+				read_family(row[i].model, a);
+				read_family(row[k].model, b);
+				if (strcmp(a, b) != 0 ||
+				    strstr(row[k].model, "-20"))
+					continue;
+				compared++;
+				assert_true(rank_of(row[i].model) >
+					    rank_of(row[k].model));
+			}
+		}
+	}
+	assert_true(compared > 20);
 }
 
 static void test_a_date_is_the_same_model_but_a_number_is_another(void **state)
@@ -196,6 +252,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_row_has_the_prices_of_its_vendor),
+		cmocka_unit_test(test_of_a_family_the_newest_comes_first),
 		cmocka_unit_test(
 			test_a_date_is_the_same_model_but_a_number_is_another),
 		cmocka_unit_test(test_bedrock_names_lead_to_the_vendors_rows),

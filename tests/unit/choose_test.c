@@ -44,6 +44,48 @@ static const struct row specs[] = {
 	  .spec = "llama-9",
 	  .want = "!config Unknown model 'llama-9': no provider is known for "
 		  "it" },
+	/* short names: the newest of a family */
+	{ .env = { CLAUDE },
+	  .spec = "sonnet",
+	  .want = "anthropic claude-sonnet-5-5" CLAUDE_URL },
+	{ .env = { CLAUDE },
+	  .spec = "Sonnet-5",
+	  .want = "anthropic claude-sonnet-5" CLAUDE_URL },
+	{ .env = { CLAUDE },
+	  .spec = "opus-4",
+	  .want = "anthropic claude-opus-4-8" CLAUDE_URL },
+	{ .env = { CLAUDE },
+	  .spec = "opus-4.6",
+	  .want = "anthropic claude-opus-4-6" CLAUDE_URL },
+	{ .env = { CLAUDE },
+	  .spec = "claude",
+	  .want = "anthropic claude-opus-5-5" CLAUDE_URL },
+	{ .env = { OPENAI },
+	  .spec = "gpt",
+	  .want = "openai gpt-6.1-terra" OPENAI_URL },
+	{ .env = { OPENAI },
+	  .spec = "openai",
+	  .want = "openai gpt-6.1-terra" OPENAI_URL },
+	{ .env = { OPENAI },
+	  .spec = "sol",
+	  .want = "openai gpt-6.1-sol" OPENAI_URL },
+	/* a number after the vendor's name is the vendor's business */
+	{ .env = { OPENAI },
+	  .spec = "gpt-6",
+	  .want = "openai gpt-6" OPENAI_URL },
+	{ .env = { "GOOGLE_API_KEY=kg" },
+	  .spec = "flash",
+	  .want = "google_genai gemini-3.8-flash gemini "
+		  "https://generativelanguage.googleapis.com/v1beta kg {} 4" },
+	{ .env = { "CEREBRAS_API_KEY=kc" },
+	  .spec = "gpt-oss",
+	  .want = "cerebras gpt-oss-120b openai-chat "
+		  "https://api.cerebras.ai/v1 kc {} 4" },
+	/* config.toml has priority */
+	{ .config = OWN "models = ['sonnet']\n",
+	  .env = { CLAUDE },
+	  .spec = "sonnet",
+	  .want = "own sonnet openai-chat http://lan:8000/v1 - {} 4" },
 	{ .spec = "nobody:m",
 	  .want = "!config Unknown model provider 'nobody'" },
 	{ .spec = "ibm:m", .want = "!config does not speak the protocol" },
@@ -78,8 +120,8 @@ static const struct row specs[] = {
 
 static const struct row defaults[] = {
 	{ .env = { OPENAI, CLAUDE },
-	  .want = "openai gpt-5.6-terra" OPENAI_URL },
-	{ .env = { CLAUDE }, .want = "anthropic claude-opus-5" CLAUDE_URL },
+	  .want = "openai gpt-6.1-terra" OPENAI_URL },
+	{ .env = { CLAUDE }, .want = "anthropic claude-opus-5-5" CLAUDE_URL },
 	{ .env = { "GOOGLE_API_KEY=kg" },
 	  .want = "google_genai gemini-3.1-pro-preview gemini "
 		  "https://generativelanguage.googleapis.com/v1beta kg {} 4" },
@@ -96,7 +138,7 @@ static const struct row defaults[] = {
 	  .want = "openai gpt-flag" OPENAI_URL },
 	{ .config = "[models.providers.openai]\nenabled = false\n",
 	  .env = { OPENAI, CLAUDE },
-	  .want = "anthropic claude-opus-5" CLAUDE_URL },
+	  .want = "anthropic claude-opus-5-5" CLAUDE_URL },
 };
 
 static const struct row apis[] = {
