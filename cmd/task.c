@@ -21,6 +21,7 @@
 #include "cmd/session/save.h"
 #include "cmd/session/transfer.h"
 #include "sandbox/sandbox.h"
+#include "ui/progress/task_line.h"
 #include "ui/streams.h"
 
 enum {
@@ -39,6 +40,7 @@ struct task {
 	struct run *run;
 	struct plain plain;
 	struct events events;
+	struct task_line status;
 	bool json;
 	bool begun; /* the sandbox is ready, and the first lines were printed */
 	/* With output to a pipe, the first answer is held back until the
@@ -70,6 +72,7 @@ static void on_event(void *arg, const struct agent_event *ev)
 	struct task *t = arg;
 
 	run_note_event(t->run, ev);
+	task_line_event(&t->status, ev);
 	if (!t->begun && run_is_promised(t->run) && run_has_come(t->run))
 		start_output(t);
 	if (t->holds && ev->kind == EVENT_RESTART)
@@ -262,13 +265,20 @@ static void report_error(struct task *t, const struct error *err)
 		(void)app_fail(t->run->app, err);
 }
 
-static void print_cost(const struct run *r)
+/* Prints what the run cost; at a terminal, also what else it took. */
+static void print_cost(struct task *t, bool done)
 {
 	struct buf line = BUF_INIT(1 << 12);
+	struct buf cost = BUF_INIT(1 << 12);
 
-	run_money_line(r, &line);
-	if (line.len && !r->options.quiet)
+	task_line_add_end(&t->status, done ? "Done in" : "Ended after", &line);
+	run_money_line(t->run, &cost);
+	if (line.len && cost.len)
+		buf_adds(&line, ". ");
+	buf_addstr(&line, buf_str(&cost));
+	if (line.len && !t->run->options.quiet)
 		fprintf(stderr, "%s\n", line.ptr);
+	buf_release(&cost);
 	buf_release(&line);
 }
 
@@ -304,7 +314,7 @@ static int print_end(struct task *t, int rc, int code, const char *status,
 	else
 		run_remark(r);
 	if (!t->json) {
-		print_cost(r);
+		print_cost(t, rc >= 0 && !code);
 		return code;
 	}
 	emit_start(t);
@@ -366,6 +376,12 @@ int run_task(struct run *r, const char *prompt)
 	open_output(&t);
 	output_obey(&r->app->guard, &r->stop);
 	t.plain.guard = &r->app->guard;
+	task_line_begin(&t.status, &r->app->guard, &r->app->meter,
+			print_is_ascii(r->app));
+	/* Events on a terminal are for a program, which the line would only
+	 * disturb. */
+	if (!r->options.quiet && !(t.json && isatty(STDOUT_FILENO)))
+		task_line_draw(&t.status);
 	r->promises = true;
 	r->opened = on_opened;
 	r->ui = (struct agent_ui){ .event = on_event,
@@ -387,12 +403,15 @@ int run_task(struct run *r, const char *prompt)
 		rc = mention_attach(r, str_of(r->options.task), str_of(prompt),
 				    &whole, &r->stop, &err);
 	if (rc == 0)
+		task_line_step(&t.status, "waiting for the model");
+	if (rc == 0)
 		rc = run_agent(r, whole.ptr ? whole.ptr : "", &r->stop, &err);
 	buf_release(&whole);
 	run_promise_end(r); /* a hook may have ended the run before the sandbox
 			       was ready */
 	if (rc < 0)
 		code = classify_failure(&t, &r->stop, &err, &status);
+	task_line_step(&t.status, "ending");
 	run_hooks_end(r, "other");
 	if (run_download(r, &lost) < 0 && rc == 0)
 		rc = RETURN_FAILED;
@@ -410,8 +429,10 @@ int run_task(struct run *r, const char *prompt)
 		rc = -1;
 		code = classify_failure(&t, &r->stop, &err, &status);
 	}
+	task_line_end(&t.status);
 	code = print_end(&t, rc, code, status, &err);
 	run_close(r);
+	task_line_release(&t.status);
 	output_obey(&t.run->app->guard, NULL);
 	events_release(&t.events);
 	plain_release(&t.plain);

@@ -22,6 +22,7 @@
 #include "cmd/session/run.h"
 #include "cmd/session/sandbox.h"
 #include "cmd/session/transfer.h"
+#include "ui/progress/turn.h"
 #include "ui/streams.h"
 
 enum {
@@ -33,6 +34,7 @@ enum {
 struct chat {
 	struct run *run;
 	struct plain plain;
+	struct turn turn;
 	struct chat_input input;
 	struct approve approve;
 	struct asker asker;
@@ -49,6 +51,7 @@ static void on_event(void *arg, const struct agent_event *ev)
 	struct chat *c = arg;
 
 	run_note_event(c->run, ev);
+	(void)turn_event(&c->turn, ev);
 	plain_event(&c->plain, ev);
 }
 
@@ -62,18 +65,36 @@ static int on_approve(void *arg, struct approval *a, const struct stop *stop,
 		      struct error *err)
 {
 	struct chat *c = arg;
+	int64_t asked = clock_ms();
+	int rc;
 
 	c->input.until = wait_until(run_money_ends_at(c->run));
-	return ask_approval(&c->asker, a, stop, err);
+	rc = ask_approval(&c->asker, a, stop, err);
+	c->turn.waited += clock_ms() - asked;
+	return rc;
 }
 
 static int on_inquiry(void *arg, struct inquiry *q, enum inquiry_end *end,
 		      const struct stop *stop, struct error *err)
 {
 	struct chat *c = arg;
+	int64_t asked = clock_ms();
+	int rc;
 
 	c->input.until = wait_until(run_money_ends_at(c->run));
-	return chat_inquire(&c->input, q, end, stop, err);
+	rc = chat_inquire(&c->input, q, end, stop, err);
+	c->turn.waited += clock_ms() - asked;
+	return rc;
+}
+
+/* Prints what the turn has taken: "Done in 12 s, 3 calls, 3.2K tokens". */
+static void print_turn(const struct chat *c)
+{
+	struct buf line = BUF_INIT(1 << 10);
+
+	turn_add_end(&c->turn, c->run->app->meter, clock_ms(), true, &line);
+	fprintf(stderr, "Done in %s\n", line.ptr);
+	buf_release(&line);
 }
 
 /* Reports how a message ended. Returns false when the chat is over. */
@@ -83,12 +104,14 @@ static bool end_turn(struct chat *c, enum message_kind kind, int rc,
 	struct app *app = c->run->app;
 	bool over = false;
 
-	if (rc < 0 && err->code == ERR_CANCELLED)
+	if (rc < 0 && err->code == ERR_CANCELLED) {
 		fputs("Interrupted\n", stderr);
-	else if (rc < 0)
+	} else if (rc < 0) {
 		(void)app_fail(app, err);
-	else if (kind == MESSAGE_PROMPT || kind == MESSAGE_GIVEN)
+	} else if (kind == MESSAGE_PROMPT || kind == MESSAGE_GIVEN) {
 		run_remark(c->run);
+		print_turn(c);
+	}
 	over = (rc < 0 && chat_ends(err->code)) || c->plain.failed;
 	if (!over)
 		app_signal_clear(app);
@@ -101,9 +124,11 @@ static bool run_turn(struct chat *c, enum message_kind kind, const char *text)
 {
 	struct stop stop = app_stop(c->run->app);
 	struct error err = { 0 };
-	int rc = message_run(c->run, kind, text + strlen(message_prefix(kind)),
-			     &c->told, &stop, &err);
+	int rc;
 
+	turn_begin(&c->turn, c->run->app->meter, clock_ms());
+	rc = message_run(c->run, kind, text + strlen(message_prefix(kind)),
+			 &c->told, &stop, &err);
 	(void)plain_end(&c->plain);
 	return end_turn(c, kind, rc, &err);
 }
@@ -277,8 +302,10 @@ static int send_first(struct chat *c, const struct stop *stop,
 		      struct error *err)
 {
 	const char *first = c->first;
-	int rc = message_run(c->run, MESSAGE_GIVEN, first, &c->told, stop, err);
+	int rc;
 
+	turn_begin(&c->turn, c->run->app->meter, clock_ms());
+	rc = message_run(c->run, MESSAGE_GIVEN, first, &c->told, stop, err);
 	(void)plain_end(&c->plain);
 	if (!run_has_come(c->run))
 		return -1;

@@ -52,42 +52,19 @@ bool live_can(const struct run *r)
 	       isatty(STDOUT_FILENO) && isatty(STDERR_FILENO);
 }
 
-/* Updates the progress line from an agent event. */
+/* Updates the progress line and the counts from an agent event. */
 static void update_progress(struct live *l, const struct agent_event *ev)
 {
-	char text[64];
-
+	if (turn_event(&l->turn, ev))
+		live_set_wait(l, l->turn.doing);
 	switch (ev->kind) {
-	case EVENT_TEXT:
-		if (strcmp(l->wait, "answering") != 0)
-			live_set_wait(l, "answering");
-		break;
-	case EVENT_THINKING:
-		if (strcmp(l->wait, "thinking") != 0)
-			live_set_wait(l, "thinking");
-		break;
-	case EVENT_TOOL_CALL:
-		l->calls++;
-		snprintf(text, sizeof(text), "running %.40s",
-			 ev->call && ev->call->name ? ev->call->name
-						    : "a tool");
-		live_set_wait(l, text);
-		break;
-	case EVENT_TOOL_RESULT:
-		l->calls -= l->calls > 0;
-		if (!l->calls)
-			live_set_wait(l, "waiting for the model");
-		break;
 	case EVENT_RESTART:
-		live_set_wait(l, "waiting to try again");
+		l->since = clock_ms();
 		l->retries_at = ev->wait_ms ? l->since + ev->wait_ms : 0;
 		break;
 	case EVENT_TERMINAL:
 		if (!l->lent && !l->gone)
 			(void)tty_write(&l->screen.tty, ev->text);
-		break;
-	case EVENT_COMPACT:
-		live_set_wait(l, ev->compact.over ? "waiting" : "compacting");
 		break;
 	case EVENT_TURN:
 		if (!ev->usage)

@@ -275,6 +275,7 @@ static void dequeue_message(struct live *l)
 {
 	free(l->now.text);
 	l->now = live_send_queued(l, 0);
+	turn_begin(&l->turn, live_meter(l), clock_ms());
 }
 
 /* True if the message names no sandbox file, picture or skill. */
@@ -319,7 +320,6 @@ void live_go_on(struct live *l)
 	live_status_opened(l);
 	l->state = LIVE_WORKING;
 	l->refused = l->armed = false;
-	l->calls = 0;
 }
 
 /* The opening was interrupted: puts the message back at the front of the queue.
@@ -572,7 +572,6 @@ static void start_job(struct live *l, const char *wait)
 	snprintf(text, sizeof(text), "%s", wait);
 	l->state = LIVE_WORKING;
 	l->stopping = l->refused = l->armed = false;
-	l->calls = 0;
 	l->err = (struct error){ 0 };
 	live_set_wait(l, text);
 	l->began = l->since;
@@ -635,9 +634,9 @@ static void start_pending_listing(struct live *l)
 	free(command);
 }
 
-static bool is_model_job(enum job_kind kind)
+static bool is_model_job(const struct live *l)
 {
-	return kind == JOB_PROMPT || kind == JOB_GIVEN;
+	return l->now.kind == JOB_PROMPT || l->now.kind == JOB_GIVEN;
 }
 
 void live_next(struct live *l)
@@ -652,8 +651,7 @@ void live_next(struct live *l)
 		return;
 	}
 	dequeue_message(l);
-	start_job(l, is_model_job(l->now.kind) ? "waiting for the model"
-					       : "running");
+	start_job(l, is_model_job(l) ? "waiting for the model" : "running");
 }
 
 bool live_take_back(struct live *l)
@@ -775,6 +773,25 @@ static void end_opening(struct live *l, int rc)
 		app_signal_clear(l->run->app);
 }
 
+/* Prints what the turn has taken, after a word: "Done in 12 s, 3 calls". */
+static void say_turn(struct live *l, struct style style, const char *what)
+{
+	struct buf line = BUF_INIT(SHOWN_BYTES);
+
+	buf_addf(&line, "%s ", what);
+	turn_add_end(&l->turn, live_meter(l), clock_ms(), true, &line);
+	live_say(l, style, line.ptr);
+	buf_release(&line);
+}
+
+/* Ends the answer to a message: what was odd about it, and what it took. */
+static void end_answer(struct live *l)
+{
+	run_remark(l->run);
+	live_print(l);
+	say_turn(l, (struct style){ 0, STYLE_MUTED }, "Done in");
+}
+
 /* Handles the end of any other job: reports it, refreshes the status and
  * decides whether the chat is over. */
 static void end_work(struct live *l, int rc)
@@ -800,12 +817,14 @@ static void end_work(struct live *l, int rc)
 		live_say(
 			l, warn,
 			"Not run. Tell the agent what you would like instead.");
+	else if (rc < 0 && l->err.code == ERR_CANCELLED && is_model_job(l))
+		say_turn(l, warn, "Interrupted after");
 	else if (rc < 0 && l->err.code == ERR_CANCELLED)
 		live_say(l, warn, "Interrupted");
 	else if (rc < 0)
 		(void)app_fail(l->run->app, &l->err);
-	else if (l->now.kind == JOB_PROMPT || l->now.kind == JOB_GIVEN)
-		run_remark(l->run);
+	else if (is_model_job(l))
+		end_answer(l);
 	if (l->now.kind == JOB_SLASH)
 		update_run(l);
 	live_status_refresh(l);

@@ -26,6 +26,16 @@ enum {
 	MOST_S = 86400,      /* largest [ui] notify_after, in seconds */
 };
 
+/* Ends the wait for an answer: that time counts neither for calls nor for the
+ * turn. */
+static void end_wait(struct live *l)
+{
+	int64_t ms = clock_ms() - l->asked_at;
+
+	transcript_waited(&l->transcript, ms);
+	l->turn.waited += ms;
+}
+
 /* Prints the one line that remains of an answered question. */
 static void print_answer_line(struct live *l, const char *said, struct str what)
 {
@@ -88,7 +98,7 @@ static void answer_call(struct live *l, enum dialog_answer a)
 	dialog_close(&l->dialog);
 	l->asked = NULL;
 	l->focused = false;
-	transcript_waited(&l->transcript, clock_ms() - l->asked_at);
+	end_wait(l);
 	worker_answer(&l->worker, a == DIALOG_EDITS ? DIALOG_YES : (int)a);
 	live_set_wait(l, text);
 }
@@ -238,7 +248,7 @@ static void answer_choice(struct live *l, int answer)
 	choice_close(&l->choice);
 	l->asked_choice = NULL;
 	l->focused = false;
-	transcript_waited(&l->transcript, clock_ms() - l->asked_at);
+	end_wait(l);
 	worker_answer(&l->worker, answer);
 }
 
@@ -306,7 +316,7 @@ static void answer_inquiry(struct live *l, int end)
 {
 	inquiry_dialog_close(&l->inquiry);
 	l->asked_inquiry = NULL;
-	transcript_waited(&l->transcript, clock_ms() - l->asked_at);
+	end_wait(l);
 	worker_answer(&l->worker, end);
 	live_set_wait(l, "running");
 }

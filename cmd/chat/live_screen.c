@@ -254,32 +254,54 @@ static int64_t shown_seconds(const struct live *l)
 	return l->retries_at > now ? (l->retries_at - now + 999) / 1000 : 0;
 }
 
-/* Adds the progress row: "x waiting for the model  12 s, Esc stops it". An
- * unfinished line of output is shown in place of "waiting for the model". */
+static bool has_turn(const struct live *l)
+{
+	return (l->now.kind == JOB_PROMPT || l->now.kind == JOB_GIVEN) &&
+	       (l->state == LIVE_WORKING || l->ahead.sent);
+}
+
+/* Adds how long it takes: "  12 s"; for a turn, also its tokens. */
+static void add_numbers(const struct live *l, struct buf *out)
+{
+	buf_adds(out, "  ");
+	if (has_turn(l) && !l->retries_at)
+		turn_add_progress(&l->turn, live_meter(l), clock_ms(), out);
+	else
+		buf_addf(out, "%" PRId64 " s%s", shown_seconds(l),
+			 l->retries_at ? " left" : "");
+}
+
+/* Adds the progress row: "x waiting for the model  12 s, 3.2K tokens, Esc stops
+ * it". An unfinished line of output is shown in place of "waiting for the
+ * model". */
 static void add_wait(const struct live *l, struct rows *out)
 {
 	size_t room = screen_columns(&l->screen);
 	int64_t ms = clock_ms() - l->since;
-	char rest[64];
+	struct buf numbers = BUF_INIT(MOST_LINE);
+	struct str rest;
+	size_t n;
 
 	if (l->state == LIVE_IDLE || live_is_asked(l))
 		return;
 	rows_adds(out, (struct style){ 0, STYLE_ACCENT },
 		  theme_spinner(&l->theme, (size_t)(ms / MOVES_MS)));
 	rows_add(out, muted, STR(" "));
-	snprintf(rest, sizeof(rest), "  %" PRId64 " s%s%s", shown_seconds(l),
-		 l->retries_at ? " left" : "", describe_stop_key(l));
-	if (room < LEAST_WHAT + width_cells(str_of(rest)))
-		snprintf(rest, sizeof(rest), "  %" PRId64 " s",
-			 shown_seconds(l));
+	add_numbers(l, &numbers);
+	n = numbers.len;
+	buf_adds(&numbers, describe_stop_key(l));
+	rest = buf_str(&numbers);
+	if (room < LEAST_WHAT + width_cells(rest))
+		rest.len = n;
 	room -= room > 2 ? 2 : 0;
-	if (width_cells(str_of(rest)) + 4 < room) {
-		add_progress_text(l, room - width_cells(str_of(rest)), out);
-		rows_adds(out, muted, rest);
+	if (width_cells(rest) + 4 < room) {
+		add_progress_text(l, room - width_cells(rest), out);
+		rows_add(out, muted, rest);
 	} else {
 		add_progress_text(l, room, out);
 	}
 	rows_end(out);
+	buf_release(&numbers);
 }
 
 static int64_t next_animation_time(const struct live *l)
@@ -518,9 +540,8 @@ static const char *cost_of(const struct live *l, char room[MONEY_SIZE])
 {
 	struct meter_total t = { 0 };
 
-	/* while the opening job runs, it may be creating the meter */
-	if (l->state != LIVE_OPENING && l->run->app->meter)
-		meter_total(l->run->app->meter, &t);
+	if (live_meter(l))
+		meter_total(live_meter(l), &t);
 	return t.model + t.sandbox > 0 ? money_short(t.model + t.sandbox, room)
 				       : NULL;
 }

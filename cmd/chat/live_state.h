@@ -31,6 +31,7 @@
 #include "term/keys.h"
 #include "term/screen.h"
 #include "term/theme.h"
+#include "ui/progress/turn.h"
 #include "ui/status.h"
 #include "ui/transcript.h"
 
@@ -147,7 +148,7 @@ struct live {
 	int64_t began;      /* clock_ms() when the job began */
 	int64_t typed;      /* clock_ms() of the last key */
 	int64_t drafted; /* clock_ms() of the last key that changed the draft */
-	size_t calls;    /* tool calls that are running */
+	struct turn turn; /* numbers of the job, if it is a message */
 
 	struct question *asked; /* question about calls; shown now or soon */
 	int64_t asked_at;       /* clock_ms() when the worker asked */
@@ -198,6 +199,13 @@ struct live {
 	bool offers;  /* at the end, ask what to do with the sandbox */
 	int failed;   /* exit status of the closing job; 0: success */
 };
+
+/* Returns the meter. While the opening job runs, it may be creating it: NULL.
+ */
+static inline struct meter *live_meter(const struct live *l)
+{
+	return l->state == LIVE_OPENING ? NULL : l->run->app->meter;
+}
 
 /* live_jobs.c: jobs and the queue. */
 /* Sends text, or appends it to the queue. Takes ownership of text. */

@@ -297,6 +297,17 @@ const char *money_exact(int64_t amount, char room[MONEY_SIZE])
 	return room;
 }
 
+const char *money_tokens(int64_t n, char room[MONEY_SIZE])
+{
+	if (n < 1000)
+		snprintf(room, MONEY_SIZE, "%" PRId64, n);
+	else if (n < 1000000)
+		snprintf(room, MONEY_SIZE, "%.1fK", (double)n / 1e3);
+	else
+		snprintf(room, MONEY_SIZE, "%.1fM", (double)n / 1e6);
+	return room;
+}
+
 /* Amounts are trillionths, so twelve decimal places are exact. */
 const char *money_json(int64_t amount, char room[MONEY_SIZE])
 {

@@ -23,6 +23,8 @@ const char *money_short(int64_t amount, char room[MONEY_SIZE]);
 const char *money_exact(int64_t amount, char room[MONEY_SIZE]);
 /* Writes a JSON number of dollars: "12.4", "0.000001". */
 const char *money_json(int64_t amount, char room[MONEY_SIZE]);
+/* Writes a number of tokens: "340", "3.2K", "1.5M". Returns room. */
+const char *money_tokens(int64_t n, char room[MONEY_SIZE]);
 /* Parses an amount: "2", "0.5" or "$1.25". False if it is anything else, zero,
  * or more than a million dollars. */
 bool money_read(struct str text, int64_t *amount);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "model/money.h"
 #include "term/rows.h"
 
 enum { MOST_PARTS = 10, PART_BYTES = 256, SOON_S = 300, HOUR_S = 3600 };
@@ -22,16 +23,6 @@ struct status_line {
 	struct status_part parts[MOST_PARTS];
 	size_t n;
 };
-
-static void print_tokens(int64_t n, char out[16])
-{
-	if (n < 1000)
-		snprintf(out, 16, "%" PRId64, n);
-	else if (n < 1000000)
-		snprintf(out, 16, "%.1fK", (double)n / 1e3);
-	else
-		snprintf(out, 16, "%.1fM", (double)n / 1e6);
-}
 
 static void add_part(struct status_line *l, int weight, uint8_t role,
 		     const char *text, const char *brief)
@@ -90,11 +81,11 @@ static void add_tokens(struct status_line *l, const struct status *s)
 {
 	char text[PART_BYTES];
 	char brief[PART_BYTES];
-	char one[16];
-	char two[16];
+	char one[MONEY_SIZE];
+	char two[MONEY_SIZE];
 
 	if (s->context) {
-		print_tokens(s->context, one);
+		(void)money_tokens(s->context, one);
 		snprintf(text, sizeof(text), "context %s", one);
 		snprintf(brief, sizeof(brief), "%s", one);
 		if (s->window > 0) {
@@ -107,8 +98,8 @@ static void add_tokens(struct status_line *l, const struct status *s)
 		add_part(l, 4, STYLE_MUTED, text, brief);
 	}
 	if (s->input || s->output) {
-		print_tokens(s->input, one);
-		print_tokens(s->output, two);
+		(void)money_tokens(s->input, one);
+		(void)money_tokens(s->output, two);
 		snprintf(text, sizeof(text), "%s in, %s out", one, two);
 		add_part(l, 1, STYLE_MUTED, text, NULL);
 	}

@@ -215,10 +215,10 @@ void output_guard(struct output_guard *g, struct mask *const *mask)
 
 void output_obey(struct output_guard *g, const struct stop *stop)
 {
-	flockfile(stderr);
+	pthread_mutex_lock(&g->lock);
 	g->stop = stop;
 	g->given_up = false;
-	funlockfile(stderr);
+	pthread_mutex_unlock(&g->lock);
 }
 
 void output_release(struct output_guard *g)
@@ -732,10 +732,18 @@ static void print_todos(struct plain *p, const struct part *call)
 	todos_release(&t);
 }
 
+/* Ends a line that a tool has left unfinished. */
+static void end_tool_line(struct plain *p)
+{
+	if (is_open(p->guard, &p->guard->tool_open))
+		fputc('\n', stderr);
+}
+
 static void on_result(struct plain *p, const struct agent_event *ev)
 {
 	struct buf line = BUF_INIT(1 << 12);
 
+	end_tool_line(p);
 	summary_of_result(ev, &line);
 	if (line.len)
 		note_sign(p, "  ", GLYPH_RESULT, &line);
@@ -818,8 +826,7 @@ int plain_end(struct plain *p)
 	end_answer(p);
 	p->no_stream = false;
 	flush_output(p);
-	if (is_open(p->guard, &p->guard->tool_open))
-		fputc('\n', stderr);
+	end_tool_line(p);
 	return p->failed ? -1 : 0;
 }
 

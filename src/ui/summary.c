@@ -133,25 +133,44 @@ void todo_view_follow(struct todos *t, const struct agent_event *ev)
 		(void)todos_read(t, ev->call);
 }
 
-void todo_view_live(const struct todos *t, const struct theme *theme,
-		    size_t columns, struct rows *out)
+/* Returns the current step: the first one in progress, else the first that is
+ * open; NULL if all are done. */
+static const struct todo *find_step(const struct todos *t)
 {
 	enum todo_status wanted = todos_count(t, TODO_IN_PROGRESS)
 					  ? TODO_IN_PROGRESS
 					  : TODO_PENDING;
+
+	for (size_t i = 0; i < t->n; i++)
+		if (t->list[i].status == wanted)
+			return &t->list[i];
+	return NULL;
+}
+
+void todo_view_step(const struct todos *t, struct buf *out)
+{
+	const struct todo *step = find_step(t);
+
+	if (!step)
+		return;
+	todo_view_count(t, out);
+	buf_adds(out, ": ");
+	add_content(step, out);
+}
+
+void todo_view_live(const struct todos *t, const struct theme *theme,
+		    size_t columns, struct rows *out)
+{
+	const struct todo *step = find_step(t);
 	struct buf text = BUF_INIT(4 * TODOS_CONTENT_CHARS + 64);
 	struct rows line = { 0 };
 	struct rows wrapped = { 0 };
 	struct wrap w = { .columns = columns, .words = true };
-	size_t i = 0;
 
-	while (i < t->n && t->list[i].status != wanted)
-		i++;
-	if (i < t->n) {
-		buf_addf(&text, "%s ", theme_glyph(theme, marks[wanted].glyph));
-		todo_view_count(t, &text);
-		buf_adds(&text, ": ");
-		add_content(&t->list[i], &text);
+	if (step) {
+		buf_addf(&text, "%s ",
+			 theme_glyph(theme, marks[step->status].glyph));
+		todo_view_step(t, &text);
 		rows_add(&line, muted, buf_str(&text));
 		rows_close(&line);
 		wrap_rows(&line, &w, &wrapped);
@@ -298,7 +317,10 @@ void summary_of_call(const struct part *call, struct buf *out)
 
 void summary_add_time(int64_t ms, struct buf *out)
 {
-	if (ms >= 60000)
+	if (ms >= 3600000)
+		buf_addf(out, "%" PRId64 " h %" PRId64 " min", ms / 3600000,
+			 ms / 60000 % 60);
+	else if (ms >= 60000)
 		buf_addf(out, "%" PRId64 " min %" PRId64 " s", ms / 60000,
 			 ms / 1000 % 60);
 	else if (ms >= 10000)

@@ -32,7 +32,7 @@ struct str summary_exit_status(struct str result);
 /* Appends how a call ended, of an EVENT_TOOL_RESULT: "ok", "exit 2",
  * "interrupted", "declined" or "failed". */
 void summary_state(const struct agent_event *ev, struct buf *out);
-/* Appends a duration: "2.1 s", "14 s" or "2 min 14 s". */
+/* Appends a duration: "2.1 s", "14 s", "2 min 14 s" or "1 h 5 min". */
 void summary_add_time(int64_t ms, struct buf *out);
 
 /* Replaces the ellipsis at the end of a summary by "...". */
@@ -66,6 +66,9 @@ bool todo_view_rows(const struct part *call, const struct theme *theme,
 		    size_t columns, struct rows *out);
 /* Updates the list from the events of a turn. */
 void todo_view_follow(struct todos *t, const struct agent_event *ev);
+/* Appends "2 of 5 done: Write the tests", with the current step. Nothing if all
+ * are done. */
+void todo_view_step(const struct todos *t, struct buf *out);
 /* Appends a row for the live part: the current step and how many are done.
  * Nothing if all are done. */
 void todo_view_live(const struct todos *t, const struct theme *theme,

@@ -15,7 +15,8 @@ def last(server):
 def test_pasted_lines_are_one_message(chat):  # noqa: F811
     t, server = chat(HELLO)
     t.type("first\n\n  third \u6f22\n")
-    t.until("Hello.\r\n\r\n> ")
+    t.until("Hello.\r\nDone in ")
+    t.until("\r\n\r\n> ")
     assert len(server.requests) == 1
     assert last(server) == "first\n\n  third \u6f22"
     t.type("alone\n")
@@ -105,7 +106,8 @@ def test_leaving(chat):  # noqa: F811
 def test_the_terminal_goes(chat, run):  # noqa: F811
     t, _ = chat(HELLO)
     t.type("hello\n")
-    t.until("Hello.\r\n\r\n> ")
+    t.until("Hello.\r\nDone in ")
+    t.until("\r\n\r\n> ")
     assert t.hang_up() == 129
 
 

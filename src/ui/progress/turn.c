@@ -1,0 +1,132 @@
+/* turn.c - what a turn has taken so far: time, calls, tokens and cost. */
+/* SPDX-License-Identifier: MIT */
+#include "ui/progress/turn.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "ui/summary.h"
+
+enum { BYTES_PER_TOKEN = 4 /* of an answer whose usage is not known yet */ };
+
+/* meter_each() callback: adds the tokens of one model. What a model reads from
+ * its cache again for each call is not counted. */
+static void add_tokens(void *arg, const struct meter_line *l)
+{
+	int64_t *tokens = arg;
+
+	*tokens += l->usage.input + l->usage.cache_write + l->usage.output;
+}
+
+static int64_t count_tokens(struct meter *m)
+{
+	int64_t tokens = 0;
+
+	if (m)
+		meter_each(m, add_tokens, &tokens);
+	return tokens;
+}
+
+static struct meter_total read_total(struct meter *m)
+{
+	struct meter_total total = { 0 };
+
+	if (m)
+		meter_total(m, &total);
+	return total;
+}
+
+void turn_begin(struct turn *t, struct meter *m, int64_t now)
+{
+	*t = (struct turn){ .began = now,
+			    .tokens = count_tokens(m),
+			    .cost = read_total(m).model };
+}
+
+/* Sets the step. Returns false if it is the same as before. */
+static bool set_step(struct turn *t, const char *doing)
+{
+	if (!strcmp(t->doing, doing))
+		return false;
+	snprintf(t->doing, sizeof(t->doing), "%s", doing);
+	return true;
+}
+
+static bool begin_call(struct turn *t, const struct agent_event *ev)
+{
+	t->running += !ev->edited;
+	t->calls += !ev->edited;
+	snprintf(t->doing, sizeof(t->doing), "running %.40s",
+		 ev->call && ev->call->name ? ev->call->name : "a tool");
+	return true;
+}
+
+bool turn_event(struct turn *t, const struct agent_event *ev)
+{
+	switch (ev->kind) {
+	case EVENT_TEXT:
+		t->arrived += ev->text.len;
+		return set_step(t, "answering");
+	case EVENT_THINKING:
+		t->arrived += ev->text.len;
+		return set_step(t, "thinking");
+	case EVENT_TURN:
+		t->arrived = 0; /* the meter has counted it */
+		return false;
+	case EVENT_RESTART:
+		t->arrived = 0;
+		(void)set_step(t, "waiting to try again");
+		return true;
+	case EVENT_TOOL_CALL:
+		return begin_call(t, ev);
+	case EVENT_TOOL_RESULT:
+		t->running -= t->running > 0;
+		return !t->running && set_step(t, "waiting for the model");
+	case EVENT_COMPACT:
+		return set_step(t, ev->compact.over ? "waiting for the model"
+						    : "compacting");
+	default:
+		return false;
+	}
+}
+
+static void add_tokens_part(int64_t tokens, struct buf *out)
+{
+	char room[MONEY_SIZE];
+
+	if (tokens > 0)
+		buf_addf(out, ", %s token%s", money_tokens(tokens, room),
+			 tokens == 1 ? "" : "s");
+}
+
+void turn_add_progress(const struct turn *t, struct meter *m, int64_t now,
+		       struct buf *out)
+{
+	int64_t tokens = count_tokens(m) - t->tokens +
+			 (int64_t)t->arrived / BYTES_PER_TOKEN;
+	int64_t ms = now - t->began - t->waited;
+
+	if (ms < 60000) /* tenths of a second would only distract */
+		buf_addf(out, "%" PRId64 " s", ms / 1000);
+	else
+		summary_add_time(ms, out);
+	add_tokens_part(tokens, out);
+}
+
+void turn_add_end(const struct turn *t, struct meter *m, int64_t now, bool cost,
+		  struct buf *out)
+{
+	struct meter_total total = read_total(m);
+	int64_t tokens = count_tokens(m) - t->tokens;
+	char room[MONEY_SIZE];
+
+	summary_add_time(now - t->began - t->waited, out);
+	if (t->calls)
+		buf_addf(out, ", %zu call%s", t->calls,
+			 t->calls == 1 ? "" : "s");
+	add_tokens_part(tokens, out);
+	if (cost && total.model > t->cost && !total.model_unpriced)
+		buf_addf(out, ", %s", money_short(total.model - t->cost, room));
+}
