@@ -69,6 +69,22 @@ static int write_all(int fd, struct str data, struct error *err)
 	return 0;
 }
 
+/* Writes or captures what passes the filter of this stream, masked. */
+static int show_masked(struct exec_run *run, int i, struct str chunk,
+		       enum redact_until until, struct error *err)
+{
+	struct buf text = BUF_INIT(INPUT_MAX);
+	int rc = 0;
+
+	redact_screen_pass(&run->shown[i], run->app->mask, chunk, until, &text);
+	if (run->app->json)
+		buf_addstr(&run->streams[i].captured, buf_str(&text));
+	else if (run->streams[i].terminal)
+		rc = write_all(run->streams[i].fd, buf_str(&text), err);
+	buf_release(&text);
+	return rc;
+}
+
 /* exec_request.output callback. Output to a terminal and with --json is masked;
  * output to a pipe or file is unchanged. */
 static int on_output(void *arg, enum exec_stream stream, struct str chunk,
@@ -76,38 +92,21 @@ static int on_output(void *arg, enum exec_stream stream, struct str chunk,
 {
 	struct exec_run *run = arg;
 	int i = stream == EXEC_STDERR;
-	struct buf text = BUF_INIT(INPUT_MAX);
-	int rc = 0;
 
 	(void)reply;
 	if (!run->app->json && !run->streams[i].terminal)
 		return write_all(run->streams[i].fd, chunk, err);
-	redact_screen_feed(&run->shown[i], run->app->mask, chunk, &text);
-	if (run->app->json)
-		buf_addstr(&run->streams[i].captured, buf_str(&text));
-	else
-		rc = write_all(run->streams[i].fd, buf_str(&text), err);
-	buf_release(&text);
-	return rc;
+	return show_masked(run, i, chunk, REDACT_FINAL, err);
 }
 
-/* Writes the text that redact_screen_feed() has held back because it could be
- * the start of a secret. */
+/* Writes the text that was held back because it could be the start of a
+ * secret. */
 static void flush_filters(struct exec_run *run)
 {
 	struct error ignored = { 0 };
 
-	for (int i = 0; i < 2; i++) {
-		struct buf text = BUF_INIT(INPUT_MAX);
-
-		redact_screen_end(&run->shown[i], run->app->mask, &text);
-		if (run->app->json)
-			buf_addstr(&run->streams[i].captured, buf_str(&text));
-		else if (run->streams[i].terminal)
-			(void)write_all(run->streams[i].fd, buf_str(&text),
-					&ignored);
-		buf_release(&text);
-	}
+	for (int i = 0; i < 2; i++)
+		(void)show_masked(run, i, STR(""), REDACT_END, &ignored);
 }
 
 /* True if standard input has data for the command, which is not waited for. Not

@@ -542,6 +542,15 @@ static void show_output(struct script_sink *s, enum exec_stream stream)
 	buf_clear(&s->text);
 }
 
+/* The door of a setup script's output: shows what passes the filter, masked. */
+static void filter_output(struct script_sink *s, enum exec_stream stream,
+			  struct str chunk, enum redact_until until)
+{
+	redact_screen_pass(&s->shown, s->box->request.mask, chunk, until,
+			   &s->text);
+	show_output(s, stream);
+}
+
 static void receive_output(void *arg, enum exec_stream stream, struct str chunk)
 {
 	struct script_sink *s = arg;
@@ -551,9 +560,7 @@ static void receive_output(void *arg, enum exec_stream stream, struct str chunk)
 
 		if (piece.len > TAIL_MAX / 4)
 			piece.len = TAIL_MAX / 4;
-		redact_screen_feed(&s->shown, s->box->request.mask, piece,
-				   &s->text);
-		show_output(s, stream);
+		filter_output(s, stream, piece, REDACT_FINAL);
 		chunk = str_skip(chunk, piece.len);
 	}
 }
@@ -611,8 +618,7 @@ static int run_setup(struct managed_sandbox *box,
 
 	say_progress(box, "Running setup script: %s...", box->request.setup);
 	rc = setup_run(&box->sandbox, script, &sink, &res, &limit, err);
-	redact_screen_end(&s.shown, box->request.mask, &s.text);
-	show_output(&s, EXEC_STDOUT);
+	filter_output(&s, EXEC_STDOUT, STR(""), REDACT_END);
 	buf_release(&s.text);
 	if (*res.notice)
 		say_warning(box, "%s", res.notice);

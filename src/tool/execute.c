@@ -274,6 +274,15 @@ static struct str find_rest(struct running *r)
 	return rest;
 }
 
+/* The door of a command's output: sets r->text to what passes the filter,
+ * masked. */
+static void filter_output(struct running *r, struct redact_screen *screen,
+			  struct str chunk, enum redact_until until)
+{
+	buf_clear(&r->text);
+	redact_screen_pass(screen, r->env->mask, chunk, until, &r->text);
+}
+
 /* For a UI that cannot redraw: shows only text that will not change any
  * more. */
 static void show_appended(struct running *r, struct str slice)
@@ -284,8 +293,7 @@ static void show_appended(struct running *r, struct str slice)
 		r->live += (int64_t)slice.len;
 		return;
 	}
-	buf_clear(&r->text);
-	redact_screen_feed(&r->shown, r->env->mask, slice, &r->text);
+	filter_output(r, &r->shown, slice, REDACT_FINAL);
 	show_live(r, buf_str(&r->text), (struct str){ 0 });
 }
 
@@ -304,8 +312,7 @@ static int receive_chunk(void *arg, enum exec_stream stream, struct str chunk,
 		if (slice.len > SLICE)
 			slice.len = SLICE;
 		show_appended(r, slice);
-		buf_clear(&r->text);
-		redact_screen_feed(&r->kept, r->env->mask, slice, &r->text);
+		filter_output(r, &r->kept, slice, REDACT_FINAL);
 		if (r->env->redraw)
 			show_live(r, buf_str(&r->text), find_rest(r));
 		capture_add(&r->capture, buf_str(&r->text));
@@ -316,12 +323,10 @@ static int receive_chunk(void *arg, enum exec_stream stream, struct str chunk,
 
 static void finish_output(struct running *r)
 {
-	buf_clear(&r->text);
-	redact_screen_end(&r->shown, r->env->mask, &r->text);
+	filter_output(r, &r->shown, STR(""), REDACT_END);
 	if (!r->env->redraw)
 		show_live(r, buf_str(&r->text), (struct str){ 0 });
-	buf_clear(&r->text);
-	redact_screen_end(&r->kept, r->env->mask, &r->text);
+	filter_output(r, &r->kept, STR(""), REDACT_END);
 	if (r->env->redraw)
 		show_live(r, buf_str(&r->text), (struct str){ 0 });
 	capture_add(&r->capture, buf_str(&r->text));
@@ -356,15 +361,12 @@ static void add_status(const struct exec_result *res, bool cut, struct buf *out)
 static void add_notice(struct running *r, const char *notice, struct buf *out)
 {
 	struct buf line = BUF_INIT(2 * SANDBOX_NOTICE);
-	struct redact_stream shown = { 0 };
 
 	if (!*notice)
 		return;
 	buf_addf(&line, "\n[%s]", notice);
 	buf_clear(&r->text);
-	redact_stream_feed(&shown, r->env->mask, false, buf_str(&line),
-			   &r->text);
-	redact_stream_end(&shown, r->env->mask, &r->text);
+	mask_clean(r->env->mask, CLEAN_TEXT, buf_str(&line), &r->text);
 	buf_addstr(out, buf_str(&r->text));
 	emit_live(r, buf_str(&r->text), (struct str){ 0 });
 	buf_release(&line);

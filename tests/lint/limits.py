@@ -122,8 +122,8 @@ DOORS = {
     "src/tool/result.c": 1, "src/hooks/hooks.c": 1, "src/agent/policy.c": 1,
     "src/worktree/rewrite.c": 1,
     # output of commands
-    "src/tool/execute.c": 7, "src/sandbox/jobs/jobs.c": 12,
-    "src/lifecycle/lifecycle.c": 2, "cmd/commands/sandbox_use.c": 2,
+    "src/tool/execute.c": 3, "src/sandbox/jobs/jobs.c": 2,
+    "src/lifecycle/lifecycle.c": 1, "cmd/commands/sandbox_use.c": 1,
     # out: events; stderr; what is printed, drawn or written; messages that
     # leave the store; pages; the change that is asked about; patches
     "src/agent/show.c": 3, "src/ui/streams.c": 1, "cmd/app.c": 1,

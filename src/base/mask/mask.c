@@ -683,51 +683,11 @@ void mask_json(const struct mask *m, struct str json, struct buf *out)
 
 enum { NO_LIMIT = 1 << 30 }; /* the buffers hold at most a few chunks */
 
-static void clear_scratch(struct redact_stream *s)
-{
-	s->masked.max = s->text.max = NO_LIMIT;
-	buf_clear(&s->masked);
-	buf_clear(&s->text);
-}
-
-void redact_stream_feed(struct redact_stream *s, const struct mask *mask,
-			size_t stream, struct str chunk, struct buf *out)
-{
-	clear_scratch(s);
-	mask_feed(mask, &s->before[stream], chunk, &s->masked);
-	sanitize_feed(&s->clean[stream], buf_str(&s->masked), &s->text);
-	mask_feed(mask, &s->after, buf_str(&s->text), out);
-}
-
-void redact_stream_end(struct redact_stream *s, const struct mask *mask,
-		       struct buf *out)
-{
-	for (size_t i = 0; i < REDACT_STREAMS; i++) {
-		clear_scratch(s);
-		mask_end(mask, &s->before[i], &s->masked);
-		sanitize_feed(&s->clean[i], buf_str(&s->masked), &s->text);
-		sanitize_end(&s->clean[i], &s->text);
-		mask_feed(mask, &s->after, buf_str(&s->text), out);
-	}
-	mask_end(mask, &s->after, out);
-	buf_wipe(&s->masked);
-	buf_wipe(&s->text);
-}
-
 static void clear_screen_scratch(struct redact_screen *s)
 {
 	s->masked.max = s->text.max = SIZE_MAX / 2;
 	buf_clear(&s->masked);
 	buf_clear(&s->text);
-}
-
-void redact_screen_feed(struct redact_screen *s, const struct mask *mask,
-			struct str chunk, struct buf *out)
-{
-	clear_screen_scratch(s);
-	mask_feed(mask, &s->before, chunk, &s->masked);
-	screen_text_feed(&s->screen, buf_str(&s->masked), &s->text);
-	mask_feed(mask, &s->after, buf_str(&s->text), out);
 }
 
 void redact_screen_rest(struct redact_screen *s, const struct mask *mask,
@@ -739,22 +699,22 @@ void redact_screen_rest(struct redact_screen *s, const struct mask *mask,
 	mask_text(mask, buf_str(&s->text), out);
 }
 
-void redact_screen_give(struct redact_screen *s, const struct mask *mask,
+void redact_screen_pass(struct redact_screen *s, const struct mask *mask,
+			struct str chunk, enum redact_until until,
 			struct buf *out)
 {
 	clear_screen_scratch(s);
-	screen_text_give(&s->screen, &s->text);
-	mask_feed(mask, &s->after, buf_str(&s->text), out);
-}
-
-void redact_screen_end(struct redact_screen *s, const struct mask *mask,
-		       struct buf *out)
-{
-	clear_screen_scratch(s);
-	mask_end(mask, &s->before, &s->masked);
+	mask_feed(mask, &s->before, chunk, &s->masked);
+	if (until == REDACT_END)
+		mask_end(mask, &s->before, &s->masked);
 	screen_text_feed(&s->screen, buf_str(&s->masked), &s->text);
-	screen_text_end(&s->screen, &s->text);
+	if (until == REDACT_ALL)
+		screen_text_give(&s->screen, &s->text);
+	else if (until == REDACT_END)
+		screen_text_end(&s->screen, &s->text);
 	mask_feed(mask, &s->after, buf_str(&s->text), out);
+	if (until != REDACT_END)
+		return;
 	mask_end(mask, &s->after, out);
 	buf_wipe(&s->masked);
 	buf_wipe(&s->text);

@@ -79,35 +79,12 @@ void mask_pass(const struct mask *m, struct mask_stream *s, struct str chunk,
  */
 void mask_json(const struct mask *m, struct str json, struct buf *out);
 
-enum { REDACT_STREAMS = 2 }; /* standard output, standard error */
-
 /*
- * Filter for the output of execute, of setup scripts and of dcode sandbox exec.
- * First masks each stream, because a value may contain control characters. Then
- * removes escape sequences. Then masks the combined text again, because a value
- * may have been split between the streams or by a sequence. Zero-initialise.
- */
-struct redact_stream {
-	struct mask_stream before[REDACT_STREAMS];
-	struct sanitizer clean[REDACT_STREAMS];
-	struct mask_stream after;
-	struct buf masked; /* temporary, between the steps */
-	struct buf text;   /* temporary, between the steps */
-};
-
-/* Appends what may be shown of the chunk. mask may be NULL. Bytes at the end
- * that may begin a value or a sequence are held back until more arrive. */
-void redact_stream_feed(struct redact_stream *s, const struct mask *mask,
-			size_t stream, struct str chunk, struct buf *out);
-/* Appends the bytes that were held back, and frees everything. */
-void redact_stream_end(struct redact_stream *s, const struct mask *mask,
-		       struct buf *out);
-
-/*
- * Like struct redact_stream, but produces what a terminal would show in the end
- * (base/screen_text.h). Masks before the cursor moves and again afterwards,
- * because a value may have been written in several parts. Zero-initialise; the
- * caller sets screen.eager.
+ * Filter for the output of commands and setup scripts: appends what a terminal
+ * would show in the end (base/screen_text.h), masked. First masks the bytes,
+ * because a value may contain control characters. Masks again after the cursor
+ * has moved, because a value may have been written in several parts.
+ * Zero-initialise; the caller sets screen.eager.
  */
 struct redact_screen {
 	struct mask_stream before;
@@ -117,18 +94,20 @@ struct redact_screen {
 	struct buf text;   /* temporary, between the steps */
 };
 
-/* Appends the text that has become final. mask may be NULL. */
-void redact_screen_feed(struct redact_screen *s, const struct mask *mask,
-			struct str chunk, struct buf *out);
+/* How much text redact_screen_pass() appends. */
+enum redact_until {
+	REDACT_FINAL, /* the text that has become final */
+	REDACT_ALL,   /* all, like screen_text_give() */
+	REDACT_END,   /* all; also frees the filter */
+};
+
+/* Adds the chunk, which may be empty, and appends the text up to `until` that
+ * was not appended yet. mask may be NULL. */
+void redact_screen_pass(struct redact_screen *s, const struct mask *mask,
+			struct str chunk, enum redact_until until,
+			struct buf *out);
 /* Appends the text that follows the final text and may still change. */
 void redact_screen_rest(struct redact_screen *s, const struct mask *mask,
 			struct buf *out);
-/* Appends all text that was not appended yet, like screen_text_give(). mask may
- * be NULL. */
-void redact_screen_give(struct redact_screen *s, const struct mask *mask,
-			struct buf *out);
-/* Appends all text that was not appended yet, and frees the filter. */
-void redact_screen_end(struct redact_screen *s, const struct mask *mask,
-		       struct buf *out);
 
 #endif

@@ -175,6 +175,13 @@ static void store_output(struct background_job *job)
 	buf_clear(&job->text);
 }
 
+/* The door of a job's output: appends it to out, masked and as plain text. */
+static void filter_output(struct background_job *job, struct str chunk,
+			  enum redact_until until, struct buf *out)
+{
+	redact_screen_pass(&job->shown, job->order.mask, chunk, until, out);
+}
+
 static int on_output(void *arg, enum exec_stream stream, struct str chunk,
 		     struct buf *reply, struct error *err)
 {
@@ -189,8 +196,7 @@ static int on_output(void *arg, enum exec_stream stream, struct str chunk,
 				     chunk.len < SLICE ? chunk.len : SLICE };
 
 		pthread_mutex_lock(&job->all->lock);
-		redact_screen_feed(&job->shown, job->order.mask, slice,
-				   &job->text);
+		filter_output(job, slice, REDACT_FINAL, &job->text);
 		store_output(job);
 		pthread_mutex_unlock(&job->all->lock);
 		chunk = str_skip(chunk, slice.len);
@@ -208,7 +214,7 @@ static void *run_attached(void *arg)
 	int rc = sandbox_execute(job->sb, &job->order.req, &res, &stop, &err);
 
 	pthread_mutex_lock(&job->all->lock);
-	redact_screen_end(&job->shown, job->order.mask, &job->text);
+	filter_output(job, STR(""), REDACT_END, &job->text);
 	store_output(job);
 	job->state.result = res;
 	if (rc < 0)
@@ -249,7 +255,7 @@ static void attached_read(struct background_job *job,
 	struct job_state *s = &job->state;
 	struct str text;
 
-	redact_screen_give(&job->shown, job->order.mask, &job->text);
+	filter_output(job, STR(""), REDACT_ALL, &job->text);
 	store_output(job);
 	text = buf_str(&job->kept);
 
@@ -298,7 +304,7 @@ static int kept_job_kill(struct background_job *job, const struct stop *stop,
 
 static void forget_stream(struct background_job *job)
 {
-	redact_screen_end(&job->shown, job->order.mask, &job->text);
+	filter_output(job, STR(""), REDACT_END, &job->text);
 	buf_clear(&job->text);
 	job->fed = -1;
 }
@@ -321,10 +327,8 @@ static struct str find_data(struct background_job *job, struct watch_ask *a,
 	}
 	if (*from > at + (int64_t)raw.len)
 		*from = at + (int64_t)raw.len;
-	redact_screen_feed(&job->shown, job->order.mask,
-			   (struct str){ raw.ptr, (size_t)(*from - at) },
-			   &job->text);
-	redact_screen_give(&job->shown, job->order.mask, &job->text);
+	filter_output(job, (struct str){ raw.ptr, (size_t)(*from - at) },
+		      REDACT_ALL, &job->text);
 	buf_clear(&job->text);
 	return str_skip(raw, (size_t)(*from - at));
 }
@@ -346,11 +350,10 @@ static int64_t show_data(struct background_job *job, struct watch_ask *a,
 		data.len = job_whole_lines(data);
 	}
 	end = *from + (int64_t)data.len;
-	redact_screen_feed(&job->shown, job->order.mask, data, out);
-	redact_screen_give(&job->shown, job->order.mask, out);
+	filter_output(job, data, REDACT_ALL, out);
 	job->fed = end;
 	if (s->state != KEPT_RUNS && end == s->total) {
-		redact_screen_end(&job->shown, job->order.mask, out);
+		filter_output(job, STR(""), REDACT_END, out);
 		job->fed = -1;
 	}
 	return end;
@@ -427,11 +430,9 @@ static char *shown_command(const struct mask *mask, struct str command)
 {
 	struct buf masked = BUF_INIT(SIZE_MAX / 2);
 	struct buf out = BUF_INIT(SIZE_MAX / 2);
-	struct redact_stream once = { 0 };
 	struct str text;
 
-	redact_stream_feed(&once, mask, 0, command, &masked);
-	redact_stream_end(&once, mask, &masked);
+	mask_clean(mask, CLEAN_TEXT, command, &masked);
 	text = buf_str(&masked);
 	if (text.len > COMMAND_CHARS) {
 		text.len = COMMAND_CHARS;
@@ -487,7 +488,7 @@ static void discard_job(struct background_job *job)
 	if (job->runs_here)
 		pthread_join(job->thread, NULL);
 	else
-		redact_screen_end(&job->shown, job->order.mask, &job->text);
+		filter_output(job, STR(""), REDACT_END, &job->text);
 	job_free(job);
 }
 
