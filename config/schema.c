@@ -261,6 +261,14 @@ const struct setting settings_core[] = {
 			"/theme sets it too",
 	},
 	{
+		.key = "ui.title",
+		.type = SETTING_BOOL,
+		.fallback = "true",
+		.help = "Name the directory and what waits in the title of the "
+			"window, and show the progress in its tab or taskbar "
+			"button",
+	},
+	{
 		.key = "web.allow_hosts",
 		.example = "[\"docs.python.org\", \"*.example.com\"]",
 		.type = SETTING_LIST,

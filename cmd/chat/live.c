@@ -18,6 +18,7 @@
 
 #include "base/io.h"
 #include "base/mem.h"
+#include "base/sanitize.h"
 #include "base/str.h"
 #include "cmd/appearance.h"
 #include "cmd/chat/live_state.h"
@@ -31,6 +32,7 @@ enum {
 	FRAME_MS = 16, /* at least this long between frames that no key has
 			  caused */
 	MAX_BACKLOG = 4 << 20,
+	TITLE_CHARS = 40, /* characters of the directory in the title */
 };
 
 enum {
@@ -283,11 +285,63 @@ static void wait_for_any(struct live *l, struct pollfd p[N_FDS], bool drawn,
 	(void)poll(p, N_FDS, ms < 0 && until != INT64_MAX ? 0 : (int)ms);
 }
 
+/* Composes the window's title: "* dcode: question". The name of the directory
+ * is untrusted. */
+static void compose_title(const struct live *l, struct buf *out)
+{
+	const char *cwd = settings_cwd(l->run->app->settings);
+	const char *slash = strrchr(cwd, '/');
+	struct buf name = BUF_INIT(TTY_TITLE_MOST);
+	struct str shown;
+	const char *sign = "";
+	const char *state = "";
+
+	if (live_is_asked(l)) {
+		sign = l->theme.ascii ? "* " : "\u2733 ";
+		state = ": question";
+	} else if (l->state != LIVE_IDLE) {
+		sign = l->theme.ascii ? "> " : "\u25CF ";
+		state = ": working";
+	}
+	sanitize_line(str_of(slash && slash[1] ? slash + 1 : cwd), &name);
+	shown = buf_str(&name);
+	shown.len = str_char_offset(shown, TITLE_CHARS);
+	buf_adds(out, sign);
+	buf_addstr(out, shown);
+	buf_adds(out, state);
+	buf_release(&name);
+}
+
+/* Updates the title of the window and the progress in its tab. */
+static void update_title(struct live *l)
+{
+	struct live_notify *n = &l->notify;
+	enum tty_progress progress = live_is_asked(l) ? TTY_PROGRESS_WAITS
+				     : l->state != LIVE_IDLE
+					     ? TTY_PROGRESS_BUSY
+					     : TTY_PROGRESS_NONE;
+	struct buf title = BUF_INIT(TTY_TITLE_MOST - 1);
+
+	if (!n->titles)
+		return;
+	compose_title(l, &title);
+	if (strcmp(n->title, title.ptr) != 0) {
+		snprintf(n->title, sizeof(n->title), "%s", title.ptr);
+		tty_set_title(&l->screen.tty, buf_str(&title));
+	}
+	buf_release(&title);
+	if (n->shows_progress && n->progress != progress) {
+		n->progress = progress;
+		tty_set_progress(&l->screen.tty, progress);
+	}
+}
+
 /* Draws the screen, and once more if the terminal was resized meanwhile. */
 static void draw_screen(struct live *l)
 {
 	bool resized = false;
 
+	update_title(l);
 	for (int i = 0; i < 2; i++) {
 		transcript_width(&l->transcript, screen_columns(&l->screen));
 		live_print(l);

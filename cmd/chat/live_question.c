@@ -345,6 +345,9 @@ void live_notify_load(struct live *l)
 	if (settings_string(set, NULL, "ui.notify", &way, &err) < 0 ||
 	    settings_int(set, NULL, "ui.notify_after", &seconds, &err) < 0)
 		(void)app_fail(l->run->app, &err);
+	else if (settings_bool(set, NULL, "ui.title", &l->notify.titles, &err) <
+		 0)
+		(void)app_fail(l->run->app, &err);
 	else if (!notify_parse(str_of(way), &l->notify.way))
 		app_warn("[ui] notify = \"%s\": use bell, desktop or off", way);
 	if (seconds < 0 || seconds > MOST_S) {
@@ -353,6 +356,7 @@ void live_notify_load(struct live *l)
 		l->notify.way = NOTIFY_OFF;
 	}
 	l->notify.after_ms = seconds * 1000;
+	l->notify.shows_progress = l->notify.titles && tty_shows_progress();
 }
 
 /* Returns the time, as clock_ms(), from which the user counts as away. */

@@ -86,6 +86,10 @@ struct live_notify {
 	enum notify_way way;
 	enum live_focus focus;
 	int64_t after_ms; /* time without a key until the user counts as away */
+	bool titles;      /* [ui] title */
+	bool shows_progress;        /* the terminal has a progress in its tab */
+	char title[TTY_TITLE_MOST]; /* of the window, as last set; "": none */
+	enum tty_progress progress; /* as last set */
 	int64_t rang; /* value of live.opened for the question that the user was
 			 last notified about */
 };

@@ -12,6 +12,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <termios.h>
@@ -41,6 +42,17 @@ enum { RESTORE_TRIES = 5, RESTORE_WAIT_MS = 100, MOST_STOPS = 100 };
 /* Ends an unfinished sequence, links, synchronized updates and styles; turns on
  * autowrap and shows the cursor. */
 #define SANE "\x1b\\\x1b]8;;\x1b\\\x1b[?2026l\x1b[0m\x1b[?7h\x1b[?25h"
+/* xterm, ctlseqs, "Window manipulation": push and pop the window's title. A
+ * terminal without that stack keeps the empty title. */
+#define TITLE_PUSH "\x1b[22;2t"
+#define TITLE_POP "\x1b]2;\x1b\\\x1b[23;2t"
+#define TITLE_BEGIN "\x1b]2;"
+#define TITLE_END "\x1b\\"
+/* ConEmu's progress of a task: 0 none, 3 of unknown length, 4 paused.
+ * https://conemu.github.io/en/AnsiEscapeCodes.html, read on 2026-11-27. */
+#define PROGRESS_NONE "\x1b]9;4;0\x1b\\"
+#define PROGRESS_BUSY "\x1b]9;4;3\x1b\\"
+#define PROGRESS_WAITS "\x1b]9;4;4\x1b\\"
 #define SANE_PLAIN "\x1b[0m\x1b[?7h\x1b[?25h"
 
 /* State for the signal handlers. Written only while no handler is installed, or
@@ -52,6 +64,9 @@ static struct {
 	volatile sig_atomic_t stopped;
 	volatile sig_atomic_t above;
 	volatile sig_atomic_t other_keys;
+	volatile sig_atomic_t title_len; /* bytes of title; 0: none is set */
+	volatile sig_atomic_t progress;  /* enum tty_progress */
+	char title[TTY_TITLE_MOST];
 	int in, out, wake;
 	bool plain;
 	struct termios cooked, raw;
@@ -130,6 +145,10 @@ void tty_restore(void)
 			EMIT(SANE PASTE_OFF FOCUS_OFF KITTY_OFF);
 		if (guard.other_keys)
 			EMIT(OTHER_KEYS_OFF);
+		if (guard.title_len)
+			EMIT(TITLE_POP);
+		if (guard.progress)
+			EMIT(PROGRESS_NONE);
 		erase_live_part();
 		/* TCSANOW, because draining could wait for a stuck terminal. */
 		(void)tcsetattr(guard.in, TCSANOW, &guard.cooked);
@@ -148,6 +167,15 @@ static void enter_raw_mode(void)
 		EMIT(PASTE_ON FOCUS_ON KITTY_ON);
 	if (guard.other_keys)
 		EMIT(OTHER_KEYS_ON);
+	if (guard.title_len) {
+		EMIT(TITLE_PUSH TITLE_BEGIN);
+		write_limited(guard.title, (size_t)guard.title_len);
+		EMIT(TITLE_END);
+	}
+	if (guard.progress == TTY_PROGRESS_BUSY)
+		EMIT(PROGRESS_BUSY);
+	else if (guard.progress)
+		EMIT(PROGRESS_WAITS);
 }
 
 static void wake_reader(void)
@@ -306,6 +334,7 @@ int tty_open(struct tty *t, int in, int out, struct error *err)
 	guard.raw = mode;
 	guard.above = 0;
 	guard.other_keys = 0;
+	guard.title_len = guard.progress = 0;
 	install_handlers();
 	tty_enter(t);
 	if (!t->plain)
@@ -394,6 +423,49 @@ void tty_use_modify_other_keys(struct tty *t)
 {
 	guard.other_keys = 1;
 	(void)tty_write(t, STR(OTHER_KEYS_ON));
+}
+
+void tty_set_title(struct tty *t, struct str title)
+{
+	struct buf text = BUF_INIT(TTY_TITLE_MOST + 32);
+	bool first = !guard.title_len;
+
+	if (t->plain || title.len > TTY_TITLE_MOST)
+		return;
+	guard.title_len = 0; /* a signal meanwhile sets and restores nothing */
+	memcpy(guard.title, title.ptr, title.len);
+	guard.title_len = (sig_atomic_t)title.len;
+	buf_adds(&text, first ? TITLE_PUSH : "");
+	buf_adds(&text, TITLE_BEGIN);
+	buf_addstr(&text, title);
+	buf_adds(&text, TITLE_END);
+	(void)tty_write(t, buf_str(&text));
+	buf_release(&text);
+}
+
+void tty_set_progress(struct tty *t, enum tty_progress progress)
+{
+	static const char *const texts[] = {
+		[TTY_PROGRESS_NONE] = PROGRESS_NONE,
+		[TTY_PROGRESS_BUSY] = PROGRESS_BUSY,
+		[TTY_PROGRESS_WAITS] = PROGRESS_WAITS,
+	};
+
+	guard.progress = (sig_atomic_t)progress;
+	(void)tty_write(t, str_of(texts[progress]));
+}
+
+bool tty_shows_progress(void)
+{
+	const char *program = getenv("TERM_PROGRAM");
+
+	/* tmux does not pass it on. Elsewhere OSC 9 is a notification, which
+	 * would show "4;3". */
+	if (getenv("TMUX"))
+		return false;
+	return getenv("WT_SESSION") ||
+	       str_is(str_of(getenv("ConEmuANSI")), "ON") ||
+	       str_is(str_of(program), "ghostty");
 }
 
 bool tty_was_stopped(void)

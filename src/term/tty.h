@@ -22,7 +22,10 @@ struct tty {
 	struct buf unsent;
 };
 
-enum { TTY_MAX_UNSENT = 16 << 20 };
+enum {
+	TTY_MAX_UNSENT = 16 << 20,
+	TTY_TITLE_MOST = 256, /* bytes of a window's title */
+};
 
 /*
  * Sets raw mode on the terminal of in and turns on bracketed paste, focus
@@ -54,6 +57,15 @@ int tty_drain(struct tty *t, int ms);
 /* Sets modifyOtherKeys 2. For a terminal that answered CSI c but not CSI ? u.
  */
 void tty_use_modify_other_keys(struct tty *t);
+/* Sets the window's title until the terminal is restored, which brings the
+ * earlier title back. title: one line without control characters. Does nothing
+ * if it is longer than TTY_TITLE_MOST, or on a terminal without titles. */
+void tty_set_title(struct tty *t, struct str title);
+/* Sets the state in the taskbar or tab: OSC 9;4. tty_shows_progress() says
+ * whether the terminal is known to support it. */
+enum tty_progress { TTY_PROGRESS_NONE, TTY_PROGRESS_BUSY, TTY_PROGRESS_WAITS };
+void tty_set_progress(struct tty *t, enum tty_progress progress);
+bool tty_shows_progress(void);
 /* Returns true once after the process was stopped and has the terminal again.
  * The screen's contents are unknown then. */
 bool tty_was_stopped(void);

@@ -129,3 +129,62 @@ def test_reports_of_the_focus_are_off_outside_the_chat(chat):
     seen = t.wait(10)
     assert "\x1b[?1004l" in seen
     assert "\x1b[?1004h" not in seen.split("\x1b[?1004l")[-1]
+
+
+PUSH, POP = "\x1b[22;2t", "\x1b]2;\x1b\\\x1b[23;2t"
+BUSY, WAITS, NONE = (f"\x1b]9;4;{n}\x1b\\" for n in (3, 4, 0))
+
+
+def title(text):
+    return f"\x1b]2;{text}\x1b\\"
+
+
+def test_the_title_says_what_waits_and_is_restored_at_the_end(chat):
+    t = chat([execute("true"), DONE])
+    t.type("go\r")
+    seen = t.seen + t.until("y yes") + t.wait(0.3)
+    assert PUSH in seen and title("work") in seen
+    assert seen.index(title("work")) < seen.rindex(title("\u25cf work: working"))
+    assert title("\u2733 work: question") in seen
+    t.type("y")
+    seen = t.until("done.") + t.wait(0.3)
+    assert seen.rindex(title("work")) > seen.rindex("working")
+    t.type("/quit\r")
+    assert t.end() == 0
+    assert t.seen.rindex(POP) > t.seen.rindex(title("work"))
+    assert t.seen.count(PUSH) == t.seen.count("\x1b[23;2t")
+
+
+def test_a_directory_cannot_write_sequences_into_the_title(
+        chat, tmp_path, dcode, env):
+    bad = tmp_path / "a\x1b]0;b\x07c"
+    bad.mkdir()
+    chat([DONE]).close()
+    t = Chat([str(dcode), "-M", "anthropic:m"], env, bad)
+    t.until("this machine")
+    t.close()
+    assert "\x1b]2;" in t.seen and "\x1b]0;" not in t.seen
+
+
+def test_no_title_where_it_is_off(chat):
+    t = chat([DONE], QUICK + "title = false\n")
+    seen = t.ask("go") + t.seen
+    assert "\x1b]2;" not in seen and PUSH not in seen
+
+
+@pytest.mark.parametrize("variable, value", [
+    ("WT_SESSION", "1"), ("TERM_PROGRAM", "ghostty")])
+def test_a_tab_that_knows_it_shows_the_progress(chat, env, variable, value):
+    env[variable] = value
+    t = chat([execute("true"), DONE])
+    t.type("go\r")
+    assert BUSY in t.until("y yes") + t.wait(0.3)
+    assert WAITS in t.seen
+    t.type("y")
+    assert (t.until("done.") + t.wait(0.3)).rindex(NONE) > 0
+
+
+def test_other_terminals_get_no_progress(chat, env):
+    assert "\x1b]9;4" not in chat([DONE]).ask("go")
+    env.update(WT_SESSION="1", TMUX="/nowhere,1,0")
+    assert "\x1b]9;4" not in chat([DONE]).ask("go")
