@@ -446,6 +446,10 @@ static void report_check(struct trial *t, const char *name, int rc,
 	} else {
 		printf("%-16s %s%s%s\n", name, word, why.len ? "  " : "",
 		       why.len ? why.ptr : "");
+		buf_clear(&why);
+		print_add_line(t->app, &why, rc < 0 ? err->hint : "");
+		if (why.len)
+			printf("%-16s %s\n", "", why.ptr);
 		fflush(stdout);
 	}
 	t->n++;

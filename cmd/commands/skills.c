@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/json.h"
 #include "base/mem.h"
@@ -494,8 +495,12 @@ static int create_skill(const char *place, const char *name, char **dir,
 	if (path_mkdirs(place, 0755, err) < 0)
 		return -1;
 	*dir = path_join(place, name);
-	if (mkdir(*dir, 0755) == 0)
-		return write_template(name, *dir, err);
+	if (mkdir(*dir, 0755) == 0) {
+		if (write_template(name, *dir, err) == 0)
+			return 0;
+		(void)rmdir(*dir); /* so that a second try works */
+		return -1;
+	}
 	if (errno != EEXIST)
 		return error_errno(err, "creating %s", *dir);
 	error_set(err, ERR_CONFIG, "the skill %s already exists: %s", name,

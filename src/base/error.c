@@ -76,6 +76,29 @@ int error_case(struct error *err, enum err_case exact)
 	return -1;
 }
 
+/* What a user can do about an errno, or "". */
+static const char *way_out(int number)
+{
+	switch (number) {
+	case ENOSPC:
+		return "Free some space on its disk (df -h).";
+	case EDQUOT:
+	case EFBIG:
+		return "Delete files, or ask for a higher limit (quota -s, "
+		       "ulimit -f).";
+	case ENOLCK:
+		return "Its file system does not support locks. Use a "
+		       "directory on a local disk.";
+	case EROFS:
+		return "Its file system is mounted read-only (findmnt -T "
+		       "PATH).";
+	case EMFILE:
+		return "Allow more open files: ulimit -n 4096.";
+	default:
+		return "";
+	}
+}
+
 int error_errno(struct error *err, const char *fmt, ...)
 {
 	char text[128];
@@ -89,7 +112,7 @@ int error_errno(struct error *err, const char *fmt, ...)
 	va_end(ap);
 	append_text(err->message, sizeof(err->message), ": ");
 	append_text(err->message, sizeof(err->message), reason);
-	return -1;
+	return error_hint(err, "%s", way_out(number));
 }
 
 void error_topic(struct error *err, const char *topic)

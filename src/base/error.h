@@ -94,7 +94,8 @@ int error_set_case(struct error *err, enum err code, enum err_case exact,
 		   const char *message);
 /* Sets the case; nothing else changes. */
 int error_case(struct error *err, enum err_case exact);
-/* Sets "what: No such file or directory" with code ERR_SYSTEM, from errno. */
+/* Sets "what: No such file or directory" with code ERR_SYSTEM, from errno. If
+ * the user can do something about it, as about a full disk, sets the hint. */
 int error_errno(struct error *err, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 /* Sets the hint; nothing else changes. */

@@ -383,12 +383,7 @@ static int fill_error(struct store *s, struct error *err)
 	else
 		error_set(err, ERR_SYSTEM, "database %s: %s",
 			  name ? name : "dcode.db", sqlite3_errmsg(s->db));
-	if (why == ENOSPC)
-		error_hint(err, "Free some space on its disk (df -h).");
-	else if (why == EDQUOT || why == EFBIG)
-		error_hint(err, "Delete files, or ask for a higher limit "
-				"(quota -s, ulimit -f).");
-	else if (why == ENOLCK || why == ENOSYS || why == EOPNOTSUPP)
+	if (why == ENOLCK || why == ENOSYS || why == EOPNOTSUPP)
 		error_hint(
 			err,
 			"Its file system does not support locks. Make "

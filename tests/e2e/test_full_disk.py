@@ -72,3 +72,38 @@ def test_a_dead_proxy_is_named_with_its_variable(run, model, env, proxy,
     env["HTTPS_PROXY"] = ""
     r = run("-n", "go", *M, "--sandbox", "none", "--max-retries", "0")
     assert r.status != 0 and "names the proxy" not in r.err
+
+
+def test_a_failed_check_of_a_model_names_the_proxy(run, env):
+    env.update(ANTHROPIC_API_KEY="sk-ant-0123456789",
+               https_proxy="http://127.0.0.1:9")
+    r = run("models", "test", "anthropic:claude-opus-5")
+    assert r.status == 1
+    assert "https_proxy names the proxy http://127.0.0.1:9" in r.out
+
+
+@pytest.mark.parametrize("args", [("auth", "set", "openai"),
+                                  ("skills", "create", "foo")])
+def test_a_full_disk_of_another_file_has_a_way_out_too(run, home, small_disk,
+                                                       args):
+    small_disk(home / ".deepagents")
+    r = run(*args, stdin="sk-0123456789")
+    assert r.status == 1
+    assert "No space left on device\nFree some space" in r.err
+    (home / ".deepagents/filler").unlink()
+    assert run(*args, stdin="sk-0123456789").status == 0
+
+
+@pytest.mark.parametrize("what, number, way_out", [
+    ("fsync", "EDQUOT", "Disk quota exceeded\nDelete files, or ask for a "
+     "higher limit (quota -s"),
+    ("flock", "ENOLCK", "No locks available\nIts file system does not support "
+     "locks"),
+    ("rename,renameat2", "EROFS", "Read-only file system\nIts file system is "
+     "mounted read-only")])
+def test_the_reason_is_the_systems_own(dcode_release, run, what, number,
+                                       way_out):
+    args = ("-f", "-qq", "-o", "/dev/null", "-e", f"inject={what}:error="
+            f"{number}", str(dcode_release), "auth", "set", "openai")
+    r = run(*args, program="/usr/bin/strace", stdin="sk-0123456789")
+    assert r.status == 1 and way_out in r.err, r.err
