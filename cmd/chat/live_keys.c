@@ -442,8 +442,28 @@ static void on_search(struct live *l, const struct key_event *ev)
 		complete_update(&l->completer, &l->editor);
 }
 
+/* The key after "?" closes the list of keys. Text continues the message that
+ * begins with "?"; any other key only removes it. Returns true if the key has
+ * no other effect. */
+static bool close_help(struct live *l, const struct key_event *ev)
+{
+	bool closes = l->helps && ev->kind == KEY_EVENT_KEY;
+
+	l->helps = false;
+	if (closes)
+		editor_reset(&l->editor);
+	return closes;
+}
+
 static void on_draft(struct live *l, const struct key_event *ev)
 {
+	bool asks_for_help = ev->kind == KEY_EVENT_TEXT &&
+			     str_is(ev->text, "?") && !live_is_drafting(l) &&
+			     !l->calls_menu.on;
+
+	if (close_help(l, ev))
+		return;
+	l->helps = asks_for_help;
 	if (l->calls_menu.on)
 		on_calls(l, ev);
 	else if (l->search.on)

@@ -807,6 +807,8 @@ static void compose_editor(struct live *l, size_t most, struct rows *out,
 	room -= status;
 	rows = editor.n;
 	complete_render(&l->completer, columns, room, &editor);
+	if (l->helps)
+		key_help_render(columns, room, &editor);
 	room -= editor.n - rows;
 	if (l->dialog.asked && room)
 		dialog_render(&l->dialog, columns, room > 1 ? room - 1 : 1,

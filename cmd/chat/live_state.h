@@ -26,6 +26,7 @@
 #include "editor/choices.h"
 #include "editor/editor.h"
 #include "editor/history_search.h"
+#include "editor/key_help.h"
 #include "editor/paste_burst.h"
 #include "editor/prompt_history.h"
 #include "term/keys.h"
@@ -173,6 +174,7 @@ struct live {
 	bool asks;  /* calls are asked about, because tools act on this machine
 		     */
 	bool armed; /* one more Ctrl-C leaves the chat */
+	bool helps; /* "?" at an empty prompt shows the keys */
 	bool kitty; /* the terminal supports kitty's keyboard protocol */
 	bool confirms;        /* the next key confirms or declines yolo mode */
 	int64_t confirmed_at; /* clock_ms() when the question about yolo mode

@@ -261,21 +261,37 @@ static size_t segment_start(struct editor *e, size_t at)
 	return start;
 }
 
-/* Returns the row that begins at start and ends at limit at the latest. */
+/* True if a row may end after this cluster, which begins at offset `at`: after
+ * a blank, and between wide characters, which are not separated by blanks. */
+static bool ends_word(const struct editor *e, size_t at, struct cluster c)
+{
+	return c.kind == CLUSTER_TAB || gap_byte(&e->text, at) == ' ' ||
+	       (c.kind == CLUSTER_PLAIN && c.cells > 1);
+}
+
+/* Returns the row that begins at start and ends at limit at the latest. A row
+ * that is full ends between words; a word longer than a row is split. */
 static struct draft_row row_until(struct editor *e, size_t start, size_t limit)
 {
 	struct str s = view_text(e, start, limit - start + CLUSTER_MAX + 4);
 	struct draft_row row = { start, start, start, false };
 	size_t column = 0;
+	size_t word = start; /* where the last word of the row begins */
 
 	while (row.end < limit && gap_byte(&e->text, row.end) != '\n') {
 		struct cluster c = cluster_of(
 			e, row.end, str_skip(s, row.end - start), column);
+		bool ends = ends_word(e, row.end, c);
 
-		if (column + c.cells > row_width(e) && row.end > start)
+		if (column + c.cells > row_width(e) && row.end > start) {
+			if (!ends && word > start)
+				row.end = word;
 			break;
+		}
 		column += c.cells;
 		row.end += c.len;
+		if (ends)
+			word = row.end;
 	}
 	row.last = row.end == text_len(e);
 	row.next = row.end + (!row.last && row.end < text_len(e) &&

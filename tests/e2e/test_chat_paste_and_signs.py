@@ -186,3 +186,42 @@ def test_enter_runs_a_typed_command_though_a_list_is_open(live):
     s.until("Show the version")
     s.keys("Enter")
     s.until(lambda t: "dcode " in t.split("/version")[-1])
+
+
+@pytest.mark.parametrize("columns, lines", [(80, 24), (40, 12), (200, 50)])
+def test_a_question_mark_shows_the_keys_until_the_next_key(
+        live, columns, lines):
+    s, server = live(HELLO, columns=columns, lines=lines)
+    s.type("?")
+    seen = s.until("send, or queue")
+    assert "\u276f ?" in seen and "this machine" in seen.split("queue")[1]
+    assert ("leave" in seen) == (columns > 40)  # the last of the list
+    s.keys("Enter")
+    s.until(lambda t: "send, or queue" not in t and "\u276f ?" not in t)
+    assert not server.requests
+    s.type("?")
+    s.until("send, or queue")
+    s.type("really")
+    s.until(lambda t: "send, or queue" not in t and "\u276f ?really" in t)
+    s.keys("Enter")
+    s.until("Hello there.")
+    assert prompts(server) == ["?really"]
+    s.type("why")
+    s.type("?")
+    assert "send, or queue" not in s.until("\u276f why?")
+
+
+@pytest.mark.parametrize("columns, words", [
+    (40, 9), (80, 18), (200, 60)])
+def test_a_draft_breaks_between_words(live, columns, words):
+    s, server = live(HELLO, columns=columns)
+    text = " ".join(["parser"] * words)
+    s.type(text)
+    rows = s.until(lambda t: t.count("parser") == words).split("\n")
+    rows = [r[2:].rstrip() for r in rows if "parser" in r]
+    assert len(rows) > 1
+    for row in rows:
+        assert set(row.split(" ")) == {"parser"}
+    s.keys("Up", "Home", "Enter")  # within the draft, not the history
+    s.until("Hello there.")
+    assert prompts(server) == [text]

@@ -108,26 +108,43 @@ static size_t line_end(const struct model *m)
 	return i;
 }
 
-/* Row and column of each place, by filling rows from the very first. */
+/* A row may end after a blank and after a wide character. */
+static bool ends_word(const struct model *m, size_t i)
+{
+	return m->text[i] == 2 || (m->text[i] > 6 && m->text[i] < 11);
+}
+
+/* Row and column of each place, by filling rows from the very first. A word
+ * that does not fit begins a new row, unless it is longer than a row. */
 static void lay_out(const struct model *m, size_t *row, size_t *column)
 {
 	size_t r = 0;
 	size_t c = 0;
+	size_t word = 0; /* where the last word of the row begins */
+	size_t first = 0;
 
 	for (size_t i = 0; i <= m->n; i++) {
 		size_t cells = i < m->n ? units[m->text[i]].cells : 0;
 
 		if (i < m->n && !is_line_end(m, i) && c &&
 		    c + cells > m->width) {
+			if (!ends_word(m, i) && word > first) {
+				i = word;
+				cells = units[m->text[i]].cells;
+			}
 			r++;
 			c = 0;
+			first = word = i;
 		}
 		row[i] = r;
 		column[i] = c;
 		c += cells;
+		if (i < m->n && ends_word(m, i))
+			word = i + 1;
 		if (i < m->n && is_line_end(m, i)) {
 			r++;
 			c = 0;
+			first = word = i + 1;
 		}
 	}
 }
