@@ -37,7 +37,7 @@ static size_t count_lines(struct str bytes)
 }
 
 /* True if text follows a line end, and if there is too much of it to have been
- * typed while the connection or dcode was busy for a moment. */
+ * typed ahead. */
 static bool is_paste(const struct paste_burst *b)
 {
 	struct str bytes = buf_str(&b->held);

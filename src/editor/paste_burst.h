@@ -24,8 +24,9 @@ enum {
 	 * typed. */
 	PASTE_BURST_GAP_MS = 3,
 	PASTE_BURST_RUN = 4, /* that many of them */
-	/* Fewer bytes with only one line end may have been typed. */
-	PASTE_BURST_LEAST = 8,
+	/* Fewer bytes with only one line end may have been typed while the
+	 * connection or dcode was busy. */
+	PASTE_BURST_LEAST = 32,
 };
 
 /* Zero-initialise. */

@@ -135,13 +135,14 @@ def test_a_paste_without_marks_is_one_paste_and_is_not_sent(
     t.until("Hello there.")
     assert prompts(server) == [lines.replace("\r", "\n")]
     # Two lines are text in the draft; a line and Enter in one read are sent.
-    t.type("first words\rand more words")
-    t.until("and more words")
+    t.type("the first few words\rand some more words")
+    t.until("and some more words")
     t.wait(0.3)
     assert len(server.requests) == 1
     t.type(" at the end\r")
     t.until("Hello there.")
-    assert prompts(server)[1:] == ["first words\nand more words at the end"]
+    assert prompts(server)[1:] == [
+        "the first few words\nand some more words at the end"]
     t.type("\x04")
     t.close()
 

@@ -136,9 +136,9 @@ static void
 enter_before_the_next_words_is_a_key_after_a_short_stall(void **state)
 {
 	(void)state;
-	feed("\rnext");
+	feed("\rthe next message");
 	pass(PASTE_BURST_HOLD_MS);
-	expect("<enter>next");
+	expect("<enter>the next message");
 }
 
 static void a_key_ends_the_paste(void **state)
