@@ -40,6 +40,11 @@ const struct slash_command slash_commands[] = {
 	  .group = GROUP_TALK,
 	  .run = slash_cmd_resume,
 	  .list = slash_list_threads },
+	{ .name = "/rewind",
+	  .summary = "Go back to before an earlier prompt, in a new thread "
+		     "(also Esc Esc)",
+	  .group = GROUP_TALK,
+	  .run = slash_cmd_rewind },
 	{ .name = "/threads",
 	  .args = "[-r ID|list|...]",
 	  .summary = "List, show, rename, delete and export stored threads",

@@ -243,7 +243,7 @@ void chat_close(struct run *r)
 			     .usage = r->agent.usage };
 	bool opened = r->agent.model;
 
-	if (r->session && session_is_stored(r->session))
+	if (r->session && session_stays(r->session))
 		snprintf(p.id, sizeof(p.id), "%s", session_id(r->session));
 	if (opened)
 		read_sandbox(r, &p);

@@ -177,6 +177,21 @@ static void copy_mode(struct run *now, const struct run *was)
 		now->mode = was->mode;
 }
 
+/* Puts a message before what is being written. */
+static void put_into_draft(struct live *l, const char *prefix, const char *text)
+{
+	struct buf draft = BUF_INIT(64 << 20);
+
+	buf_adds(&draft, prefix);
+	buf_adds(&draft, text);
+	if (!editor_is_empty(&l->editor)) {
+		buf_addc(&draft, '\n');
+		editor_text(&l->editor, &draft);
+	}
+	editor_set(&l->editor, buf_str(&draft));
+	buf_release(&draft);
+}
+
 /* Call after each command, which may have replaced the run or its thread. */
 static void update_run(struct live *l)
 {
@@ -195,6 +210,10 @@ static void update_run(struct live *l)
 	}
 	l->switched = l->run->switched;
 	l->usage = l->run->agent.usage;
+	if (l->run->draft)
+		put_into_draft(l, "", l->run->draft);
+	free(l->run->draft);
+	l->run->draft = NULL;
 }
 
 void live_on_job_end(void *arg)
@@ -657,20 +676,13 @@ void live_next(struct live *l)
 bool live_take_back(struct live *l)
 {
 	struct waiting last;
-	struct buf draft = BUF_INIT(64 << 20);
 
 	if (!l->n_queue)
 		return false;
 	last = live_queue_remove(l, live_queue_newest(l));
-	buf_adds(&draft, message_prefix((enum message_kind)last.kind));
-	buf_adds(&draft, last.text);
-	if (!editor_is_empty(&l->editor)) {
-		buf_addc(&draft, '\n');
-		editor_text(&l->editor, &draft);
-	}
-	editor_set(&l->editor, buf_str(&draft));
+	put_into_draft(l, message_prefix((enum message_kind)last.kind),
+		       last.text);
 	free(last.text);
-	buf_release(&draft);
 	return true;
 }
 

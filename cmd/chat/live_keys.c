@@ -11,6 +11,7 @@
  */
 #include <signal.h>
 
+#include "base/mem.h"
 #include "base/str.h"
 #include "cmd/chat/live_state.h"
 #include "cmd/chat/message.h"
@@ -209,8 +210,24 @@ static void on_interrupt(struct live *l)
 	l->armed = true;
 }
 
+/* True if Esc has nothing to take back, to stop or to close. */
+static bool is_at_rest(const struct live *l)
+{
+	return l->state == LIVE_IDLE && !l->unopened && !l->n_queue &&
+	       !l->over && !live_is_asked(l) && editor_is_empty(&l->editor);
+}
+
+/* Takes back the newest queued message, or stops the job. At an empty prompt
+ * the second Esc lists the earlier prompts. */
 static void on_escape(struct live *l)
 {
+	bool second = l->rewinds;
+
+	l->rewinds = is_at_rest(l) && !second;
+	if (second && is_at_rest(l)) {
+		live_submit(l, xstrdup("/rewind"));
+		return;
+	}
 	if (!live_take_back(l))
 		live_stop_job(l);
 	l->held = l->held && l->n_queue;
@@ -512,6 +529,8 @@ void live_on_key(void *arg, const struct key_event *ev)
 	l->typed = clock_ms();
 	if (!is_ctrl(ev, 'c'))
 		l->armed = false;
+	if (!is_plain_key(ev, KEY_ESCAPE))
+		l->rewinds = false;
 	if (l->confirms && answer_yolo(l, ev))
 		return;
 	if (live_has_question(l))

@@ -528,6 +528,8 @@ static const char *hint_of(const struct live *l)
 		       "y allows it";
 	if (l->armed)
 		return "Ctrl-C again leaves";
+	if (l->rewinds)
+		return "Esc again goes back to an earlier prompt";
 	if (l->held)
 		return "stopped: Enter sends the queued messages, Esc edits "
 		       "them";

@@ -177,6 +177,7 @@ struct live {
 	bool helps; /* "?" at an empty prompt shows the keys */
 	bool kitty; /* the terminal supports kitty's keyboard protocol */
 	bool confirms;        /* the next key confirms or declines yolo mode */
+	bool rewinds;         /* one more Esc lists the prompts to go back to */
 	int64_t confirmed_at; /* clock_ms() when the question about yolo mode
 				 was opened */
 	bool lent;            /* the worker is using the terminal */

@@ -81,6 +81,7 @@ bool slash_cmd_queue(struct run *r, int n, char **words);
 bool slash_cmd_quit(struct run *r, int n, char **words);
 bool slash_cmd_reload(struct run *r, int n, char **words);
 bool slash_cmd_resume(struct run *r, int n, char **words);
+bool slash_cmd_rewind(struct run *r, int n, char **words);
 bool slash_cmd_sandbox(struct run *r, int n, char **words);
 bool slash_cmd_threads(struct run *r, int n, char **words);
 bool slash_cmd_tokens(struct run *r, int n, char **words);

@@ -292,7 +292,7 @@ static void print_previous_thread(const char *id, bool stored)
 bool slash_cmd_clear(struct run *r, int n, char **words)
 {
 	char *id = xstrdup(session_id(r->session));
-	bool stored = session_is_stored(r->session);
+	bool stored = session_stays(r->session);
 	struct stop stop = app_stop(r->app);
 	struct error err = { 0 };
 
@@ -337,7 +337,7 @@ static int switch_to_thread(struct run *r, struct thread *t, struct error *err)
 
 	if (is_same_place(r, t)) {
 		was = xstrdup(session_id(r->session));
-		stored = session_is_stored(r->session);
+		stored = session_stays(r->session);
 		rc = conversation_resume(r, t, err);
 		if (rc == 0) {
 			print_previous_thread(was, stored);
@@ -353,7 +353,7 @@ static int switch_to_thread(struct run *r, struct thread *t, struct error *err)
 		return -1;
 	chat_ask_exit(r);
 	print_previous_thread(session_id(r->session),
-			      session_is_stored(r->session));
+			      session_stays(r->session));
 	next_leave(r);
 	return 0;
 }

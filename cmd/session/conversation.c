@@ -423,21 +423,28 @@ enum {
 	MOST_ROWS = 200,
 };
 
-/* Shows the end of the thread as it was, and says what it is. */
-static int show_end(struct run *r, struct store *store, struct error *err)
+/* Shows the end of a thread as it was. */
+static int show_end(struct run *r, struct store *store, const struct thread *t,
+		    struct error *err)
 {
 	struct replay_view view = { &r->ui, r->app->mask, USUAL_ROWS,
 				    USUAL_COLUMNS };
-	struct buf title = BUF_INIT(1 << 12);
 	struct winsize size = { 0 };
-	char age[PRINT_AGE];
 
 	if (ioctl(STDIN_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row &&
 	    size.ws_col) {
 		view.rows = size.ws_row < MOST_ROWS ? size.ws_row : MOST_ROWS;
 		view.columns = size.ws_col;
 	}
-	if (replay_thread(&view, store, &r->thread, err) < 0)
+	return replay_thread(&view, store, t, err);
+}
+
+static int show_resumed(struct run *r, struct store *store, struct error *err)
+{
+	struct buf title = BUF_INIT(1 << 12);
+	char age[PRINT_AGE];
+
+	if (show_end(r, store, &r->thread, err) < 0)
 		return -1;
 	print_add_line(r->app, &title, r->thread.title);
 	fprintf(stderr, "%s thread %s: %s (%" PRId64 " messages, %s)\n",
@@ -488,7 +495,7 @@ int run_resume_load(struct run *r, struct error *err)
 	r->stored_results = (unsigned)c.results;
 	history_release(&c);
 	if (rc == 0 && r->interactive)
-		rc = show_end(r, store, err);
+		rc = show_resumed(r, store, err);
 	return rc;
 }
 
@@ -704,13 +711,34 @@ static int open_conversation(struct run *r, struct error *err)
 	return 0;
 }
 
-int conversation_begin(struct run *r, struct error *err)
+/* Creates the session of a thread with the first messages of *t, and loads
+ * them. t NULL: a new, empty thread. */
+static int open_copy(struct run *r, const struct thread *t, int64_t messages,
+		     struct error *err)
+{
+	struct store *store;
+
+	if (!t || !messages)
+		return open_conversation(r, err);
+	return app_store(r->app, &store, err) == 0 &&
+			       session_copy_first(&r->session, store, t,
+						  messages, err) == 0 &&
+			       open_conversation(r, err) == 0 &&
+			       session_store_info(r->session, err) == 0 &&
+			       conversation_load(r, err) == 0
+		       ? 0
+		       : -1;
+}
+
+/* Starts a thread with the run's model; t and messages as for open_copy(). */
+static int begin_thread(struct run *r, const struct thread *t, int64_t messages,
+			struct error *err)
 {
 	struct thread_state was = detach_state(r);
 
 	r->choice = was.choice;
 	was.choice = (struct model_choice){ 0 };
-	if (open_conversation(r, err) < 0) {
+	if (open_copy(r, t, messages, err) < 0) {
 		was.choice = r->choice;
 		r->choice = (struct model_choice){ 0 };
 		restore_state(r, &was);
@@ -718,9 +746,33 @@ int conversation_begin(struct run *r, struct error *err)
 	}
 	release_state(&was);
 	run_set_window(r);
-	r->stored_results = 0;
+	/* The sandbox still has the results that were stored in files. */
+	r->stored_results = t ? r->agent.saved_results : 0;
 	reset_agent(r);
 	return 0;
+}
+
+int conversation_begin(struct run *r, struct error *err)
+{
+	return begin_thread(r, NULL, 0, err);
+}
+
+int conversation_rewind(struct run *r, const struct thread *t, int64_t messages,
+			struct error *err)
+{
+	struct thread copy = { 0 };
+	struct store *store;
+	int rc = begin_thread(r, t, messages, err);
+
+	if (rc < 0 || !messages)
+		return rc;
+	if (app_store(r->app, &store, err) == 0 &&
+	    thread_find(store, session_id(r->session), NULL, &copy, err) == 0)
+		rc = show_end(r, store, &copy, err);
+	else
+		rc = -1;
+	thread_release(&copy);
+	return rc;
 }
 
 int conversation_resume(struct run *r, struct thread *t, struct error *err)

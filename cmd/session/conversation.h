@@ -52,6 +52,10 @@ int conversation_set_model(struct run *r, const char *spec, const char *params,
 			   struct error *err);
 /* Starts a new, empty thread. */
 int conversation_begin(struct run *r, struct error *err);
+/* Continues in a new thread with the first messages of the run's own stored
+ * thread t, which does not change. */
+int conversation_rewind(struct run *r, const struct thread *t, int64_t messages,
+			struct error *err);
 /* Switches to a stored thread and its model. Asks the same questions as -r.
  * Takes ownership of *t, also on -1. */
 int conversation_resume(struct run *r, struct thread *t, struct error *err);

@@ -189,6 +189,8 @@ void run_undo(struct run *r)
 	run_wrote_release(&r->wrote);
 	free(r->offer.server);
 	buf_release(&r->offer.names);
+	free(r->draft);
+	r->draft = NULL;
 	grants_clear(&r->grants);
 	buf_release(&r->applied);
 	buf_release(&r->agent.answer);

@@ -130,8 +130,11 @@ struct run {
 	int metered; /* 1 + index of the sandbox in the meter; 0: not counted */
 	int64_t usd_s; /* price of the sandbox per second, in trillionths of a
 			  US dollar; -1: unknown */
-	int64_t cap_step;  /* amount by which each raise increases the cap: the
-			      first cap; 0: never raised */
+	int64_t cap_step; /* amount by which each raise increases the cap: the
+			     first cap; 0: never raised */
+	/* Text for the user's next message, which the chat's screen takes;
+	 * owned, or NULL. */
+	char *draft;
 	unsigned switched; /* number of switches to another thread */
 	bool lost; /* when the run was closed, the sandbox was already gone */
 	struct run *next; /* owned: the run that replaces this one in the chat

@@ -28,6 +28,8 @@
 
 enum { LINE_MOST = 4096 };
 
+static int add_copied(struct session *s, struct error *err);
+
 /* Reads the first line of a small file; false if that fails. */
 static bool read_line(const char *path, char line[LINE_MOST])
 {
@@ -105,7 +107,9 @@ struct session {
 	/* row ID of the thread whose messages are copied before the first
 	 * append; 0: none */
 	sqlite3_int64 copy_of;
-	bool outdated; /* the stored columns differ from these fields */
+	int64_t copies; /* how many messages are copied; -1: all */
+	bool untouched; /* a stored copy to which nothing was appended */
+	bool outdated;  /* the stored columns differ from these fields */
 	/* row ID of the answer that is streaming; 0: none */
 	sqlite3_int64 draft;
 	sqlite3_int64 last; /* row ID of the last appended message */
@@ -184,7 +188,36 @@ struct session *session_copy(struct store *s, const struct thread *t,
 
 	session->title = xstrdup(t->title);
 	session->copy_of = t->no;
+	session->copies = -1;
 	return session;
+}
+
+int session_copy_first(struct session **out, struct store *s,
+		       const struct thread *t, int64_t messages,
+		       struct error *err)
+{
+	const struct session_info info = {
+		.model = t->model,
+		.cwd = t->cwd,
+		.provider = t->provider,
+		.sandbox = t->sandbox,
+		.agent = t->agent,
+	};
+	struct session *session = session_copy(s, t, &info);
+
+	session->copies = messages;
+	if (store_begin(s, err) == 0) {
+		if (add_copied(session, err) == 0 &&
+		    store_commit(s, err) == 0) {
+			session->untouched = true;
+			*out = session;
+			return 0;
+		}
+		store_rollback(s);
+	}
+	session->no = 0;
+	session_free(session);
+	return -1;
 }
 
 const char *session_id(const struct session *s)
@@ -195,6 +228,11 @@ const char *session_id(const struct session *s)
 bool session_is_stored(const struct session *s)
 {
 	return s->no != 0;
+}
+
+bool session_stays(const struct session *s)
+{
+	return s->no && !s->untouched;
 }
 
 int64_t session_row(const struct session *s, struct store **store)
@@ -287,6 +325,7 @@ static int copy_rows(struct session *s, enum statement which, struct error *err)
 		return -1;
 	sqlite3_bind_int64(st, 1, s->no);
 	sqlite3_bind_int64(st, 2, s->copy_of);
+	sqlite3_bind_int64(st, 3, s->copies);
 	return store_run(s->store, st, err);
 }
 
@@ -341,6 +380,7 @@ static int add_next(struct session *s, const struct usage *u, struct error *err)
 	if (s->outdated && update_thread(s, err) < 0)
 		return -1;
 	s->outdated = false;
+	s->untouched = false;
 	return add_body(s, SQL_MESSAGE_ADD, u, err);
 }
 
@@ -475,6 +515,7 @@ static int replace_compaction(struct session *s, const struct usage *u,
 
 	if (store_begin(s->store, err) < 0)
 		return -1;
+	s->untouched = false;
 	if (was || add_copied(s, err) == 0)
 		st = store_sql(s->store, SQL_COMPACTION_CLEAR, err);
 	if (st)
@@ -533,7 +574,12 @@ void session_free(struct session *s)
 {
 	if (!s)
 		return;
-	if (s->no) {
+	if (s->no && s->untouched) {
+		const struct thread copy = { .no = s->no, .id = s->id };
+		struct error ignored = { 0 };
+
+		(void)thread_delete(s->store, &copy, &ignored);
+	} else if (s->no) {
 		store_branch(s);
 		thread_unlock(s->store, s->no);
 	}

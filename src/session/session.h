@@ -37,6 +37,12 @@ int session_resume(struct session **out, struct store *s,
  * append. */
 struct session *session_copy(struct store *s, const struct thread *t,
 			     const struct session_info *info);
+/* Like session_copy() with only the first messages of t, which are stored at
+ * once, so that they are the thread's history. Deleted by session_free() if
+ * nothing was appended. */
+int session_copy_first(struct session **out, struct store *s,
+		       const struct thread *t, int64_t messages,
+		       struct error *err);
 /* Switches to another connection to the same database. */
 void session_set_store(struct session *s, struct store *store);
 /* Replaces the thread's info; stored with the next append. */
@@ -51,6 +57,8 @@ int session_store_info(struct session *s, struct error *err);
 const char *session_id(const struct session *s);
 /* True if the thread is in the database. */
 bool session_is_stored(const struct session *s);
+/* True if the thread stays in the database after session_free(). */
+bool session_stays(const struct session *s);
 /* Stores a message, which survives SIGKILL when this returns. */
 int session_append(struct session *s, const struct message *m,
 		   const struct usage *u, struct error *err);

@@ -814,7 +814,7 @@ const char *const store_texts[SQL_COUNT] = {
 			     " output, cache_read, cache_write, body)"
 			     " SELECT ?1, created, input, output, cache_read,"
 			     " cache_write, body FROM message WHERE thread=?2"
-			     " ORDER BY no",
+			     " ORDER BY no LIMIT ?3",
 	[SQL_MESSAGE_EACH] = "SELECT no, created, input, output, cache_read,"
 			     " cache_write, body FROM message WHERE thread=?1"
 			     " ORDER BY no LIMIT -1 OFFSET ?2",
@@ -839,7 +839,8 @@ const char *const store_texts[SQL_COUNT] = {
 				" after, input, output, cache_read,"
 				" cache_write, body) SELECT ?1, created, after,"
 				" input, output, cache_read, cache_write, body"
-				" FROM compaction WHERE thread=?2 ORDER BY no",
+				" FROM compaction WHERE thread=?2 AND (?3<0"
+				" OR (after<=?3 AND body<>'')) ORDER BY no",
 	[SQL_COMPACTION_GET] = "SELECT after, body FROM compaction"
 			       " WHERE thread=?1 ORDER BY no DESC LIMIT 1",
 	[SQL_COMPACTION_LIST] = "SELECT after, created FROM compaction"
