@@ -11,6 +11,11 @@
  * output_lines (see struct toolview_look), unless it is NULL. An invalid value
  * prints a warning. */
 void appearance_load(struct app *app, struct theme *t, size_t *output_lines);
+/* Returns the name of the theme that is in use. */
+const char *appearance_theme(const struct theme *t);
+/* Appends the names of all themes, those of [themes] in config.toml too, each
+ * with a note: "none\twithout colours\n". */
+void appearance_list_themes(struct app *app, struct buf *out);
 /* Switches to this theme and stores it for later sessions. -1 with err:
  * ERR_USAGE if the name is unknown, or the theme could not be stored. */
 int appearance_choose(struct app *app, struct theme *t, const char *name,

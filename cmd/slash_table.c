@@ -211,9 +211,9 @@ const struct slash_command slash_commands[] = {
 	  .group = GROUP_SETTINGS,
 	  .command = &command_install },
 	{ .name = "/theme",
-	  .args = "[auto|dark|light|none]",
-	  .summary = "Show or set the colours of the screen, also for later "
-		     "sessions",
+	  .args = "[NAME]",
+	  .summary = "List the themes, or set the colours of the screen, also "
+		     "for later sessions",
 	  .group = GROUP_SETTINGS,
 	  .show = slash_cmd_theme,
 	  .list = slash_list_themes },

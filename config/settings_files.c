@@ -387,7 +387,6 @@ static const struct foreign_key keys[] = {
 	{ "startup.mode", TEXT, false },
 	{ "startup.recent", TEXT, false },
 	{ "startup.yolo_switcher", BOOL, false },
-	{ "themes", ANY, true },
 	{ "threads", ANY, true },
 	{ "tracing.langsmith_redact", BOOL, false },
 	{ "tracing", ANY, true },
@@ -678,7 +677,8 @@ static bool is_free(const struct settings *s, const char *path,
 
 	if (str_starts(p, providers) && str_ends(p, params_end))
 		return !is_setting_or_table(s, path);
-	if (str_starts(p, "retries.") && v->kind == TOML_TABLE)
+	if ((str_starts(p, "retries.") || !strcmp(path, "themes")) &&
+	    v->kind == TOML_TABLE)
 		return true;
 	/* the code that reads an entry checks its other keys */
 	return str_starts(p, providers) && v->kind != TOML_TABLE &&

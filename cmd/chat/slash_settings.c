@@ -40,6 +40,27 @@ bool slash_cmd_download(struct run *r, int n, char **words)
 	return true;
 }
 
+/* Appends the theme in use and the names of all. */
+static void add_themes(struct run *r, struct buf *out)
+{
+	struct buf list = BUF_INIT(1 << 14);
+	struct str rest;
+	struct str line;
+
+	buf_addf(out, "The theme is %s%s.\n",
+		 r->theme->chosen == THEME_AUTO ? "auto: " : "",
+		 appearance_theme(r->theme));
+	appearance_list_themes(r->app, &list);
+	rest = buf_str(&list);
+	while (str_split(&rest, '\n', &line)) {
+		size_t name = str_find(line, '\t');
+
+		buf_addf(out, "  %-14.*s  %.*s\n", (int)name, line.ptr,
+			 (int)(line.len - name - 1), line.ptr + name + 1);
+	}
+	buf_release(&list);
+}
+
 void slash_cmd_theme(struct run *r, int n, char **words, size_t columns,
 		     struct buf *out)
 {
@@ -51,11 +72,8 @@ void slash_cmd_theme(struct run *r, int n, char **words, size_t columns,
 			      "without a screen.\n");
 	else if (n && appearance_choose(r->app, r->theme, words[0], &err) < 0)
 		(void)app_fail(r->app, &err);
-	else if (!n && r->theme->chosen == THEME_AUTO)
-		buf_addf(out, "The theme is auto: %s.\n",
-			 theme_name(r->theme->name));
 	else if (!n)
-		buf_addf(out, "The theme is %s.\n", theme_name(r->theme->name));
+		add_themes(r, out);
 }
 
 void slash_list_modes(struct run *r, struct buf *out)
@@ -67,9 +85,7 @@ void slash_list_modes(struct run *r, struct buf *out)
 
 void slash_list_themes(struct run *r, struct buf *out)
 {
-	(void)r;
-	buf_adds(out, "auto\tlike the terminal's "
-		      "background\ndark\t\nlight\t\nnone\twithout colours\n");
+	appearance_list_themes(r->app, out);
 }
 
 void slash_cmd_thinking(struct run *r, int n, char **words, size_t columns,

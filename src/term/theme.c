@@ -7,7 +7,11 @@
 
 #include "base/str.h"
 
-static const char *const names[N_THEMES] = { "auto", "dark", "light", "none" };
+static const char *const names[N_THEMES] = {
+	"auto",         "dark",          "light", "none",
+	"deuteranopia", "high-contrast", "", /* the user's has a name of its own
+					      */
+};
 
 /* SGR parameters. Only the 16 colours of the user's palette are used, so that
  * the user's settings apply. A role's attributes are used without colours, too.
@@ -37,6 +41,33 @@ static const struct appearance looks[N_STYLES] = {
 	[STYLE_NUMBER] = { "33", "36", 0 },
 };
 
+/* What the accessible themes change; a row without colours and attributes is
+ * that of looks. */
+static const struct appearance deuteranopia[N_STYLES] = {
+	[STYLE_OK] = { "94", "34", 0 },
+	[STYLE_ERROR] = { "33", "33", ATTR_BOLD },
+	[STYLE_ADDED] = { "94", "34", 0 },
+	[STYLE_REMOVED] = { "33", "33", 0 },
+	[STYLE_STRING] = { "96", "36", 0 },
+};
+
+static const struct appearance contrast[N_STYLES] = {
+	[STYLE_ACCENT] = { "96", "34", ATTR_BOLD },
+	[STYLE_MUTED] = { "97", "30", 0 },
+	[STYLE_OK] = { "92", "34", ATTR_BOLD },
+	[STYLE_WARN] = { "93", "35", ATTR_BOLD },
+	[STYLE_ERROR] = { "91", "31", ATTR_BOLD },
+	[STYLE_CODE] = { "96", "34", 0 },
+	[STYLE_LINK] = { "96", "34", ATTR_UNDERLINE },
+	[STYLE_USER] = { "97", "30", ATTR_BOLD },
+	[STYLE_ADDED] = { "92", "34", ATTR_BOLD },
+	[STYLE_REMOVED] = { "91", "31", ATTR_BOLD },
+	[STYLE_KEYWORD] = { "95", "35", ATTR_BOLD },
+	[STYLE_STRING] = { "92", "34", 0 },
+	[STYLE_COMMENT] = { "97", "30", ATTR_ITALIC },
+	[STYLE_NUMBER] = { "93", "31", 0 },
+};
+
 /* A colour for terminals with 16 million of them, and its number among 256. */
 struct shade {
 	uint32_t rgb; /* 0xRRGGBB */
@@ -49,15 +80,30 @@ struct ground {
 	struct shade dark, light;
 };
 
-static const struct ground line_grounds[2] = {
-	/* added, removed */
-	{ { 0x10331E, 22 }, { 0xDAFBE1, 194 } },
-	{ { 0x431A1E, 52 }, { 0xFFEBE9, 224 } },
+/* Each: added, removed. */
+struct grounds {
+	struct ground lines[2], words[2];
 };
 
-static const struct ground word_grounds[2] = {
-	{ { 0x1B6638, 28 }, { 0xA0E6B0, 157 } },
-	{ { 0x8A2A31, 88 }, { 0xFFB8B3, 217 } },
+static const struct grounds usual_grounds = {
+	{ { { 0x10331E, 22 }, { 0xDAFBE1, 194 } },
+	  { { 0x431A1E, 52 }, { 0xFFEBE9, 224 } } },
+	{ { { 0x185A32, 28 }, { 0xA0E6B0, 157 } },
+	  { { 0x8A2A31, 88 }, { 0xFFB8B3, 217 } } },
+};
+
+static const struct grounds deuteranopia_grounds = {
+	{ { { 0x0B2E4F, 17 }, { 0xDDF0FF, 195 } },
+	  { { 0x453000, 58 }, { 0xFFF0D6, 230 } } },
+	{ { { 0x154A7D, 25 }, { 0xA6D3FF, 153 } },
+	  { { 0x6B4600, 94 }, { 0xFFCF8A, 222 } } },
+};
+
+static const struct grounds contrast_grounds = {
+	{ { { 0x002A00, 22 }, { 0xE6FFE6, 195 } },
+	  { { 0x330000, 52 }, { 0xFFECEC, 230 } } },
+	{ { { 0x004A00, 22 }, { 0xB0FFB0, 157 } },
+	  { { 0x640000, 52 }, { 0xFFD0D0, 224 } } },
 };
 
 /* The colours of code on these backgrounds. */
@@ -70,6 +116,15 @@ static const struct ground ground_texts[N_STYLES] = {
 	[STYLE_COMMENT] = { { 0xC4CCD4, 251 }, { 0x444C56, 238 } },
 	[STYLE_NUMBER] = { { 0xFFD08A, 222 }, { 0x7A2E00, 88 } },
 };
+
+static const struct ground contrast_text = { { 0xFFFFFF, 231 },
+					     { 0x000000, 16 } };
+
+static const struct ground deuteranopia_added = { { 0x9CCFFF, 153 },
+						  { 0x0A3C78, 18 } };
+
+static const struct ground deuteranopia_removed = { { 0xFFC875, 222 },
+						    { 0x5C3A00, 58 } };
 
 static const struct {
 	const char *utf8, *ascii;
@@ -192,15 +247,32 @@ void theme_init(struct theme *t)
 	theme_choose(t, THEME_AUTO);
 }
 
+/* True if the colours are those for a light background. */
+static bool is_light(const struct theme *t)
+{
+	bool adapts =
+		t->name == THEME_DEUTERANOPIA || t->name == THEME_CONTRAST;
+
+	if (t->name == THEME_USER)
+		return t->user.light;
+	return t->name == THEME_LIGHT || (adapts && t->own == THEME_LIGHT);
+}
+
 void theme_choose(struct theme *t, enum theme_name chosen)
 {
 	t->chosen = chosen;
 	t->name = chosen == THEME_AUTO ? t->own : chosen;
 }
 
+void theme_choose_user(struct theme *t, const struct theme_user *colours)
+{
+	t->user = *colours;
+	theme_choose(t, THEME_USER);
+}
+
 bool theme_parse(struct str name, enum theme_name *found)
 {
-	for (size_t i = 0; i < N_THEMES; i++) {
+	for (size_t i = 0; i < THEME_USER; i++) {
 		if (str_is(name, names[i])) {
 			*found = (enum theme_name)i;
 			return true;
@@ -225,16 +297,132 @@ void theme_background(struct theme *t, uint32_t rgb)
 	theme_choose(t, t->chosen);
 }
 
+static uint32_t squared_distance(uint32_t a, uint32_t b)
+{
+	uint32_t sum = 0;
+
+	for (int shift = 0; shift <= 16; shift += 8) {
+		int d = (int)(a >> shift & 0xFF) - (int)(b >> shift & 0xFF);
+
+		sum += (uint32_t)(d * d);
+	}
+	return sum;
+}
+
+/* Returns the nearest of the colours 16 to 255 of xterm: a cube with six levels
+ * of each colour, and 24 greys. */
+static unsigned nearest_of_256(uint32_t rgb)
+{
+	static const uint8_t levels[] = { 0, 95, 135, 175, 215, 255 };
+	uint32_t least = UINT32_MAX;
+	unsigned found = 16;
+
+	for (unsigned i = 16; i < 256; i++) {
+		unsigned cube = i - 16;
+		uint32_t grey = 8 + 10 * (i - 232);
+		uint32_t c = i >= 232 ? grey << 16 | grey << 8 | grey
+				      : (uint32_t)levels[cube / 36] << 16 |
+						(uint32_t)levels[cube / 6 % 6]
+							<< 8 |
+						levels[cube % 6];
+
+		if (squared_distance(rgb, c) < least) {
+			least = squared_distance(rgb, c);
+			found = i;
+		}
+	}
+	return found;
+}
+
+/* Returns the SGR parameter of the nearest of the 16 colours of xterm. */
+static unsigned nearest_of_16(uint32_t rgb)
+{
+	static const uint32_t colours[] = {
+		0x000000, 0xCD0000, 0x00CD00, 0xCDCD00, 0x0000EE, 0xCD00CD,
+		0x00CDCD, 0xE5E5E5, 0x7F7F7F, 0xFF0000, 0x00FF00, 0xFFFF00,
+		0x5C5CFF, 0xFF00FF, 0x00FFFF, 0xFFFFFF
+	};
+	unsigned found = 0;
+
+	for (unsigned i = 1; i < 16; i++)
+		if (squared_distance(rgb, colours[i]) <
+		    squared_distance(rgb, colours[found]))
+			found = i;
+	return found < 8 ? 30 + found : 90 + found - 8;
+}
+
+/* Adds a colour of the user's own. kind: "38" for text, "48" for a
+ * background. */
+static void add_rgb(const struct theme *t, const char *kind, uint32_t rgb,
+		    struct buf *out)
+{
+	if (t->depth == DEPTH_RGB)
+		buf_addf(out, ";%s;2;%u;%u;%u", kind, rgb >> 16 & 0xFF,
+			 rgb >> 8 & 0xFF, rgb & 0xFF);
+	else if (t->depth == DEPTH_256)
+		buf_addf(out, ";%s;5;%u", kind, nearest_of_256(rgb & 0xFFFFFF));
+	else
+		buf_addf(out, ";%u", nearest_of_16(rgb & 0xFFFFFF));
+}
+
 static void add_shade(const struct theme *t, const char *kind,
 		      const struct ground *g, struct buf *out)
 {
-	struct shade c = t->name == THEME_LIGHT ? g->light : g->dark;
+	struct shade c = is_light(t) ? g->light : g->dark;
 
 	if (t->depth == DEPTH_RGB)
-		buf_addf(out, ";%s;2;%u;%u;%u", kind, c.rgb >> 16 & 0xFF,
-			 c.rgb >> 8 & 0xFF, c.rgb & 0xFF);
+		add_rgb(t, kind, c.rgb, out);
 	else
 		buf_addf(out, ";%s;5;%u", kind, c.number);
+}
+
+static const struct appearance *find_look(const struct theme *t,
+					  enum style_role role)
+{
+	const struct appearance *own =
+		t->name == THEME_DEUTERANOPIA ? &deuteranopia[role]
+		: t->name == THEME_CONTRAST   ? &contrast[role]
+					      : NULL;
+
+	return own && (own->dark || own->attrs) ? own : &looks[role];
+}
+
+/* Returns the user's own colour of a role, or 0. */
+static uint32_t user_text(const struct theme *t, enum style_role role)
+{
+	return t->name == THEME_USER ? t->user.text[role] : 0;
+}
+
+static void add_text_colour(const struct theme *t, enum style_role role,
+			    struct buf *out)
+{
+	const struct appearance *look = find_look(t, role);
+	const char *colour = is_light(t) ? look->light : look->dark;
+
+	if (user_text(t, role))
+		add_rgb(t, "38", user_text(t, role), out);
+	else if (*colour && t->name != THEME_NONE)
+		buf_addf(out, ";%s", colour);
+}
+
+static const struct grounds *find_grounds(const struct theme *t)
+{
+	return t->name == THEME_DEUTERANOPIA ? &deuteranopia_grounds
+	       : t->name == THEME_CONTRAST   ? &contrast_grounds
+					     : &usual_grounds;
+}
+
+/* Returns the colour of text on a background of this theme. */
+static const struct ground *find_ground_text(const struct theme *t,
+					     enum style_role role)
+{
+	if (t->name == THEME_CONTRAST || !ground_texts[role].dark.rgb)
+		return &contrast_text;
+	if (t->name == THEME_DEUTERANOPIA && role == STYLE_ADDED)
+		return &deuteranopia_added;
+	if (t->name == THEME_DEUTERANOPIA && role == STYLE_REMOVED)
+		return &deuteranopia_removed;
+	return &ground_texts[role];
 }
 
 /* Sets the colours of a text in a difference. Where there are no backgrounds,
@@ -243,26 +431,29 @@ static void add_shade(const struct theme *t, const char *kind,
 static void add_ground(const struct theme *t, struct style style,
 		       struct buf *out)
 {
+	const struct grounds *g = find_grounds(t);
 	bool is_removed = style.attrs & ATTR_REMOVED;
 	bool is_word = style.attrs & ATTR_CHANGED;
-	enum style_role role = is_removed ? STYLE_REMOVED : STYLE_ADDED;
-	const struct ground *text = &ground_texts[style.role];
+	uint32_t own = (is_word ? t->user.words : t->user.lines)[is_removed];
 
-	if (t->depth != DEPTH_16 && t->name != THEME_NONE) {
-		add_shade(t, "38",
-			  text->dark.rgb ? text : &ground_texts[STYLE_PLAIN],
-			  out);
-		add_shade(t, "48",
-			  &(is_word ? word_grounds : line_grounds)[is_removed],
-			  out);
+	if (t->depth == DEPTH_16 || t->name == THEME_NONE) {
+		if (is_word)
+			buf_adds(out, ";7");
+		add_text_colour(t, is_removed ? STYLE_REMOVED : STYLE_ADDED,
+				out);
 		return;
 	}
-	if (is_word)
-		buf_adds(out, ";7");
-	if (t->name != THEME_NONE)
-		buf_addf(out, ";%s",
-			 t->name == THEME_LIGHT ? looks[role].light
-						: looks[role].dark);
+	if (is_word && t->name == THEME_CONTRAST)
+		buf_adds(out, ";1;4");
+	if (user_text(t, style.role))
+		add_rgb(t, "38", user_text(t, style.role), out);
+	else
+		add_shade(t, "38", find_ground_text(t, style.role), out);
+	if (t->name == THEME_USER && own)
+		add_rgb(t, "48", own, out);
+	else
+		add_shade(t, "48", &(is_word ? g->words : g->lines)[is_removed],
+			  out);
 }
 
 void theme_style(const struct theme *t, struct style style, struct buf *out)
@@ -271,22 +462,20 @@ void theme_style(const struct theme *t, struct style style, struct buf *out)
 	static const char *const codes[] = {
 		";1", ";2", ";3", ";4", ";9", ";7"
 	};
-	const struct appearance *look =
-		&looks[style.role < N_STYLES ? style.role : 0];
-	const char *colour = t->name == THEME_LIGHT ? look->light : look->dark;
+	enum style_role role = style.role < N_STYLES ? style.role : 0;
 	bool on_ground = style.attrs & (ATTR_ADDED | ATTR_REMOVED);
-	unsigned attrs = style.attrs | (on_ground ? 0 : look->attrs);
+	unsigned attrs = style.attrs;
 
+	if (!on_ground && !(user_text(t, role) && role != STYLE_LINK))
+		attrs |= find_look(t, role)->attrs;
 	buf_adds(out, "\x1b[0");
 	for (size_t i = 0; i < sizeof(codes) / sizeof(*codes); i++)
 		if (attrs & 1U << i)
 			buf_adds(out, codes[i]);
-	if (on_ground) {
+	if (on_ground)
 		add_ground(t, style, out);
-	} else if (*colour && t->name != THEME_NONE) {
-		buf_addc(out, ';');
-		buf_adds(out, colour);
-	}
+	else
+		add_text_colour(t, role, out);
 	buf_addc(out, 'm');
 }
 

@@ -13,7 +13,10 @@ enum theme_name {
 	THEME_AUTO, /* chosen to suit the terminal */
 	THEME_DARK,
 	THEME_LIGHT,
-	THEME_NONE, /* attributes only, no colours */
+	THEME_NONE,         /* attributes only, no colours */
+	THEME_DEUTERANOPIA, /* blue and orange instead of green and red */
+	THEME_CONTRAST,     /* no dim text, and the strongest differences */
+	THEME_USER,         /* the colours of theme.user */
 	N_THEMES,
 };
 
@@ -54,10 +57,24 @@ enum theme_depth {
 	DEPTH_RGB,
 };
 
+enum { THEME_NAME_BYTES = 32, THEME_COLOUR_SET = 1 << 24 };
+
+/* A theme of the user's own. Colours are 0xRRGGBB | THEME_COLOUR_SET; where one
+ * is 0, the theme dark or light has the colour. */
+struct theme_user {
+	char name[THEME_NAME_BYTES];
+	bool light;
+	uint32_t text[N_STYLES];
+	/* backgrounds of differences: added and removed lines, and their words
+	   that differ */
+	uint32_t lines[2], words[2];
+};
+
 struct theme {
 	enum theme_name name;   /* the theme in use: never THEME_AUTO */
 	enum theme_name chosen; /* the user's choice */
 	enum theme_name own;    /* the theme that THEME_AUTO stands for */
+	struct theme_user user; /* for THEME_USER */
 	enum theme_depth depth;
 	bool ascii;       /* use ASCII glyphs */
 	bool links;       /* OSC 8 links are supported */
@@ -77,9 +94,11 @@ struct theme {
 void theme_init(struct theme *t);
 /* Sets the user's choice. With NO_COLOR, THEME_AUTO still means THEME_NONE. */
 void theme_choose(struct theme *t, enum theme_name chosen);
-/* Parses "auto", "dark", "light" or "none". Returns false for any other name.
- */
+/* Chooses colours of the user's own. */
+void theme_choose_user(struct theme *t, const struct theme_user *colours);
+/* Parses the name of a built-in theme. Returns false for any other name. */
 bool theme_parse(struct str name, enum theme_name *found);
+/* Returns the name of a built-in theme, except THEME_USER. */
 const char *theme_name(enum theme_name name);
 /* Adapts THEME_AUTO to the background colour that the terminal reported,
  * 0xRRGGBB. THEME_NONE does not change. */

@@ -79,7 +79,7 @@ def test_a_name_that_is_no_theme_is_refused(chat):
     assert "unknown theme: pink" in seen
     assert "The theme is auto: dark." in command(t, "/theme")
     chat([DONE], '[ui]\ntheme = "pink"\n',
-         ready='theme = "pink": use auto, dark, light or none')
+         ready='theme = "pink": use one of auto, dark, light, none')
 
 
 @pytest.mark.parametrize("glyphs, lang, ascii_signs", [
@@ -91,3 +91,45 @@ def test_signs_are_ascii_where_it_is_said(chat, env, glyphs, lang,
     _, seen = begin(chat, f'[ui]\nglyphs = "{glyphs}"\n')
     assert (DARK + "> " in seen) == ascii_signs
     assert seen.isascii() == ascii_signs
+
+
+@pytest.mark.parametrize("name, answer, sign", [
+    ("high-contrast", BLACK, "\x1b[0;1;96m"),
+    ("high-contrast", WHITE, "\x1b[0;1;34m"),
+    ("deuteranopia", WHITE, LIGHT)])
+def test_an_accessible_theme_suits_the_background(chat, name, answer, sign):
+    t, _ = begin(chat, f'[ui]\ntheme = "{name}"\n')
+    t.type(answer)
+    t.wait(0.3)
+    t.type("x")
+    t.wait(0.3)
+    assert sign + SIGN in t.seen
+
+
+OWN = """[ui]
+theme = "mine"
+[themes.mine]
+label = "Mine"
+dark = true
+accent = "#ff8800"
+muted = "#12345"
+wrong = "#000000"
+"""
+
+
+def test_a_theme_of_config_toml_has_its_colours_and_names_wrong_ones(
+        chat, env, home):
+    env.update(TERM="xterm-256color", COLORTERM="truecolor")
+    t, seen = begin(chat, OWN)
+    path = home / ".deepagents" / "config.toml"
+    assert "\x1b[0;1;38;2;255;136;0m" + SIGN in seen
+    plain = " ".join(seen.replace("\r\n", " ").split())
+    assert f"{path}:7: [themes.mine] muted: use a colour such as" in plain
+    assert f"{path}:8: [themes.mine] wrong: unknown key; ignored" in plain
+    seen = command(t, "/theme")
+    assert "The theme is mine." in seen
+    for name in ("auto", "deuteranopia", "high-contrast", "mine"):
+        assert f"  {name} " in seen
+    assert DARK + SIGN in command(t, "/theme dark")
+    seen = command(t, "/theme mine")
+    assert "\x1b[0;1;38;2;255;136;0m" + SIGN in seen

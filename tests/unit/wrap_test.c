@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -256,11 +257,124 @@ static void theme_names_are_read_back(void **state)
 	enum theme_name found;
 
 	(void)state;
-	for (enum theme_name n = 0; n < N_THEMES; n++) {
+	for (enum theme_name n = 0; n < THEME_USER; n++) {
 		assert_true(theme_parse(str_of(theme_name(n)), &found));
 		assert_int_equal(found, n);
 	}
 	assert_false(theme_parse(STR("pink"), &found));
+}
+
+/* Reads ";38;2;r;g;b" (kind 38) or ";48;2;r;g;b" (kind 48) from a sequence. */
+static uint32_t read_rgb(const char *sequence, int kind)
+{
+	char head[16];
+	unsigned c[3];
+	const char *at;
+
+	snprintf(head, sizeof(head), ";%d;2;", kind);
+	at = strstr(sequence, head);
+	assert_non_null(at);
+	assert_int_equal(
+		sscanf(at + strlen(head), "%u;%u;%u", &c[0], &c[1], &c[2]), 3);
+	return c[0] << 16 | c[1] << 8 | c[2];
+}
+
+/* x to the power of 2.4, for 0 < x <= 1: by Newton's method for the fifth root
+ * of x squared. */
+static double power_24(double x)
+{
+	double root = 1;
+
+	for (int i = 0; i < 40; i++)
+		root = (4 * root + x * x / (root * root * root * root)) / 5;
+	return x * x * root;
+}
+
+/* The relative luminance of WCAG 2.2. */
+static double luminance(uint32_t rgb)
+{
+	static const double weights[] = { 0.2126, 0.7152, 0.0722 };
+	double sum = 0;
+
+	for (int i = 0; i < 3; i++) {
+		double c = (double)(rgb >> (16 - 8 * i) & 0xFF) / 255;
+
+		sum += weights[i] * (c <= 0.04045
+					     ? c / 12.92
+					     : power_24((c + 0.055) / 1.055));
+	}
+	return sum;
+}
+
+static double contrast_of(const struct theme *t, struct style style)
+{
+	struct buf b = BUF_INIT(200);
+	double text;
+	double ground;
+
+	theme_style(t, style, &b);
+	text = luminance(read_rgb(b.ptr, 38));
+	ground = luminance(read_rgb(b.ptr, 48));
+	buf_release(&b);
+	return text > ground ? (text + 0.05) / (ground + 0.05)
+			     : (ground + 0.05) / (text + 0.05);
+}
+
+/* WCAG 2.2 asks for a contrast of 4.5, at its highest level of 7. */
+static void text_of_a_difference_can_be_read_in_every_theme(void **state)
+{
+	static const enum theme_name names[] = { THEME_DARK, THEME_LIGHT,
+						 THEME_DEUTERANOPIA,
+						 THEME_CONTRAST };
+	static const uint16_t grounds[] = { ATTR_ADDED,
+					    ATTR_ADDED | ATTR_CHANGED,
+					    ATTR_REMOVED,
+					    ATTR_REMOVED | ATTR_CHANGED };
+
+	(void)state;
+	for (size_t i = 0; i < 4 * 2; i++) {
+		struct theme t = { .depth = DEPTH_RGB,
+				   .own = i % 2 ? THEME_LIGHT : THEME_DARK };
+		double least = names[i / 2] == THEME_CONTRAST ? 7 : 4.5;
+
+		theme_choose(&t, names[i / 2]);
+		for (uint8_t role = 0; role < N_STYLES; role++) {
+			for (size_t g = 0; g < 4; g++) {
+				struct style s = { grounds[g], role };
+
+				if (role ==
+				    (g < 2 ? STYLE_REMOVED : STYLE_ADDED))
+					continue;
+				if (contrast_of(&t, s) < least)
+					fail_msg("theme %zu, role %d, ground "
+						 "%zu: %.1f",
+						 i, role, g,
+						 contrast_of(&t, s));
+			}
+		}
+	}
+}
+
+static void a_users_colour_is_the_nearest_that_the_terminal_has(void **state)
+{
+	const struct theme_user own = {
+		.name = "own",
+		.text = { [STYLE_MUTED] = 0xFF8700 | THEME_COLOUR_SET },
+		.lines = { 0x00005F | THEME_COLOUR_SET },
+	};
+	struct theme t = { .depth = DEPTH_RGB };
+
+	(void)state;
+	theme_choose_user(&t, &own);
+	assert_style(&t, (struct style){ 0, STYLE_MUTED },
+		     "\x1b[0;38;2;255;135;0m");
+	assert_style(&t, (struct style){ 0, STYLE_OK }, "\x1b[0;32m");
+	t.depth = DEPTH_256;
+	assert_style(&t, (struct style){ 0, STYLE_MUTED }, "\x1b[0;38;5;208m");
+	assert_style(&t, (struct style){ ATTR_ADDED, STYLE_PLAIN },
+		     "\x1b[0;38;5;255;48;5;17m");
+	t.depth = DEPTH_16;
+	assert_style(&t, (struct style){ 0, STYLE_MUTED }, "\x1b[0;33m");
 }
 
 int main(void)
@@ -281,6 +395,10 @@ int main(void)
 			what_the_user_chose_outlasts_what_the_terminal_tells),
 		cmocka_unit_test(glyphs_have_the_same_width_in_every_theme),
 		cmocka_unit_test(theme_names_are_read_back),
+		cmocka_unit_test(
+			text_of_a_difference_can_be_read_in_every_theme),
+		cmocka_unit_test(
+			a_users_colour_is_the_nearest_that_the_terminal_has),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
