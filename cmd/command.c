@@ -228,6 +228,18 @@ int command_run_words(struct app *app, const struct command *c, int argc,
 	return status;
 }
 
+int command_run_at_terminal(struct app *app, const struct command *c, int argc,
+			    char **argv)
+{
+	int status;
+
+	app_borrow_terminal(app);
+	status = command_run_words(app, c, argc, argv);
+	fflush(stdout);
+	app_return_terminal(app);
+	return status;
+}
+
 static void add_option_usage(struct buf *out, const struct arg_row *rows)
 {
 	for (const struct arg_row *r = rows; r && r->name; r++) {

@@ -71,6 +71,10 @@ int command_run(struct app *app, const struct command *c,
 /* Runs a command typed in a chat; argv holds the words after its name. */
 int command_run_words(struct app *app, const struct command *c, int argc,
 		      char **argv);
+/* The same, while the chat's screen is suspended and the command has the
+ * terminal. */
+int command_run_at_terminal(struct app *app, const struct command *c, int argc,
+			    char **argv);
 /* Appends the usage line: "sandbox rm ID... [--force]". */
 void command_usage(struct buf *out, const struct command *c,
 		   const struct subcommand *sub);

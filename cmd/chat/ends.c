@@ -99,14 +99,10 @@ static void print_work(const struct run *r, size_t files)
 static bool apply_changes(struct run *r)
 {
 	char *words[] = { NULL };
-	int status;
 
-	app_borrow_terminal(r->app);
-	status = command_run_words(r->app, chat_shell_command(r->app, "/apply"),
-				   0, words);
-	fflush(stdout);
-	app_return_terminal(r->app);
-	return status == 0;
+	return command_run_at_terminal(r->app,
+				       chat_shell_command(r->app, "/apply"), 0,
+				       words) == 0;
 }
 
 /* Asks what to do with the sandbox, and asks again if changes could not be

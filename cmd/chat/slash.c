@@ -255,10 +255,7 @@ static bool run_command(struct run *r, const struct slash_command *s, int n,
 	if (s->run) {
 		goes_on = s->run(r, n, words);
 	} else if (s->command) {
-		app_borrow_terminal(r->app);
-		(void)command_run_words(r->app, s->command, n, words);
-		fflush(stdout);
-		app_return_terminal(r->app);
+		(void)command_run_at_terminal(r->app, s->command, n, words);
 	}
 	fflush(stdout);
 	return goes_on;

@@ -291,10 +291,9 @@ static int run_command(struct run *r, int n, char **words, struct error *err)
 		return fail_no_sandbox(err,
 				       "tools run on this machine: there is no "
 				       "sandbox");
-	app_borrow_terminal(r->app);
-	(void)command_run_words(r->app, chat_shell_command(r->app, "/sandbox"),
-				means_own ? n + 1 : n, means_own ? own : words);
-	app_return_terminal(r->app);
+	(void)command_run_at_terminal(
+		r->app, chat_shell_command(r->app, "/sandbox"),
+		means_own ? n + 1 : n, means_own ? own : words);
 	return 0;
 }
 

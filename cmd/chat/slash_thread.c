@@ -467,11 +467,9 @@ bool slash_cmd_threads(struct run *r, int n, char **words)
 			  "/threads -r [ID] accepts at most one thread ID");
 		(void)app_fail(r->app, &err);
 	} else {
-		app_borrow_terminal(r->app);
-		(void)command_run_words(r->app,
-					chat_shell_command(r->app, "/threads"),
-					n, words);
-		app_return_terminal(r->app);
+		(void)command_run_at_terminal(
+			r->app, chat_shell_command(r->app, "/threads"), n,
+			words);
 	}
 	return true;
 }

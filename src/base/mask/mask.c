@@ -2,8 +2,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Secret values are matched as bytes in one pass over the text. Two parts build
- * on that: masking of JSON strings in their decoded form, and two filters for
- * command output. The filters mask before and after they remove escape
+ * on that: masking of JSON strings in their decoded form, and the filter for
+ * command output. The filter masks before and after it removes escape
  * sequences, because a sequence may split a value. DOORS of
  * tests/lint/limits.py lists all places that call these functions. A tool's
  * result is masked in tool_call(), and each message to the model in
