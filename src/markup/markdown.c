@@ -562,13 +562,34 @@ void markdown_end(struct markdown *m)
 	m->blocks = (struct blocks){ 0 };
 }
 
-static void add_table_length(const struct markdown *m, struct rows *out)
+/* Returns the length of the first two lines: the head of a table. */
+static size_t head_length(struct str text)
 {
-	char text[64];
+	size_t n = str_find(text, '\n') + 1;
 
-	snprintf(text, sizeof(text), "%s table, %zu lines so far",
-		 theme_glyph(m->look.theme, GLYPH_ELLIPSIS), m->blocks.lines);
-	markdown_render_plain(&m->look, str_of(text), muted, out);
+	return n + str_find(str_skip(text, n), '\n') + 1;
+}
+
+/* Adds a table that is still arriving: its head, and as many of its last lines
+ * as MARKDOWN_TAIL allows. The columns become wider as lines arrive. */
+static void add_table(struct markdown *m, struct str text, struct rows *out)
+{
+	size_t head = head_length(text);
+	struct buf part = BUF_INIT(2 * MARKDOWN_TAIL);
+	struct str lines;
+
+	if (text.len > MARKDOWN_TAIL && head < MARKDOWN_TAIL / 2) {
+		lines = str_skip(text, text.len - (MARKDOWN_TAIL - head));
+		lines = str_skip(lines, str_find(lines, '\n') + 1);
+		buf_add(&part, text.ptr, head);
+		buf_addstr(&part, lines);
+		text = buf_str(&part);
+	}
+	if (text.len > MARKDOWN_TAIL)
+		text.len = str_utf8_prefix(
+			(struct str){ text.ptr, MARKDOWN_TAIL });
+	markdown_render(&m->look, text, 0, out);
+	buf_release(&part);
 }
 
 /* Adds the end of a long block as plain text. */
@@ -597,7 +618,7 @@ void markdown_tail(struct markdown *m, struct rows *out)
 	text = buf_str(&m->fresh);
 	m->work += text.len < MARKDOWN_TAIL ? text.len : MARKDOWN_TAIL;
 	if (m->blocks.kind == BLOCK_TEXT && m->blocks.table)
-		add_table_length(m, out);
+		add_table(m, text, out);
 	else if (text.len > MARKDOWN_TAIL)
 		add_end(m, text, out);
 	else if (m->blocks.kind == BLOCK_FENCE)

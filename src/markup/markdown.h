@@ -77,7 +77,7 @@ void markdown_feed(struct markdown *m, struct str text);
 /* Ends the text and finishes all rows. After that, another text may be fed. */
 void markdown_end(struct markdown *m);
 /* Appends the unfinished rest in its current form. Of a long rest only the last
- * part is shown, of a table its length. */
+ * part is shown, of a long table also its head. */
 void markdown_tail(struct markdown *m, struct rows *out);
 void markdown_release(struct markdown *m);
 

@@ -1,5 +1,6 @@
 /* markdown_test.c - Markdown becomes rows while it arrives. */
 /* SPDX-License-Identifier: MIT */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -439,8 +440,45 @@ static void a_tail_is_bounded_and_shows_what_is_not_done(void **state)
 	rows_clear(&tail);
 	markdown_tail(&m, &tail);
 	text = markup(&tail);
-	assert_string_equal(text, "\n{muted|\xE2\x80\xA6 table, 3 lines so "
-				  "far}\n");
+	assert_string_equal(text, "\n{bold|a}\n{muted|\xE2\x94\x80}\nb\n");
+	free(text);
+	rows_release(&tail);
+	markdown_release(&m);
+}
+
+static void a_table_shows_its_lines_while_they_arrive(void **state)
+{
+	struct markdown m = open_at(40);
+	struct rows tail = { 0 };
+	char *text;
+
+	(void)state;
+	markdown_feed(&m, STR("|name|n|\n|---|--:|\n|one|1|\n|thr"));
+	markdown_tail(&m, &tail);
+	text = rows_text(&tail);
+	assert_string_equal(text, "name \xE2\x94\x82 n\n"
+				  "\xE2\x94\x80\xE2\x94\x80\xE2\x94\x80"
+				  "\xE2\x94\x80\xE2\x94\x80\xE2\x94\xBC"
+				  "\xE2\x94\x80\xE2\x94\x80\n"
+				  "one  \xE2\x94\x82 1\nthr  \xE2\x94\x82  \n");
+	free(text);
+	/* of a long one its head and its end; the work stays bounded */
+	m.work = 0;
+	markdown_feed(&m, STR("ee|3|\n"));
+	for (int i = 0; i < 2000; i++) {
+		char line[32];
+
+		snprintf(line, sizeof(line), "|x%d|%d|\n", i, i);
+		markdown_feed(&m, str_of(line));
+		rows_clear(&tail);
+		markdown_tail(&m, &tail);
+	}
+	assert_true(m.work <= 2000 * (size_t)MARKDOWN_TAIL);
+	text = rows_text(&tail);
+	assert_ptr_equal(strstr(text, "name"), text);
+	assert_non_null(strstr(text, "x1998 \xE2\x94\x82 1998\n"
+				     "x1999 \xE2\x94\x82 1999\n"));
+	assert_null(strstr(text, "x20 "));
 	free(text);
 	rows_release(&tail);
 	markdown_release(&m);
@@ -491,6 +529,7 @@ int main(void)
 		cmocka_unit_test(
 			hostile_texts_take_work_by_their_length_and_stay_whole),
 		cmocka_unit_test(a_tail_is_bounded_and_shows_what_is_not_done),
+		cmocka_unit_test(a_table_shows_its_lines_while_they_arrive),
 		cmocka_unit_test(what_is_done_never_changes),
 	};
 
