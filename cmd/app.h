@@ -61,6 +61,8 @@ struct app_question {
 	bool escapes; /* Esc gives the answer `safe` */
 	bool drafts;  /* other text than an answer goes into the user's message
 			 draft */
+	bool gives_way; /* a message that the user sends gives the answer
+			   `safe` */
 };
 
 /* Asks a struct app_question in a chat, where the user may be in the middle of

@@ -79,6 +79,9 @@ const struct arg_row options_global[] = {
 	  "Approve every tool call, also on this machine" },
 	{ "yolo", 0, ARG_FLAG, NULL,
 	  "Same as -y, but a chat first asks you to confirm" },
+	{ "approval-mode", 0, ARG_VALUE, "manual|auto-edit|plan",
+	  "Start in this mode; with plan the model only reads, and writes a "
+	  "plan" },
 	{ "trust-project", 0, ARG_FLAG, NULL,
 	  "Trust what this project's files add: keys, hooks, servers" },
 	{ "trust-project-hooks", 0, ARG_FLAG, NULL,

@@ -161,6 +161,11 @@ const struct slash_command slash_commands[] = {
 	  .acts = true,
 	  .group = GROUP_SETTINGS,
 	  .run = approvals_auto_edit },
+	{ .name = "/plan",
+	  .summary = "Let the model read and write a plan, and change nothing",
+	  .acts = true,
+	  .group = GROUP_SETTINGS,
+	  .run = approvals_plan },
 	{ .name = "/yolo",
 	  .summary = "Run every call on this machine without asking",
 	  .acts = true,
@@ -168,8 +173,8 @@ const struct slash_command slash_commands[] = {
 	  .run = approvals_yolo },
 	{ .name = "/mode",
 	  .args = "[MODE]",
-	  .summary = "Show or set the mode: manual, auto-edit or yolo (also "
-		     "Shift+Tab)",
+	  .summary = "Show or set the mode: manual, auto-edit, plan or yolo "
+		     "(also Shift+Tab)",
 	  .acts = true,
 	  .group = GROUP_SETTINGS,
 	  .run = approvals_mode,

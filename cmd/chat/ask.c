@@ -18,6 +18,7 @@
 #include "base/str.h"
 #include "cmd/session/grants.h"
 #include "cmd/session/hooks.h"
+#include "cmd/session/plan_mode.h"
 #include "cmd/session/policy.h"
 #include "cmd/session/run.h"
 #include "sandbox/files/files.h"
@@ -328,6 +329,10 @@ int ask_approval(struct asker *k, struct approval *a, const struct stop *stop,
 		if (rc == 0 && asks)
 			rc = prompt_once(k, a, stop, err);
 	} while (rc > 0);
+	/* Plan mode may have begun while the question was open. */
+	if (rc == 0 && a->allowed &&
+	    plan_mode_refuses(k->run, a->tool, &a->reason))
+		a->allowed = false;
 	return rc;
 }
 

@@ -799,6 +799,10 @@ int choice_ask_lines(void *arg, const struct app_question *q, struct error *err)
 			buf_addf(&early, "%s\n", line.ptr);
 			fputs("Saved as your next message. ", stderr);
 		}
+		if (rc > 0 && answer == ASK_NO_CHOICE && q->gives_way) {
+			buf_addf(&early, "%s\n", line.ptr);
+			answer = (int)q->safe;
+		}
 		if (rc > 0 && answer == ASK_NO_CHOICE)
 			fprintf(stderr, "%s\n", advice.ptr);
 	} while (rc > 0 && answer == ASK_NO_CHOICE);

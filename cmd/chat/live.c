@@ -105,7 +105,7 @@ static void on_notice(struct live *l, const struct queued *item)
 	case NOTICE_CHOICE:
 		l->asked_choice = item->arg;
 		l->asked_at = clock_ms();
-		if (l->stopping)
+		if (l->stopping || (l->asked_choice->gives_way && l->n_queue))
 			live_drop_choice(l);
 		break;
 	case NOTICE_INQUIRY:

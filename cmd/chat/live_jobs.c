@@ -172,7 +172,8 @@ static bool run_immediate_command(struct live *l, const char *text)
  * machine, or to a run where the user has just declined it. */
 static void copy_mode(struct run *now, const struct run *was)
 {
-	if (was->mode < now->mode ||
+	if (mode_allows_more((enum run_mode)now->mode,
+			     (enum run_mode)was->mode) ||
 	    (!sandbox_acts_on_host(&now->box.sandbox) && !now->declined))
 		now->mode = was->mode;
 }
@@ -561,6 +562,8 @@ static void submit_text(struct live *l, char *text, bool later)
 		/* the command has run */
 	} else if (str_trim(str_of(text)).len) {
 		live_queue_add(l, message_classify(str_of(text)), text, later);
+		if (l->asked_choice && l->asked_choice->gives_way)
+			live_drop_choice(l);
 	}
 	free(text);
 	live_next(l);

@@ -249,9 +249,25 @@ static void set_mode(struct live *l, enum run_mode mode)
 	if (mode == RUN_YOLO && !yolo_acknowledged(l->run->app)) {
 		l->confirms = true;
 		l->confirmed_at = clock_ms();
+		/* Plan mode was only passed: do not refuse calls meanwhile. */
+		if (l->run->mode == RUN_PLAN)
+			l->run->mode = RUN_MANUAL;
 		return;
 	}
 	l->run->mode = (int)mode;
+}
+
+/* Returns the mode after the present one that the policy allows. */
+static enum run_mode next_mode(const struct live *l)
+{
+	enum run_mode mode = (enum run_mode)l->run->mode;
+	struct error ignored = { 0 };
+
+	do
+		mode = (mode + 1) % N_RUN_MODES;
+	while (mode != RUN_MANUAL && l->run->app->settings &&
+	       run_check_mode(l->run, mode, &ignored) < 0);
+	return mode;
 }
 
 static void confirm_yolo(struct live *l, bool yes)
@@ -434,7 +450,7 @@ static void on_editor(struct live *l, const struct key_event *ev)
 		open_calls(l);
 		break;
 	case EDITOR_MODE:
-		set_mode(l, ((enum run_mode)l->run->mode + 1) % N_RUN_MODES);
+		set_mode(l, next_mode(l));
 		break;
 	default:
 		break;

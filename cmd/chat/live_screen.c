@@ -483,10 +483,9 @@ static const char *mode_of(const struct live *l)
 {
 	const struct run *r = l->run;
 
-	if (!l->asks)
+	if (!l->asks && r->mode != RUN_PLAN)
 		return NULL;
-	return run_mode_name(run_allows_all(r) ? RUN_YOLO
-					       : (enum run_mode)r->mode);
+	return mode_name(run_mode_shown(r));
 }
 
 static int64_t remaining_seconds(const struct live *l)

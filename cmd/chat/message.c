@@ -23,6 +23,7 @@
 #include "base/path.h"
 #include "base/sanitize.h"
 #include "base/str.h"
+#include "cmd/chat/plan_review.h"
 #include "cmd/session/sandbox.h"
 #include "cmd/session/skills.h"
 #include "model/media.h"
@@ -631,14 +632,17 @@ int message_run(struct run *r, enum message_kind kind, const char *text,
 		struct buf *told, const struct stop *stop, struct error *err)
 {
 	struct error why = { 0 };
+	int rc;
 
 	if (!run_is_promised(r) &&
 	    background_failed(r->box.sandbox.background, &why) < 0)
 		app_warn("%s", why.message);
-	if (kind == MESSAGE_GIVEN)
-		return run_agent(r, text, stop, err);
-	if (kind == MESSAGE_PROMPT)
-		return run_prompt(r, text, told, stop, err);
+	if (kind == MESSAGE_GIVEN || kind == MESSAGE_PROMPT) {
+		rc = kind == MESSAGE_GIVEN
+			     ? run_agent(r, text, stop, err)
+			     : run_prompt(r, text, told, stop, err);
+		return rc < 0 ? -1 : plan_review(r, stop, err);
+	}
 	return agent_run_own_command(&r->agent, text,
 				     kind == MESSAGE_COMMAND ? told : NULL,
 				     stop, err);

@@ -137,6 +137,7 @@ bool approvals_command(struct run *r, int n, char **words); /* /approvals */
 bool approvals_mode(struct run *r, int n, char **words);    /* /mode */
 bool approvals_manual(struct run *r, int n, char **words);
 bool approvals_auto_edit(struct run *r, int n, char **words);
+bool approvals_plan(struct run *r, int n, char **words);
 bool approvals_yolo(struct run *r, int n, char **words);
 
 #endif

@@ -80,7 +80,7 @@ void slash_list_modes(struct run *r, struct buf *out)
 {
 	(void)r;
 	for (int i = 0; i < N_RUN_MODES; i++)
-		buf_addf(out, "%s\t\n", run_mode_name((enum run_mode)i));
+		buf_addf(out, "%s\t\n", mode_name((enum run_mode)i));
 }
 
 void slash_list_themes(struct run *r, struct buf *out)
@@ -182,9 +182,7 @@ static void print_grant(const struct run *r, size_t i)
 
 static void print_mode(const struct run *r)
 {
-	fprintf(stderr, "The mode is %s.%s\n",
-		run_mode_name(run_allows_all(r) ? RUN_YOLO
-						: (enum run_mode)r->mode),
+	fprintf(stderr, "The mode is %s.%s\n", mode_name(run_mode_shown(r)),
 		r->options.yes ? " -y was given, so it stays that way until "
 				 "dcode ends."
 			       : "");
@@ -252,6 +250,13 @@ bool approvals_auto_edit(struct run *r, int n, char **words)
 	return set_mode(r, RUN_AUTO_EDIT);
 }
 
+bool approvals_plan(struct run *r, int n, char **words)
+{
+	(void)n;
+	(void)words;
+	return set_mode(r, RUN_PLAN);
+}
+
 bool approvals_yolo(struct run *r, int n, char **words)
 {
 	(void)n;
@@ -262,10 +267,10 @@ bool approvals_yolo(struct run *r, int n, char **words)
 bool approvals_mode(struct run *r, int n, char **words)
 {
 	for (int mode = 0; n == 1 && mode < N_RUN_MODES; mode++)
-		if (!strcmp(words[0], run_mode_name((enum run_mode)mode)))
+		if (!strcmp(words[0], mode_name((enum run_mode)mode)))
 			return set_mode(r, (enum run_mode)mode);
 	if (n)
-		fputs("Usage: /mode [manual|auto-edit|yolo]\n", stderr);
+		fputs("Usage: /mode [manual|auto-edit|plan|yolo]\n", stderr);
 	else
 		print_mode(r);
 	return true;

@@ -28,6 +28,8 @@ static const char *permission_mode(void *arg)
 {
 	const struct run *r = arg;
 
+	if (r->mode == RUN_PLAN)
+		return "plan";
 	if (run_allows_all(r))
 		return "bypassPermissions";
 	return r->mode == RUN_AUTO_EDIT ? "acceptEdits" : "default";

@@ -134,10 +134,11 @@ static void copy_permissions(struct run *n, const struct run *r)
 	if (!n->declined && !comes_out) {
 		n->options.yes = r->options.yes;
 		n->mode = r->mode;
+		n->before_plan = r->before_plan;
 		return;
 	}
 	n->options.yes = false;
-	n->mode = RUN_MANUAL;
+	n->mode = r->mode == RUN_PLAN ? RUN_PLAN : RUN_MANUAL;
 	fputs(n->declined ? "dcode now asks about each call.\n"
 			  : "Tools now act on this machine: dcode asks about "
 			    "each call again.\n",

@@ -30,14 +30,42 @@
 #include "hooks/hooks.h"
 #include "sandbox/sandbox.h"
 
-/* agent.update_tools callback: if MCP servers have changed their tools, offers
+/* If plan mode has begun or ended, offers the model the tools that fit. */
+static int follow_plan_mode(struct run *r, struct error *err)
+{
+	bool plans = r->mode == RUN_PLAN;
+
+	if (r->offers_plan == plans)
+		return 0;
+	r->offers_plan = plans;
+	return run_offer_tools(r, err);
+}
+
+/* Applies --approval-mode. The model is open: its system prompt describes all
+ * tools, because plan mode may end. */
+static int begin_mode(struct run *r, struct error *err)
+{
+	enum run_mode mode = (enum run_mode)r->options.mode;
+
+	if (mode == RUN_MANUAL)
+		return 0;
+	if (run_check_mode(r, mode, err) < 0)
+		return -1;
+	r->mode = (int)mode;
+	return follow_plan_mode(r, err);
+}
+
+/* agent.update_tools callback: if MCP servers have changed their tools, or plan
+ * mode has begun or ended, offers
  * the new ones with the next request. */
 static int update_tools(void *arg, const struct stop *stop, struct error *err)
 {
 	struct run *r = arg;
 
 	(void)stop;
-	return run_mcp_update(r) ? run_offer_tools(r, err) : 0;
+	if (r->mcp && run_mcp_update(r) && run_offer_tools(r, err) < 0)
+		return -1;
+	return follow_plan_mode(r, err);
 }
 
 /* Attaches hooks, subagents, web access and MCP to the agent. Must run before
@@ -48,8 +76,8 @@ static void attach_features(struct run *r)
 	run_subagents_attach(r);
 	run_web_attach(r);
 	run_mcp_attach(r);
-	if (r->mcp)
-		r->agent.update_tools = update_tools;
+	r->agent.update_tools = update_tools;
+	r->agent.tools_arg = r;
 }
 
 /* Opens the model with prompt and history, the session and the agent. */
@@ -89,7 +117,7 @@ static int open_conversation(struct run *r, const struct stop *stop,
 		.prepare_arg = r,
 	};
 	attach_features(r);
-	return 0;
+	return begin_mode(r, err);
 }
 
 /* Does the part of run_open() that needs the sandbox. On the thread that waits

@@ -5,7 +5,7 @@
  * This file does not need a sandbox, a model or a key. run_options_read() reads
  * the flags and checks each one. The *_resolve() functions add settings and
  * provider defaults, in the order in which run_read_flags() (open.c) calls
- * them. run_policy_apply() enforces the machine's policy file. Begin reading at
+ * them. options_policy.c enforces the machine's policy file. Begin reading at
  * run_options_read().
  *
  * fs_tools_parse() and run_sandbox_resolve() use the reference program's
@@ -23,6 +23,7 @@
 #include "base/str.h"
 #include "cmd/app.h"
 #include "cmd/session/copy.h"
+#include "cmd/session/mode.h"
 #include "model/catalog.h"
 #include "model/money.h"
 #include "model/params.h"
@@ -754,6 +755,31 @@ static int check_words(const struct run_options *o, struct error *err)
 	return 0;
 }
 
+/* Reads --approval-mode. Without a chat only "plan" differs from "manual",
+ * because nobody is asked. */
+static int read_mode(struct run_options *o, const char *word, struct error *err)
+{
+	static const enum run_mode modes[] = { RUN_MANUAL, RUN_AUTO_EDIT,
+					       RUN_PLAN };
+	size_t i = 0;
+
+	if (!word)
+		return 0;
+	while (i < 3 && strcmp(word, mode_name(modes[i])) != 0)
+		i++;
+	if (i == 3)
+		return error_set(err, ERR_USAGE,
+				 "--approval-mode %s: use manual, auto-edit or "
+				 "plan",
+				 word);
+	if (o->task && modes[i] == RUN_AUTO_EDIT)
+		return error_set(err, ERR_USAGE,
+				 "--approval-mode auto-edit needs a chat; with "
+				 "-n use -S LIST or -y");
+	o->mode = (int)modes[i];
+	return 0;
+}
+
 int run_options_read(struct run_options *o, const struct args *args,
 		     struct error *err)
 {
@@ -800,6 +826,8 @@ int run_options_read(struct run_options *o, const struct args *args,
 	    read_network(o, args_value(args, "sandbox-network"), err) < 0)
 		return -1;
 	if (allow && allow_list_parse(&o->allow, allow, err) < 0)
+		return -1;
+	if (read_mode(o, args_value(args, "approval-mode"), err) < 0)
 		return -1;
 	return check_together(o, err);
 }
@@ -1040,76 +1068,6 @@ int run_asks_resolve(struct run_options *o, const struct settings *set,
 	o->asks_given = settings_source(set, NULL, "approvals.sandbox") >
 			SOURCE_DEFAULT;
 	return 0;
-}
-
-static int refuse_by_policy(const char *flag, const char *key,
-			    const struct toml_value *v, struct error *err)
-{
-	return error_set(err, ERR_POLICY,
-			 "%s is not allowed on this machine: %s:%d sets %s",
-			 flag, SETTINGS_POLICY_FILE, v->line, key);
-}
-
-/* Fails if -y or yolo would bypass one of these settings of the policy. */
-int run_options_check_yes(const struct settings *set, const char *what,
-			  struct error *err)
-{
-	static const char *const keys[] = { "startup.mode", "shell.allow_list",
-					    "startup.yolo_switcher" };
-
-	static const char *const asking[][2] = {
-		{ "approvals.sandbox", "ask" },
-		{ "approvals.review", "all" },
-	};
-	const struct toml_value *v;
-
-	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
-		v = settings_policy(set, keys[i]);
-		if (v && !(v->kind == TOML_BOOL && v->integer))
-			return refuse_by_policy(what, keys[i], v, err);
-	}
-	for (size_t i = 0; i < sizeof(asking) / sizeof(asking[0]); i++) {
-		v = settings_policy(set, asking[i][0]);
-		if (v && v->kind == TOML_STRING &&
-		    !strcmp(v->text, asking[i][1]))
-			return refuse_by_policy(what, asking[i][0], v, err);
-	}
-	return 0;
-}
-
-/* Flags may be stricter than the policy, but not less strict. */
-int run_policy_apply(struct run_options *o, const struct settings *set,
-		     struct error *err)
-{
-	const struct toml_value *list =
-		settings_policy(set, "shell.allow_list");
-	const struct toml_value *steps =
-		settings_policy(set, "runtime.recursion_limit");
-
-	if (o->yes &&
-	    run_options_check_yes(set, "--auto-approve (-y)", err) < 0)
-		return -1;
-	if (o->yolo && run_options_check_yes(set, "--yolo", err) < 0)
-		return -1;
-	if (list && o->allow.given)
-		return refuse_by_policy("--shell-allow-list (-S)",
-					"shell.allow_list", list, err);
-	/* One turn has two steps: the model's answer and its tool calls. */
-	if (steps && (!o->max_turns || o->max_turns > steps->integer / 2))
-		o->max_turns = steps->integer / 2;
-	return 0;
-}
-
-void run_policy_remark(const struct run_options *o, const struct settings *set)
-{
-	const struct toml_value *box =
-		settings_policy(set, "sandboxes.default");
-
-	if (box && box->kind == TOML_STRING && box->text[0] &&
-	    sandbox_is_none(o->sandbox))
-		app_warn("[sandboxes] default is '%s', but tools run on this "
-			 "machine: --sandbox was not given",
-			 box->text);
 }
 
 enum { LEAST_KEEP_S = 60 };

@@ -71,6 +71,7 @@ struct run_options {
 	const char *branch; /* --branch NAME, or NULL */
 	bool yolo; /* --yolo: like -y, but a chat asks the user once to confirm
 		      it */
+	int mode; /* --approval-mode: an enum run_mode, RUN_MANUAL without it */
 	bool asks_in_sandbox; /* ask before calls in a sandbox, too:
 				 approvals.sandbox, or the user's answer */
 	bool asks_given;      /* the setting approvals.sandbox is set */

@@ -31,6 +31,7 @@
 #include "cmd/secret.h"
 #include "cmd/session/mcp_servers.h"
 #include "cmd/session/options.h"
+#include "cmd/session/plan_mode.h"
 #include "cmd/session/run.h"
 #include "cmd/session/skills.h"
 #include "cmd/session/tools.h"
@@ -366,6 +367,8 @@ int run_set_mode(struct run *r, enum run_mode mode, struct error *err)
 	}
 	if (rc > 0)
 		r->mode = (int)mode;
+	if (rc > 0 && mode != RUN_PLAN)
+		r->before_plan = (int)mode;
 	return rc < 0 ? -1 : 0;
 }
 
@@ -378,6 +381,8 @@ static bool on_host(const struct run *r)
  * may use. */
 bool run_offers(const struct run *r, const struct tool *tool)
 {
+	if (r->mode == RUN_PLAN && !plan_mode_permits(tool))
+		return false;
 	if ((tool->flags & TOOL_INTERACTIVE && !r->interactive) ||
 	    !fs_tools_permit(r->options.fs_tools, tool->spec.name))
 		return false;
@@ -481,6 +486,10 @@ static int decide_call(struct run *r, struct approval *a,
 		buf_addf(&a->reason,
 			 "%s is not available in this run (--allow-fs-tools).",
 			 a->tool->spec.name);
+		*verdict = RUN_REFUSE;
+		return 0;
+	}
+	if (plan_mode_refuses(r, a->tool, &a->reason)) {
 		*verdict = RUN_REFUSE;
 		return 0;
 	}
@@ -622,4 +631,13 @@ int run_check_mode(const struct run *r, enum run_mode mode, struct error *err)
 			"startup.mode",
 			SETTINGS_POLICY_FILE, manual->line);
 	return 0;
+}
+
+void run_end_plan(struct run *r)
+{
+	struct error ignored = { 0 };
+	enum run_mode mode = (enum run_mode)r->before_plan;
+
+	r->mode =
+		run_check_mode(r, mode, &ignored) == 0 ? (int)mode : RUN_MANUAL;
 }

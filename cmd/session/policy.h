@@ -25,6 +25,9 @@ int run_asks_attached(struct run *r, struct error *err);
 /* Sets the mode. Asks the user to confirm the first yolo. Returns 0 also if the
  * user declines; the mode then stays. ERR_POLICY, ERR_CANCELLED. */
 int run_set_mode(struct run *r, enum run_mode mode, struct error *err);
+/* The user has accepted a plan: the mode from before plan mode returns, or
+ * manual if the policy forbids that. */
+void run_end_plan(struct run *r);
 /* Appends one line about what an unattended run may do; nothing if it may do
  * everything. */
 void run_limits(const struct run *r, struct buf *out);

@@ -59,15 +59,11 @@ bool run_allows_all(const struct run *r)
 	return r->options.yes || r->mode == RUN_YOLO;
 }
 
-const char *run_mode_name(enum run_mode mode)
+enum run_mode run_mode_shown(const struct run *r)
 {
-	static const char *const names[] = {
-		[RUN_MANUAL] = "manual",
-		[RUN_AUTO_EDIT] = "auto-edit",
-		[RUN_YOLO] = "yolo",
-	};
+	enum run_mode mode = (enum run_mode)r->mode;
 
-	return names[mode];
+	return mode != RUN_PLAN && run_allows_all(r) ? RUN_YOLO : mode;
 }
 
 /* NULL if the sandbox has no files of the user, or only a copy. */
@@ -214,7 +210,9 @@ int run_remark_outcome(const struct run *r, const char **status,
 	struct buf line = BUF_INIT(1 << 10);
 	unsigned acts = a->acts;
 
-	if (a->finish != FINISH_REFUSAL && acts && a->refused_acts == acts) {
+	/* In plan mode the answer counts, whatever else the model tried. */
+	if (a->finish != FINISH_REFUSAL && r->mode != RUN_PLAN && acts &&
+	    a->refused_acts == acts) {
 		*status = "refused";
 		(void)error_set(why, ERR_REFUSED,
 				"refused: %s that would write a file or run a "

@@ -6,6 +6,7 @@
 #include "agent/agent.h"
 #include "cmd/app.h"
 #include "cmd/session/grants.h"
+#include "cmd/session/mode.h"
 #include "cmd/session/options.h"
 #include "lifecycle/lifecycle.h"
 #include "model/money.h"
@@ -13,15 +14,6 @@
 #include "session/thread.h"
 #include "term/theme.h"
 #include "web/fetch.h"
-
-/* Decides which calls on the user's own machine need approval. */
-enum run_mode {
-	RUN_MANUAL,    /* every call that may change something needs approval */
-	RUN_AUTO_EDIT, /* as RUN_MANUAL, but edits of unprotected files in the
-			  working directory need none */
-	RUN_YOLO,      /* no call needs approval, as with -y */
-	N_RUN_MODES,
-};
 
 enum { RUN_WROTE_NAMED = 5 };
 struct run_wrote {
@@ -68,6 +60,12 @@ struct run {
 	bool declined;    /* --sandbox-id: the user declined to run calls in it
 			     without asking */
 	_Atomic int mode; /* enum run_mode; may be read on any thread */
+	/* The mode that returns when a plan is accepted: that of the last
+	 * prompt that did not ask for a plan, or the last one chosen by a
+	 * command. Modes that Shift+Tab only passes do not count. */
+	_Atomic int before_plan;
+	bool plans;       /* the model was told that plan mode is on */
+	bool offers_plan; /* it is offered the tools of plan mode */
 	struct stop stop; /* triggered by signals and by --timeout, counted from
 			     the start */
 	/* Settings of the chat's screen; NULL without one. */
@@ -162,8 +160,8 @@ char *run_model_name(const struct run *r); /* returns "openai:gpt-5"; owned */
  * user's files through the sandbox. */
 void run_mounts(const struct run *r, struct buf *out);
 bool run_allows_all(const struct run *r); /* true with -y, or in yolo mode */
-/* Returns "manual", "auto-edit" or "yolo". */
-const char *run_mode_name(enum run_mode mode);
+/* Returns the mode that is in force: -y is yolo, except in plan mode. */
+enum run_mode run_mode_shown(const struct run *r);
 void run_remark(const struct run *r); /* warns if the last answer is
 					 incomplete */
 /* Appends the text of run_remark(). False if there is none. */

@@ -28,6 +28,7 @@
 #include "cmd/secret.h"
 #include "cmd/session/conversation.h"
 #include "cmd/session/money.h"
+#include "cmd/session/plan_mode.h"
 #include "cmd/session/policy.h"
 #include "cmd/session/run.h"
 #include "cmd/session/save.h"
@@ -1026,6 +1027,7 @@ int run_agent(struct run *r, const char *prompt, const struct stop *stop,
 	struct stop both = *stop;
 	int rc;
 
+	r->agent.note = plan_mode_take_note(r);
 	if (!run_is_promised(r))
 		return agent_run(&r->agent, prompt, stop, err);
 	both.cancel = &r->promise->asks.cancel;

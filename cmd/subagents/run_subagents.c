@@ -23,6 +23,7 @@
 #include "cmd/print.h"
 #include "cmd/project_trust.h"
 #include "cmd/session/money.h"
+#include "cmd/session/plan_mode.h"
 #include "cmd/session/policy.h"
 #include "cmd/session/run.h"
 #include "cmd/session/skills.h"
@@ -563,6 +564,7 @@ static int open_child(struct child *c, struct error *err)
 		.hook_id = c->hook_id,
 		.hook_type = c->kind->name,
 		.parent = c->order->parent,
+		.note = plan_mode_note(c->run),
 		.memory = &c->memory,
 	};
 	warn_of_unknown_tools(c);

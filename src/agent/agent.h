@@ -188,6 +188,9 @@ struct agent {
 	bool (*go_on)(void *arg, const struct error *why);
 	void *go_on_arg;
 	struct agent_steering steering;
+	/* Text for the model before each prompt, such as a MESSAGE_NOTE; NULL:
+	 * none. */
+	const char *note;
 	/* internal: calls that have failed since the prompt */
 	struct repeats repeats;
 	/* Out, subagents included: the number of calls that would write or run

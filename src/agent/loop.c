@@ -136,7 +136,8 @@ static void push_prompt(struct agent *a, const char *prompt, bool steering)
 	a->attached = (struct message){ 0 };
 	for (size_t i = 0; i < m.n; i++)
 		emit_event(a, EVENT_FILE, str_of(m.parts[i].text));
-	text = xstrdup(prompt);
+	text = a->note && !steering ? xasprintf("%s\n%s", a->note, prompt)
+				    : xstrdup(prompt);
 	append_ended_jobs(a, &text);
 	message_add(&m, PART_TEXT)->text = text;
 	if (store_and_push(a, &m) && !a->parent)

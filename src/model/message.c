@@ -170,12 +170,16 @@ char *message_text(const struct message *m)
 
 char *message_typed(const struct message *m)
 {
+	static const char *const notes[] = { MESSAGE_NOTE_PLAN "\n",
+					     MESSAGE_NOTE_PLAN_OVER "\n",
+					     MESSAGE_NOTE_MOVED "\n" };
 	char *all = message_text(m);
 	struct str typed = str_of(all);
 	char *own;
 
-	if (str_starts(typed, MESSAGE_NOTE_MOVED "\n"))
-		typed = str_skip(typed, strlen(MESSAGE_NOTE_MOVED "\n"));
+	for (size_t i = 0; i < sizeof(notes) / sizeof(*notes); i++)
+		if (str_starts(typed, notes[i]))
+			typed = str_skip(typed, strlen(notes[i]));
 	typed.len = str_search(typed, STR(MESSAGE_FILES));
 	own = xstrndup(typed.len ? typed.ptr : "", typed.len);
 	free(all);

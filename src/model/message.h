@@ -76,10 +76,20 @@ struct message message_copy(const struct message *m);
 /* Returns all text parts, joined; owned. */
 char *message_text(const struct message *m);
 /* dcode adds to a prompt: a line with a note before the user's text, and the
- * files that it refers to after it. This is one such note. */
+ * files that it refers to after it. These are the notes. */
 #define MESSAGE_NOTE_MOVED                                                     \
 	"The tools act on another machine or sandbox than before, as the "     \
 	"system prompt says: files that were written there are not here.\n"
+#define MESSAGE_NOTE_PLAN                                                      \
+	"[Plan mode: read, search and ask, but change nothing. Calls that "    \
+	"write files, run commands or use MCP servers are refused, in "        \
+	"subagents too. Find out what the task needs. Ask with ask_user, if "  \
+	"you have it, what only the user can decide. Your last answer must "   \
+	"be the plan alone: what to change, in which files, in which order, "  \
+	"and how to check it. The user reads it, may edit it, and decides "    \
+	"whether it is carried out.]\n"
+#define MESSAGE_NOTE_PLAN_OVER                                                 \
+	"[Plan mode has ended: you have all your tools again.]\n"
 #define MESSAGE_FILES "\n\n## Referenced Files\n"
 /* Returns the user's text as it was typed, without what dcode added; owned. */
 char *message_typed(const struct message *m);

@@ -303,7 +303,7 @@ def test_calls_together_can_be_refused_or_asked_one_by_one(live, work):
 def test_yolo_is_acknowledged_once_for_this_user(live, work, env):
     for again in (False, True):
         s, _ = live([execute("echo a >> log"), DONE])
-        s.keys("BTab", "BTab")
+        s.keys("BTab", "BTab", "BTab")
         if not again:
             s.until("y allows it")  # one that comes before is of a message
             s.keys("y")
@@ -318,7 +318,7 @@ def test_yolo_is_acknowledged_once_for_this_user(live, work, env):
 
 def test_a_message_that_begins_with_y_does_not_allow_yolo(live, work, env):
     s, server = live([{"text": "Gladly."}])
-    s.keys("BTab", "BTab", "y", "e", "s", "Enter")
+    s.keys("BTab", "BTab", "BTab", "y", "e", "s", "Enter")
     seen = s.until("Gladly.")
     assert "yolo" not in seen and "\u276f yes" in seen
     assert "yes" in json.dumps(server.requests[0])
@@ -329,7 +329,7 @@ def test_a_message_that_begins_with_y_does_not_allow_yolo(live, work, env):
 @pytest.mark.parametrize("key", ["Enter", "Left", "BTab", "C-t", "n"])
 def test_another_key_than_y_ends_the_question_of_yolo(live, env, key):
     s, _ = live([DONE])
-    s.keys("BTab", "BTab")
+    s.keys("BTab", "BTab", "BTab")
     s.until("y allows it")
     s.keys(key)
     s.until(lambda t: "yolo" not in t and "manual" in t)

@@ -237,7 +237,7 @@ def test_a_mode_chosen_while_the_place_changes_is_kept(talk, vendor):
     c.say("/auto-edit", "The mode is auto-edit.")
     c.say("/sandbox switch none")
     assert begun.wait(20)
-    c.keys("BTab")
+    c.keys("BTab", "BTab")
     c.until("yolo: every call")
     c.keys("BTab")
     c.until(lambda t: "yolo: every call" not in t)

@@ -1,0 +1,50 @@
+/* plan_mode.c - plan mode: the model reads and plans, and changes nothing. */
+/* SPDX-License-Identifier: MIT */
+/*
+ * In plan mode (RUN_PLAN) the model has only tools that read. run_decide() in
+ * policy.c refuses all other calls, also those of subagents. Each prompt begins
+ * with a note that asks for a plan. A chat then asks whether to carry it out:
+ * see cmd/chat/plan_review.c. That approves no call: the earlier mode returns,
+ * and the calls of the plan are judged in it like any others.
+ */
+#include "cmd/session/plan_mode.h"
+
+#include "cmd/session/tools.h"
+#include "tool/table.h"
+
+bool plan_mode_permits(const struct tool *tool)
+{
+	if (tool == &tool_job_kill)
+		return false;
+	return tool->flags & (TOOL_READS | TOOL_SESSION) || run_web_has(tool);
+}
+
+bool plan_mode_refuses(const struct run *r, const struct tool *tool,
+		       struct buf *reason)
+{
+	if (r->mode != RUN_PLAN || plan_mode_permits(tool))
+		return false;
+	buf_addf(reason,
+		 "%s is not available in plan mode: only tools that read are. "
+		 "Do not try another way to change something. Write the plan "
+		 "as your answer; the user decides about it.",
+		 tool->spec.name);
+	return true;
+}
+
+const char *plan_mode_note(const struct run *r)
+{
+	return r->mode == RUN_PLAN ? MESSAGE_NOTE_PLAN : NULL;
+}
+
+const char *plan_mode_take_note(struct run *r)
+{
+	bool told = r->plans;
+
+	r->plans = r->mode == RUN_PLAN;
+	if (!r->plans)
+		r->before_plan = r->mode;
+	if (r->plans)
+		return MESSAGE_NOTE_PLAN;
+	return told ? MESSAGE_NOTE_PLAN_OVER : NULL;
+}

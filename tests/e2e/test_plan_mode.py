@@ -1,0 +1,262 @@
+"""test_plan_mode.py - the model reads and plans; nothing runs before a yes."""
+# SPDX-License-Identifier: MIT
+import json
+import os
+import pathlib
+import tempfile
+import time
+
+import pytest
+
+from screens import Screen
+from test_approvals import call
+from test_half_written import LATER, draft_at_question
+from test_live_chat import DONE, execute, live  # noqa: F401
+from test_trust_c10_policy import INSIDE
+
+# pylint: disable=redefined-outer-name
+
+ASKS = "Carry out this plan?"
+PLAN = {"text": "1. touch made\n2. look at it"}
+BAD = {"tool_calls": [
+    {"name": "ls", "args": {"path": "."}},
+    {"name": "execute", "args": {"command": "touch bad"}},
+    {"name": "execute", "args": {"command": "touch bad",
+                                 "run_in_background": True}},
+    {"name": "write_file", "args": {"file_path": "bad", "content": "x"}},
+    {"name": "edit_file", "args": {"file_path": "kept", "old_string": "a",
+                                   "new_string": "b"}},
+    {"name": "delete", "args": {"file_path": "kept"}}]}
+READS = {"ls", "read_file", "glob", "grep", "job_output", "task", "fetch_url",
+         "write_todos", "ask_user", "read_history", "web_search"}
+
+
+@pytest.fixture
+def work(tmp_path):
+    (tmp_path / "work").mkdir(exist_ok=True)
+    (tmp_path / "work" / "kept").write_text("a\n")
+    return tmp_path / "work"
+
+
+def nothing_ran(work):
+    return not (work / "bad").exists() and not (work / "made").exists() and \
+        (work / "kept").read_text() == "a\n"
+
+
+def offered(server, n):
+    return {t["name"] for t in server.requests[n]["body"]["tools"]}
+
+
+def prompt(server, n):
+    return server.requests[n]["body"]["messages"][-1]["content"][-1]["text"]
+
+
+def refusals(server, n):
+    return sum("not available in plan mode" in json.dumps(b)
+               for b in server.requests[n]["body"]["messages"][-1]["content"])
+
+
+def plan(s, text="go"):
+    s.keys("BTab", "BTab")
+    s.until(lambda t: "plan" in t.splitlines()[-1] or "\nplan " in t)
+    s.type(text)
+    s.keys("Enter")
+
+
+def answer(s, key):
+    s.until(ASKS + " [y/e/N]")
+    s.type(key)
+    s.until(ASKS + " [y/e/N] " + key)
+    s.keys("Enter")
+
+
+@pytest.mark.parametrize("columns, lines", [(80, 24), (40, 12), (200, 50)])
+def test_a_plan_is_accepted_and_each_call_is_asked_about(
+        live, work, columns, lines):
+    s, server = live([PLAN, execute("touch made"), DONE, DONE],
+                     columns=columns, lines=lines, ready="this machine")
+    plan(s)
+    s.until(ASKS)
+    assert offered(server, 0) <= READS and "execute" not in offered(server, 0)
+    assert "Plan mode" in prompt(server, 0) and "go" in prompt(server, 0)
+    answer(s, "y")
+    s.until("execute wants to run")
+    assert "execute" in offered(server, 1) and nothing_ran(work)
+    assert "Plan mode has ended" in prompt(server, 1)
+    s.until(lambda t: "y yes" in t or "y/n" in t)
+    s.type("y")
+    s.until("done.")
+    assert (work / "made").exists()
+    s.until(lambda t: "\nmanual" in t)
+
+
+def test_all_that_changes_something_is_refused(live, work):
+    s, server = live([BAD, PLAN], args=["-y"])
+    plan(s)
+    s.until(ASKS)
+    assert refusals(server, 1) == 5 and nothing_ran(work)
+    answer(s, "n")
+    s.until(ASKS + " [y/e/N] no")
+    assert "plan" in s.text().splitlines()[-1] or "\nplan" in s.text()
+
+
+def test_a_subagent_has_the_same_tools(live, work):
+    task = {"tool_calls": [{"name": "task", "args": {
+        "description": "look around", "subagent_type": "general-purpose",
+        "prompt": "look around"}}]}
+    s, server = live({"turns": [task, PLAN], "talks": {"look around": [
+        BAD, {"text": "seen."}]}}, args=["-y"])
+    plan(s)
+    s.until(ASKS)
+    child = [r["body"] for r in server.requests
+             if "look around" in json.dumps(r["body"]["messages"][0])]
+    assert len(child) == 2 and nothing_ran(work)
+    assert {t["name"] for t in child[0]["tools"]} <= READS
+    assert json.dumps(child[1]).count("not available in plan mode") == 5
+    assert "Plan mode" in json.dumps(child[0]["messages"])
+
+
+def test_the_plan_is_edited_before_it_is_accepted(live, work, env, tmp_path):
+    editor = tmp_path / "editor"
+    editor.write_text("#!/bin/sh\ngrep -q 'touch made' \"$1\" && "
+                      "echo '1. touch other' > \"$1\"\n")
+    editor.chmod(0o755)
+    env["EDITOR"] = str(editor)
+    s, server = live([PLAN, DONE])
+    plan(s)
+    answer(s, "e")
+    s.until("The plan is now:")
+    s.until(lambda t: t.count(ASKS) == 2 and "[y/e/N]" in
+            t.rstrip().splitlines()[-3] + t.rstrip().splitlines()[-2])
+    assert "1. touch other" in s.text() and len(server.requests) == 1
+    answer(s, "y")
+    s.until("done.")
+    said = prompt(server, 1)
+    assert "1. touch other" in said and "touch made" not in said
+
+
+def test_a_message_in_place_of_an_answer_goes_on_planning(live, work):
+    s, server = live([PLAN, {"text": "1. better"}])
+    plan(s)
+    s.until(ASKS + " [y/e/N]")
+    s.type("use less")
+    s.keys("Enter")
+    s.until("1. better")
+    s.until(lambda t: t.count(ASKS) >= 1)
+    assert "use less" in prompt(server, 1)
+    assert "Plan mode:" in prompt(server, 1) and nothing_ran(work)
+
+
+def test_a_mode_that_shift_tab_only_passed_does_not_return(live, work):
+    write = call("write_file", file_path="made", content="x")
+    s, _ = live([PLAN, write, DONE])
+    plan(s)  # past auto-edit
+    answer(s, "y")
+    s.until("write_file wants to")
+    assert nothing_ran(work)
+
+
+def test_the_mode_of_the_last_prompt_returns(live, work):
+    write = call("write_file", file_path="made", content="x")
+    s, _ = live([PLAN, write, DONE])
+    s.type("/auto-edit")
+    s.keys("Enter")
+    s.until("The mode is auto-edit.")
+    s.type("/plan")
+    s.keys("Enter")
+    s.until("The mode is plan.")
+    s.type("go")
+    s.keys("Enter")
+    answer(s, "y")
+    s.until("done.")
+    assert (work / "made").exists() and "auto-edit" in s.text()
+
+
+def test_a_yes_to_a_call_counts_no_more_once_plan_mode_is_on(live, work):
+    s, server = live([LATER, PLAN])
+    draft_at_question(s)
+    s.keys("BTab", "BTab")
+    s.until(lambda t: "\nplan" in t)
+    s.keys("Down")
+    s.until("> no ")
+    s.keys("Right")
+    s.until("> yes ")
+    s.keys("Enter")
+    s.until("not available in plan mode")
+    assert nothing_ran(work)
+    assert refusals(server, 1) == 1
+
+
+def test_a_question_of_the_model_is_not_a_plan(live):
+    s, _ = live([{"text": "Which one?"}])
+    plan(s)
+    s.until("Which one?")
+    time.sleep(0.5)
+    assert ASKS not in s.text()
+
+
+def test_in_lines_a_plan_is_accepted_or_talked_about(live, work):
+    s, server = live([PLAN, PLAN, execute("touch made"), DONE],
+                     args=["--plain", "--approval-mode", "plan"],
+                     ready="/quit")
+    s.type("go")
+    s.keys("Enter")
+    s.until(ASKS)
+    time.sleep(0.4)
+    s.type("use less")
+    s.keys("Enter")
+    s.until(lambda t: t.count(ASKS) == 2)
+    assert "use less" in prompt(server, 1) and nothing_ran(work)
+    time.sleep(0.4)
+    s.type("y")
+    s.keys("Enter")
+    s.until("Allow it?")
+    assert nothing_ran(work)
+
+
+@pytest.mark.parametrize("more", [(), ("-y",), ("-S", "all")])
+def test_a_task_in_plan_mode_prints_the_plan(run, model, work, more):
+    server = model([BAD, PLAN])
+    r = run("-n", "go", "-q", "-M", "anthropic:m", "--approval-mode", "plan",
+            *more)
+    assert r.status == 0, r.err
+    assert r.out.strip() == PLAN["text"] and nothing_ran(work)
+    assert offered(server, 0) <= READS and refusals(server, 1) == 5
+    server = model([execute("touch made"), DONE])  # the control
+    r = run("-n", "go", "-q", "-M", "anthropic:m", "-y")
+    assert (work / "made").exists()
+
+
+def test_a_mode_that_is_none_is_a_usage_error(run):
+    assert run("-n", "go", "--approval-mode", "none").status == 2
+    r = run("-n", "go", "--approval-mode", "auto-edit")
+    assert r.status == 2 and "needs a chat" in r.err
+
+
+def test_the_note_is_not_in_the_title(run, model, work):
+    model([PLAN])
+    run("-n", "tidy the parser", "-M", "anthropic:m", "--approval-mode",
+        "plan")
+    shown = run("threads", "list").out
+    assert "tidy the parser" in shown and "Plan mode" not in shown
+
+
+def test_under_a_policy_of_manual_shift_tab_goes_to_plan(
+        dcode, env, model, work, tmp_path):
+    server = model([PLAN])
+    (tmp_path / "policy").write_text("[startup]\nmode = \"manual\"\n")
+    place = pathlib.Path(tempfile.mkdtemp(prefix="dcode-tmux-"))
+    s = Screen(place, ["unshare", "-m" if os.geteuid() == 0 else "-rm", "sh",
+                       "-c", INSIDE, "sh", tmp_path, dcode, "-M",
+                       "anthropic:m"], env, work)
+    try:
+        s.until("anthropic:m")
+        s.keys("BTab")
+        s.until(lambda t: "\nplan" in t)
+        s.type("go")
+        s.keys("Enter")
+        answer(s, "y")
+        s.until(lambda _: len(server.requests) == 2)
+        s.until(lambda t: "\nmanual" in t)
+    finally:
+        s.close()
