@@ -231,6 +231,13 @@ const struct setting settings_core[] = {
 		.help = "Symbols on the screen: auto, unicode or ascii",
 	},
 	{
+		.key = "ui.images",
+		.type = SETTING_BOOL,
+		.fallback = "true",
+		.help = "Show an image from the clipboard if the terminal "
+			"decodes it itself",
+	},
+	{
 		.key = "ui.notify",
 		.fallback = "\"bell\"",
 		.help = "Signal when a long turn ends or a question waits: "

@@ -10,12 +10,19 @@
  * live_question.c.
  */
 #include <signal.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
+#include "base/io.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "cmd/chat/live_state.h"
 #include "cmd/chat/message.h"
 #include "cmd/session/policy.h"
+#include "model/media.h"
+#include "term/clipboard.h"
+#include "term/inline_image.h"
 
 void live_open_question(struct live *l, int64_t now)
 {
@@ -83,7 +90,10 @@ static bool moves_focus(const struct live *l, const struct key_event *ev)
 	       !l->completer.n && !l->search.on && !l->calls_menu.on;
 }
 
-enum { MAX_MESSAGE = 64 << 20 /* bytes of a draft */ };
+enum {
+	MAX_MESSAGE = 64 << 20, /* bytes of a draft */
+	PREVIEW_MS = 3000,      /* for the terminal to take an image */
+};
 
 enum live_key {
 	LIVE_KEY_DRAFT,
@@ -396,6 +406,69 @@ static void on_calls(struct live *l, const struct key_event *ev)
 		call_menu_close(&l->calls_menu);
 }
 
+/* Shows an image above the live part, if the terminal can. */
+static void preview_image(struct live *l, struct str image)
+{
+	struct buf shown = BUF_INIT(2 * INLINE_IMAGE_MOST);
+	struct error ignored = { 0 };
+	bool on = true;
+
+	(void)settings_bool(l->run->app->settings, NULL, "ui.images", &on,
+			    &ignored);
+	if (on && inline_image_encode(image, &shown)) {
+		buf_adds(&shown, "\r\n");
+		live_suspend(l);
+		(void)tty_write(&l->screen.tty, buf_str(&shown));
+		(void)tty_drain(&l->screen.tty, PREVIEW_MS);
+		live_resume(l);
+	}
+	buf_release(&shown);
+}
+
+/* Puts the image of the clipboard into the draft as its mark. Returns -1 with
+ * err if there is none. */
+static int paste_image(struct live *l, struct error *err)
+{
+	struct buf image = BUF_INIT(MEDIA_MAX_BYTES);
+	struct buf marks = BUF_INIT(MAX_MESSAGE);
+	char path[64];
+	int fd = -1;
+	int rc = clipboard_read_image(&image, err);
+
+	if (rc == 0) {
+		fd = memfd_create("clipboard", MFD_CLOEXEC);
+		if (fd < 0 || io_write_all(fd, image.ptr, image.len) < 0)
+			rc = error_errno(err, "storing the image");
+	}
+	if (rc == 0) {
+		snprintf(path, sizeof(path), PICTURES_MEMORY "%d", fd);
+		if (!pictures_take(l->run->app->pictures, str_of(path), &marks))
+			rc = error_set(err, ERR_NOT_FOUND,
+				       "the clipboard has no image");
+	}
+	if (rc == 0) {
+		buf_addc(&marks, ' ');
+		preview_image(l, buf_str(&image));
+		editor_paste_begin(&l->editor);
+		editor_paste_feed(&l->editor, buf_str(&marks));
+		editor_paste_end(&l->editor);
+		l->drafted = l->typed;
+	} else if (fd >= 0) {
+		close(fd);
+	}
+	buf_release(&image);
+	buf_release(&marks);
+	return rc;
+}
+
+static void on_paste_image(struct live *l)
+{
+	struct error err = { 0 };
+
+	if (paste_image(l, &err) < 0)
+		(void)app_fail(l->run->app, &err);
+}
+
 /* Passes a key to the completions and the editor, and performs the editor's
  * request. */
 static void on_editor(struct live *l, const struct key_event *ev)
@@ -445,6 +518,9 @@ static void on_editor(struct live *l, const struct key_event *ev)
 		break;
 	case EDITOR_EXTERNAL:
 		elsewhere_edit(l);
+		break;
+	case EDITOR_IMAGE:
+		on_paste_image(l);
 		break;
 	case EDITOR_OUTPUT:
 		open_calls(l);

@@ -446,6 +446,13 @@ static int add_files(struct run *r, struct str text, bool media_only,
 	return rc < 0 ? -1 : 0;
 }
 
+/* An image from the clipboard is a file in memory, named by its descriptor. */
+static const char *picture_name(const char *path)
+{
+	return str_starts(str_of(path), PICTURES_MEMORY) ? "clipboard"
+							 : path_name(path);
+}
+
 /* Attaches a picture of this machine whose path the user pasted. */
 static void add_picture(void *arg, const char *path)
 {
@@ -462,7 +469,7 @@ static void add_picture(void *arg, const char *path)
 	else if (message_media_bytes(to) + bytes.len > MEDIA_MESSAGE_BYTES)
 		warn_picture(path, "is too large: the files of one message are "
 				   "limited to 20 MB");
-	else if (!message_add_media(to, path_name(path), &bytes))
+	else if (!message_add_media(to, picture_name(path), &bytes))
 		warn_picture(path, "is no longer an image");
 	buf_release(&bytes);
 }

@@ -17,6 +17,9 @@
  * sees the mark before it is sent.
  */
 struct pictures;
+/* An image without a path, from the clipboard, is a file in memory: its path is
+ * this and its descriptor, which stays open while the program runs. */
+#define PICTURES_MEMORY "/proc/self/fd/"
 /* home replaces "~" in paths; may be NULL. */
 struct pictures *pictures_new(const char *home);
 void pictures_free(struct pictures *p);

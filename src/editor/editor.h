@@ -28,6 +28,7 @@ enum editor_result {
 	EDITOR_SUSPEND,   /* Ctrl+Z */
 	EDITOR_REDRAW,    /* Ctrl+L */
 	EDITOR_EXTERNAL,  /* Ctrl+X: edit with $EDITOR */
+	EDITOR_IMAGE,     /* Ctrl+V: insert the image in the clipboard */
 	EDITOR_OUTPUT,    /* Ctrl+O: list the tool calls */
 	EDITOR_MODE,      /* Shift+Tab, Ctrl+T: the next approval mode */
 };

@@ -144,7 +144,7 @@ def test_the_title_says_what_waits_and_is_restored_at_the_end(chat):
     t.type("go\r")
     seen = t.seen + t.until("y yes") + t.wait(0.3)
     assert PUSH in seen and title("work") in seen
-    assert seen.index(title("work")) < seen.rindex(title("\u25cf work: working"))
+    assert title("\u25cf work: working") in seen
     assert title("\u2733 work: question") in seen
     t.type("y")
     seen = t.until("done.") + t.wait(0.3)

@@ -1,0 +1,140 @@
+"""test_clipboard_image.py - Ctrl+V takes an image from the clipboard, and a
+terminal that decodes images itself shows it."""
+# SPDX-License-Identifier: MIT
+import base64
+import os
+
+import pytest
+
+from terminal import Terminal
+from test_live_chat import DONE
+from test_media import png
+
+IMAGE = png(40, 30)
+CTRL_V = "\x16"
+PROGRAMS = {"xclip": "DISPLAY", "wl-paste": "WAYLAND_DISPLAY"}
+
+
+@pytest.fixture
+def chat(dcode, env, tmp_path, model):
+    """chat(program, script) -> (Terminal at its prompt, the model's server)."""
+    open_ones = []
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "work").mkdir(exist_ok=True)
+    (tmp_path / "image").write_bytes(IMAGE)
+    env.update(TERM="xterm-256color", PATH=f"{tmp_path}/bin:{env['PATH']}")
+
+    def begin(program=None, script="", **more):
+        if program:
+            path = tmp_path / "bin" / program
+            path.write_text(f"#!/bin/sh\n{script}\n")
+            path.chmod(0o755)
+            env[PROGRAMS[program]] = ":9"
+        env.update(more)
+        server = model([DONE])
+        t = Terminal([str(dcode), "-M", "anthropic:m"], env, tmp_path / "work")
+        open_ones.append(t)
+        t.until("this machine")
+        return t, server
+    yield begin
+    for t in open_ones:
+        t.close()
+
+
+def serves(tmp_path, kind="image/png"):
+    """A program that has the image as one type only."""
+    return (f'case "$*" in *{kind}*) pwd >{tmp_path}/pwd; '
+            f"cat {tmp_path}/image;; *) exit 1;; esac")
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+@pytest.mark.parametrize("kind", ["image/png", "image/gif"])
+def test_ctrl_v_attaches_the_image_of_the_clipboard(
+        chat, tmp_path, program, kind):
+    t, server = chat(program, serves(tmp_path, kind))
+    t.type("look at " + CTRL_V)
+    t.until("[image 1]")
+    t.type("please\r")
+    t.until("done.")
+    content = server.requests[0]["body"]["messages"][-1]["content"]
+    images = [c["source"]["data"] for c in content if c["type"] == "image"]
+    assert [base64.b64decode(i) for i in images] == [IMAGE]
+    assert any("look at [image 1] please" in c.get("text", "")
+               for c in content)
+    assert (tmp_path / "pwd").read_text() == "/\n"
+
+
+def test_a_clipboard_without_an_image_says_so(chat):
+    t, _ = chat("xclip", "exit 1")
+    t.type("text" + CTRL_V)
+    t.until("the clipboard has no image")
+
+
+def test_text_that_claims_to_be_an_image_is_none(chat):
+    t, _ = chat("xclip", "echo not an image")
+    t.type(CTRL_V)
+    t.until("the clipboard has no image")
+    assert "[image" not in t.wait(0.3)
+
+
+def test_a_program_that_hangs_is_given_up(chat):
+    t, _ = chat("xclip", "exec sleep 600")
+    t.type(CTRL_V)
+    t.until("did not answer in time", seconds=15)
+
+
+def test_a_clipboard_without_an_end_is_cut(chat):
+    t, _ = chat("xclip", "exec cat /dev/zero")
+    t.type(CTRL_V)
+    t.until("is too large", seconds=15)
+
+
+def test_without_a_program_the_hint_says_what_to_install(chat):
+    t, _ = chat()
+    t.type(CTRL_V)
+    t.until("xclip")
+
+
+def test_a_program_of_the_working_directory_is_never_run(
+        chat, env, tmp_path):
+    trap = tmp_path / "work" / "xclip"
+    trap.write_text(f"#!/bin/sh\ntouch {tmp_path}/trapped\n")
+    trap.chmod(0o755)
+    t, _ = chat(DISPLAY=":9", PATH=f".:{env['PATH']}")
+    t.type(CTRL_V)
+    t.until("rror: ")
+    assert not os.path.exists(tmp_path / "trapped")
+
+
+KITTY = {"TERM": "xterm-kitty"}
+ITERM = {"TERM_PROGRAM": "iTerm.app"}
+
+
+@pytest.mark.parametrize("terminal, begins", [
+    (KITTY, "\x1b_Ga=T,f=100,q=2,r=8,m="),
+    ({"TERM_PROGRAM": "ghostty"}, "\x1b_Ga=T,f=100,q=2,r=8,m="),
+    (ITERM, "\x1b]1337;File=inline=1;size=")])
+def test_a_terminal_that_decodes_images_shows_it(
+        chat, tmp_path, terminal, begins):
+    t, _ = chat("xclip", serves(tmp_path), **terminal)
+    t.type(CTRL_V)
+    seen = t.until("[image 1]")
+    assert begins in seen
+    assert base64.b64encode(IMAGE).decode()[:60] in seen
+
+
+@pytest.mark.parametrize("terminal", [
+    {}, {**KITTY, "TMUX": "/nowhere,1,0"}, {**ITERM, "TMUX": "/nowhere,1,0"},
+    {**ITERM, "STY": "1"}])
+def test_others_get_the_mark_alone(chat, tmp_path, terminal):
+    t, _ = chat("xclip", serves(tmp_path), **terminal)
+    t.type(CTRL_V)
+    seen = t.until("[image 1]")
+    assert "\x1b_G" not in seen and "1337" not in seen
+
+
+def test_the_setting_turns_it_off(chat, config, tmp_path):
+    config("[ui]\nimages = false\n")
+    t, _ = chat("xclip", serves(tmp_path), **KITTY)
+    t.type(CTRL_V)
+    assert "\x1b_G" not in t.until("[image 1]")
