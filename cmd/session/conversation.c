@@ -100,6 +100,7 @@ int run_open_model(struct run *r, struct error *err)
 		.cwd = settings_cwd(r->app->settings),
 		.sandbox = &r->box.sandbox,
 		.interactive = r->interactive,
+		.mask = r->app->mask,
 	};
 	struct buf prompt = BUF_INIT(MAX_PROMPT);
 	struct model_brief brief = { 0 };
@@ -128,6 +129,7 @@ int run_open_model(struct run *r, struct error *err)
 	brief.tools = offer->specs;
 	brief.n_tools = offer->n;
 	brief.meter = account;
+	brief.mask = r->app->mask;
 	brief.cache_key = r->session ? session_id(r->session) : NULL;
 	rc = model_open(&r->model, app_http(r->app), &r->choice, &brief, err);
 	free_offer(offer);

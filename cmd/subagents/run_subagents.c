@@ -310,7 +310,9 @@ static int open_model(struct child *c, struct meter_model *account,
 		.skills = c->agent.prepare ? &r->skills->all : NULL,
 		.skills_root = run_skills_root(r),
 	};
-	struct model_brief brief = { .tools = t->specs, .meter = account };
+	struct model_brief brief = { .tools = t->specs,
+				     .meter = account,
+				     .mask = r->app->mask };
 	int rc;
 
 	add_tools(t, c, tools);

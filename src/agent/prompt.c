@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/mask/mask.h"
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/project.h"
@@ -342,6 +343,17 @@ static size_t find_first_fitting(const struct memories *m, size_t from)
 	return i;
 }
 
+/* Warns that a text for the model contains a known secret. */
+static void warn_of_secret(const char *where, void (*warn)(const char *line))
+{
+	char *line = xasprintf("%s contains a known secret, which is sent as "
+			       "[masked:NAME]",
+			       where);
+
+	warn(line);
+	free(line);
+}
+
 /* Adds the user's own AGENTS.md, then those of the project. */
 static void add_memory(const struct prompt_facts *f, struct buf *out,
 		       void (*warn)(const char *line))
@@ -362,6 +374,9 @@ static void add_memory(const struct prompt_facts *f, struct buf *out,
 		buf_adds(out, MEMORY_BEGIN);
 	for (size_t i = 0; i < m.n; i++) {
 		if (i < own || i >= first) {
+			if (f->mask &&
+			    mask_holds(f->mask, buf_str(&m.list[i].text)))
+				warn_of_secret(m.list[i].path, warn);
 			buf_addf(out, "%s\n\n", m.list[i].path);
 			buf_addstr(out, str_trim(buf_str(&m.list[i].text)));
 			buf_adds(out, i + 1 < m.n ? "\n\n" : "\n");
@@ -416,6 +431,8 @@ void prompt_build(const struct prompt_facts *f, struct buf *out,
 			      "run.\n");
 	buf_addf(out, "\nYou run on the model %s.\n", f->model);
 	add_skills(f, out, warn);
+	if (f->mask && mask_holds(f->mask, buf_str(out)))
+		warn_of_secret("the description of a skill or an agent", warn);
 	add_memory(f, out, warn);
 }
 

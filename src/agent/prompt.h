@@ -20,6 +20,7 @@ struct prompt_facts {           /* all borrowed */
 	const char *agent;
 	const struct skills *skills; /* or NULL */
 	const char *skills_root;     /* skills_add_prompt() gets this as root */
+	const struct mask *mask;     /* known secrets; or NULL */
 };
 
 /*
@@ -30,7 +31,8 @@ struct prompt_facts {           /* all borrowed */
  * are not followed, and files of another user above cwd are not read. Limits:
  * 128 KiB per file, 256 KiB for all files of the repository; if they exceed
  * that, the nearest ones are used. Calls warn with one line for each file that
- * is unreadable or too large.
+ * is unreadable or too large, or contains a known secret, which is masked later
+ * (model_brief.mask).
  */
 void prompt_build(const struct prompt_facts *facts, struct buf *out,
 		  void (*warn)(const char *line));

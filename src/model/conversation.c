@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "base/mask/mask.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "model/exchange.h"
@@ -220,13 +221,50 @@ struct request_head {
 	struct params_options options;
 };
 
+/* The door of what all requests begin with. AGENTS.md files, skills, agents and
+ * MCP servers have written parts of it. Owned. */
+static char *mask_fixed_text(const struct model *m, const char *text)
+{
+	char *copy = xstrdup(text);
+
+	if (m->mask)
+		(void)mask_string(m->mask, &copy);
+	return copy;
+}
+
+/* Copies the tools with masked texts; free with tools_free(). */
+static struct tool_spec *mask_tools(const struct model *m,
+				    const struct tool_spec *tools, size_t n)
+{
+	struct tool_spec *masked = xcalloc(n + 1, sizeof(*masked));
+
+	for (size_t i = 0; i < n; i++) {
+		masked[i] = tools[i];
+		masked[i].description =
+			mask_fixed_text(m, tools[i].description);
+		masked[i].schema = mask_fixed_text(m, tools[i].schema);
+	}
+	return masked;
+}
+
+static void tools_free(struct tool_spec *masked, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		free((char *)masked[i].description);
+		free((char *)masked[i].schema);
+	}
+	free(masked);
+}
+
 /* Writes a head for these tools. On failure nothing needs to be released. */
 static int write_head(const struct model *m, struct meter_model *meter,
 		      const struct tool_spec *tools, size_t n_tools,
 		      struct request_head *to, struct error *err)
 {
-	const struct model_brief brief = { .system = m->system,
-					   .tools = tools,
+	char *system = mask_fixed_text(m, m->system);
+	struct tool_spec *masked = mask_tools(m, tools, n_tools);
+	const struct model_brief brief = { .system = system,
+					   .tools = masked,
 					   .n_tools = n_tools,
 					   .cache_key = m->cache_key };
 	const char *text = m->choice.params ? m->choice.params : "{}";
@@ -243,6 +281,8 @@ static int write_head(const struct model *m, struct meter_model *meter,
 		rc = account_find_limit(&to->account, &to->options, params,
 					&to->text, err);
 	cJSON_Delete(params);
+	tools_free(masked, n_tools);
+	free(system);
 	if (rc < 0)
 		buf_release(&to->text);
 	return rc;
@@ -284,6 +324,7 @@ int model_open(struct model **out, struct http *http,
 	m->origin = make_origin(m->wire, choice);
 	m->url = request_url(m->wire, choice);
 	m->system = copy_text(brief->system);
+	m->mask = brief->mask;
 	m->cache_key = copy_text(brief->cache_key);
 	if (m->wire->begin)
 		m->wire->begin(choice, &m->history);
@@ -434,6 +475,7 @@ int model_open_beside(struct model **out, const struct model *m,
 
 	choice.aws = m->aws;
 	paid.meter = m->account.meter;
+	paid.mask = m->mask;
 	rc = model_open(out, m->http, &choice, &paid, err);
 	if (rc == 0) {
 		(*out)->options.decided = m->options.decided;

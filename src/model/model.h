@@ -144,6 +144,7 @@ void model_choice_release(struct model_choice *c);
  * without copying. Not thread-safe. */
 struct model;
 struct meter_model;  /* model/money.h */
+struct mask;         /* base/mask/mask.h */
 struct model_brief { /* written into the fixed head of requests */
 	const char *system;
 	const struct tool_spec *tools;
@@ -151,6 +152,9 @@ struct model_brief { /* written into the fixed head of requests */
 	/* Counts the cost of its requests; NULL: not counted. Must outlive the
 	 * model. */
 	struct meter_model *meter;
+	/* Known secrets, which are masked in system and tools; NULL: none. Must
+	 * outlive the model. Messages are masked where they enter. */
+	const struct mask *mask;
 	/* Identifies the conversation to vendors that cache by a key; NULL: a
 	 * random one is made. */
 	const char *cache_key;

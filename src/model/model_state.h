@@ -23,6 +23,7 @@ struct model {
 	char *origin;               /* see model_origin() */
 	char *url;
 	char *system;                   /* from the brief */
+	const struct mask *mask;        /* from the brief; borrowed, or NULL */
 	char *cache_key;                /* from the brief, or NULL */
 	char *headers[MAX_HEADERS + 1]; /* owned, NULL-terminated */
 	size_t n_headers;

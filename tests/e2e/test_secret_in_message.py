@@ -111,3 +111,41 @@ def test_what_matters_to_a_summary_is_masked(live, env, work):
     s.keys("Enter")
     s.until(lambda t: "masked:SOME_API_KEY" in sent(server))
     assert SECRET not in sent(server)
+
+
+WORDS = f"Use {SECRET} to log in."
+PAGE = "---\nname: {0}\ndescription: {1}\n---\nBody. {1}\n"
+FILES = {
+    "own": ("home/.deepagents/agent/AGENTS.md", WORDS),
+    "project": ("work/AGENTS.md", WORDS),
+    "skill": ("home/.deepagents/agent/skills/deploy/SKILL.md",
+              PAGE.format("deploy", WORDS)),
+    "agent": ("home/.deepagents/agent/agents/clerk/AGENTS.md",
+              PAGE.format("clerk", WORDS)),
+}
+
+
+@pytest.mark.parametrize("what", FILES)
+def test_the_files_of_a_prompt_are_masked(run, env, model, home, what):
+    path, text = FILES[what]
+    (home.parent / path).parent.mkdir(parents=True, exist_ok=True)
+    (home.parent / path).write_text(text)
+    (home.parent / "work/.git").mkdir()
+    task = {"name": "task", "args": {
+        "description": "job one",
+        "subagent_type": "clerk" if what == "agent" else "general-purpose"}}
+    script = {"turns": [{"tool_calls": [task]}, {"text": "done"}],
+              "talks": {"job one": [{"text": "found"}]}}
+    server = model(script)
+    r = run("-n", "go", *M)
+    assert r.status == 0 and "Use hunter2" in sent(server)  # the control
+    hide(env, SECRET)
+    server = model(script)
+    r = run("-n", "go", *M)
+    assert r.status == 0 and len(server.requests) == 3
+    assert SECRET not in sent(server)
+    assert "Use [masked:SOME_API_KEY] to log in." in sent(server)
+    if what != "agent":
+        assert SAID in r.err and SECRET not in r.err
+    if what in ("own", "project"):
+        assert f"AGENTS.md contains a {SAID}" in r.err

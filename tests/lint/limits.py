@@ -130,6 +130,8 @@ DOORS = {
     "src/session/thread.c": 1, "src/model/message.c": 4, "src/ui/html.c": 1,
     "cmd/chat/ask_view.c": 1, "cmd/commands/diff.c": 1,
     "cmd/commands/threads_export.c": 1,
+    # in: the system prompt and the tools, where a request begins
+    "src/model/conversation.c": 1,
 }
 
 
