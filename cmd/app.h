@@ -55,7 +55,9 @@ struct app_question {
 	const char *const *answers; /* words that the user may type, each also
 				       by its first letter */
 	size_t n;
-	size_t usual; /* index of the answer that Enter alone gives */
+	const char *help; /* one line: what each answer does; NULL: clear
+			     from the text */
+	size_t usual;     /* index of the answer that Enter alone gives */
 	size_t safe; /* index of the least dangerous answer; preselected for the
 			arrow keys */
 	bool escapes; /* Esc gives the answer `safe` */

@@ -94,7 +94,9 @@ enum { ASK_REPLY_BYTES = 256, ASK_NO_CHOICE = -2 };
  * an empty line means the default. Otherwise ASK_NO_CHOICE. Control sequences
  * are removed first: a late terminal reply may precede the user's text. */
 int ask_parse_choice(const struct app_question *q, struct str line);
-/* Appends "Please answer y or n." */
-void ask_add_advice(const struct app_question *q, struct buf *out);
+/* Appends "'x' is not an answer." and what the answers are. typed: the wrong
+ * answer, or "". */
+void ask_add_advice(const struct app_question *q, struct str typed,
+		    struct buf *out);
 
 #endif

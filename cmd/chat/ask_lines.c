@@ -782,13 +782,12 @@ int choice_ask_lines(void *arg, const struct app_question *q, struct error *err)
 	char *prompt = xasprintf("%s [%s] ", q->text, q->choices);
 	int64_t until = c->input->until;
 	struct buf line = BUF_INIT(CHAT_MAX_LINE);
-	struct buf advice = BUF_INIT(256);
+	struct buf advice = BUF_INIT(CHAT_MAX_LINE + 1024);
 	struct buf early;
 	int answer = ASK_NO_CHOICE;
 	int rc;
 
 	c->input->until = 0;
-	ask_add_advice(q, &advice);
 	save_typed_text(c->input, &early);
 	do {
 		buf_clear(&line);
@@ -803,8 +802,12 @@ int choice_ask_lines(void *arg, const struct app_question *q, struct error *err)
 			buf_addf(&early, "%s\n", line.ptr);
 			answer = (int)q->safe;
 		}
-		if (rc > 0 && answer == ASK_NO_CHOICE)
+		if (rc > 0 && answer == ASK_NO_CHOICE) {
+			buf_clear(&advice);
+			ask_add_advice(q, q->drafts ? STR("") : buf_str(&line),
+				       &advice);
 			fprintf(stderr, "%s\n", advice.ptr);
+		}
 	} while (rc > 0 && answer == ASK_NO_CHOICE);
 	restore_typed_text(c->input, &early);
 	c->input->until = until;

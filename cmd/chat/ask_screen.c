@@ -534,7 +534,8 @@ bool dialog_render_whole(struct dialog *d, size_t columns, struct rows *out)
 void choice_open(struct choice_dialog *d, const struct app_question *q)
 {
 	*d = (struct choice_dialog){ .asked = q,
-				     .reply = BUF_INIT(ASK_REPLY_BYTES) };
+				     .reply = BUF_INIT(ASK_REPLY_BYTES),
+				     .wrong = BUF_INIT(ASK_REPLY_BYTES) };
 	for (size_t i = 0; i < q->n && i < ANSWER_ROW_MOST; i++)
 		d->row.labels[d->row.n++] = q->answers[i];
 	d->row.selected = q->safe;
@@ -543,6 +544,7 @@ void choice_open(struct choice_dialog *d, const struct app_question *q)
 void choice_close(struct choice_dialog *d)
 {
 	buf_release(&d->reply);
+	buf_release(&d->wrong);
 	*d = (struct choice_dialog){ 0 };
 }
 
@@ -550,7 +552,8 @@ static int submit_reply(struct choice_dialog *d)
 {
 	int answer = ask_parse_choice(d->asked, buf_str(&d->reply));
 
-	d->wrong = answer == CHOICE_OPEN;
+	if (answer == CHOICE_OPEN)
+		buf_addstr(&d->wrong, buf_str(&d->reply));
 	buf_clear(&d->reply);
 	return answer;
 }
@@ -597,7 +600,7 @@ static bool is_answer_prefix(const struct choice_dialog *d)
 
 int choice_event(struct choice_dialog *d, const struct key_event *ev)
 {
-	d->wrong = false;
+	buf_clear(&d->wrong);
 	if (ev->kind == KEY_EVENT_KEY)
 		return on_key(d, &ev->key);
 	if (ev->kind == KEY_EVENT_TEXT) {
@@ -622,10 +625,10 @@ void choice_render(const struct choice_dialog *d, size_t columns,
 	struct buf text = BUF_INIT(1 << 12);
 	struct rows line = { 0 };
 	struct rows wrapped = { 0 };
-	struct buf advice = BUF_INIT(256);
+	struct buf advice = BUF_INIT(1 << 10);
 
-	ask_add_advice(d->asked, &advice);
-	if (d->wrong) {
+	if (d->wrong.len) {
+		ask_add_advice(d->asked, buf_str(&d->wrong), &advice);
 		rows_adds(&line, plain, advice.ptr);
 		rows_end(&line);
 	}

@@ -67,7 +67,7 @@ bool dialog_render_whole(struct dialog *d, size_t columns, struct rows *out);
 struct choice_dialog {
 	const struct app_question *asked; /* borrowed; NULL: no open question */
 	struct buf reply;                 /* one line of UTF-8 */
-	bool wrong;                       /* the last reply was not an answer */
+	struct buf wrong; /* the last reply if it was not an answer, else "" */
 	struct answer_row row;
 	enum question_keys keys; /* set by the caller; decides what is drawn and
 				    accepted */

@@ -195,8 +195,19 @@ int ask_parse_choice(const struct app_question *q, struct str line)
 	return answer;
 }
 
-void ask_add_advice(const struct app_question *q, struct buf *out)
+void ask_add_advice(const struct app_question *q, struct str typed,
+		    struct buf *out)
 {
+	typed = str_trim(typed);
+	if (typed.len) {
+		buf_addc(out, '\'');
+		sanitize_line(typed, out);
+		buf_adds(out, "' is not an answer. ");
+	}
+	if (q->help) {
+		buf_adds(out, q->help);
+		return;
+	}
 	buf_adds(out, "Please answer ");
 	for (size_t i = 0; i < q->n; i++)
 		buf_addf(out, "%s%c",

@@ -114,7 +114,10 @@ static void prompt_exit(struct run *r, bool may_apply)
 	static const char *const all[] = { "delete", "keep", "apply", "stop" };
 	const char *answers[] = { all[DELETE], all[KEEP], NULL, NULL };
 	bool can_stop = sandbox_can_stop(&r->client);
-	struct app_question q = { .answers = answers, .n = 2, .safe = KEEP };
+	char help[256];
+	struct app_question q = {
+		.answers = answers, .help = help, .n = 2, .safe = KEEP
+	};
 	const struct app_asker *asker = r->app->asker;
 	struct error ignored = { 0 };
 	int answer;
@@ -134,6 +137,13 @@ static void prompt_exit(struct run *r, bool may_apply)
 				  : "Delete it, or keep it?";
 		q.choices = can_stop ? "D/s/k" : "D/k";
 	}
+	snprintf(help, sizeof(help), "%s%s%sk keeps it.",
+		 may_apply ? "a applies its changes and deletes it; " : "",
+		 may_apply && save_is_on(r->app)
+			 ? "d or Enter saves them as a patch and deletes it; "
+			 : "d or Enter deletes it with its changes; ",
+		 can_stop ? "s stops it, its files stay; " : "");
+	fprintf(stderr, "%s\n", help);
 	do {
 		answer = asker->choose(asker->arg, &q, &ignored);
 	} while (answer >= 0 && answers[answer] == all[APPLY] &&

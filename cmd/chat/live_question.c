@@ -274,6 +274,17 @@ static void move_reply_to_draft(struct live *l)
 	complete_update(&l->completer, &l->editor);
 }
 
+/* Keeps a line of an answer that is none. Masked, because it stays in the
+ * terminal's scrollback. */
+static void print_wrong_choice(struct live *l)
+{
+	struct buf clean = BUF_INIT(1 << 12);
+
+	app_clean(l->run->app, CLEAN_TEXT, buf_str(&l->choice.wrong), &clean);
+	print_choice(l, clean.len ? clean.ptr : "?");
+	buf_release(&clean);
+}
+
 void live_answer_choice(struct live *l, const struct key_event *ev)
 {
 	int answer = choice_event(&l->choice, ev);
@@ -282,8 +293,8 @@ void live_answer_choice(struct live *l, const struct key_event *ev)
 		move_reply_to_draft(l);
 	else if (answer != CHOICE_OPEN)
 		answer_choice(l, answer);
-	else if (l->choice.wrong)
-		print_choice(l, "?");
+	else if (l->choice.wrong.len)
+		print_wrong_choice(l);
 }
 
 int live_inquire(void *arg, struct inquiry *q, enum inquiry_end *end,

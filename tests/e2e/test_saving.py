@@ -158,8 +158,13 @@ def test_the_question_names_the_sandbox_and_repeats_for_other_letters(
     c.say("go", "done")
     made, = rows(run)
     c.say("/quit", "D/s/k]")
+    gives = ("d or Enter saves them as a patch and deletes it; "
+             if tree == "repo" else "d or Enter deletes it with its changes; ")
+    assert "".join(gives.split()) in "".join(c.text().split())
     for n, other in enumerate(("n", "q", "j", "dx"), 2):
         seen = c.say(other, "keep it?", n)
+        assert f"[a/D/s/k] {other}" in seen or f"[D/s/k] {other}" in seen
+        assert f"'{other}' is not an answer. " in seen
     assert f"local dcode-{made['name']} {has}" in seen
     assert [row["name"] for row in rows(run)] == [made["name"]]
     c.say("K", "dcode -r ")
