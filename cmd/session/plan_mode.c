@@ -14,9 +14,12 @@
 
 bool plan_mode_permits(const struct tool *tool)
 {
+	/* That a tool of an MCP server only reads is the server's own claim. */
+	if (tool->flags & TOOL_FOREIGN)
+		return run_web_has(tool);
 	if (tool == &tool_job_kill)
 		return false;
-	return tool->flags & (TOOL_READS | TOOL_SESSION) || run_web_has(tool);
+	return tool->flags & (TOOL_READS | TOOL_SESSION);
 }
 
 bool plan_mode_refuses(const struct run *r, const struct tool *tool,

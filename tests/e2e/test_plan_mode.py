@@ -8,6 +8,7 @@ import time
 
 import pytest
 
+from mcp_rig import Mcp, calls, results
 from screens import Screen
 from test_approvals import call
 from test_half_written import LATER, draft_at_question
@@ -225,6 +226,21 @@ def test_a_task_in_plan_mode_prints_the_plan(run, model, work, more):
     server = model([execute("touch made"), DONE])  # the control
     r = run("-n", "go", "-q", "-M", "anthropic:m", "-y")
     assert (work / "made").exists()
+
+
+@pytest.mark.parametrize("tool", ["srv_add", "srv_look"])
+def test_no_tool_of_an_mcp_server_is_there(run, model, home, work, tool):
+    mcp = Mcp(home, work)
+    mcp.own(srv=mcp.entry())
+    server = model(calls(tool, a=1, b=2))
+    r = run("-n", "hi", "-M", "anthropic:m", "-y", "--approval-mode", "plan")
+    assert r.status == 0, r.err
+    assert not [n for n in offered(server, 0) if n.startswith("srv_")]
+    assert "not available in plan mode" in results(server)[0]
+    assert not mcp.received("tools/call")
+    server = model(calls(tool, a=1, b=2))  # the control
+    assert run("-n", "hi", "-M", "anthropic:m", "-y").status == 0
+    assert tool in offered(server, 0) and mcp.received("tools/call")
 
 
 def test_a_mode_that_is_none_is_a_usage_error(run):
