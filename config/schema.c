@@ -238,6 +238,11 @@ const struct setting settings_core[] = {
 			"decodes it itself",
 	},
 	{
+		.key = "ui.keys",
+		.fallback = "\"emacs\"",
+		.help = "Keys of the draft: emacs or vi",
+	},
+	{
 		.key = "ui.notify",
 		.fallback = "\"bell\"",
 		.help = "Signal when a long turn ends or a question waits: "

@@ -413,6 +413,23 @@ static void run_loop(struct live *l)
 		run_loop_once(l, &drawn, &frame);
 }
 
+/* Reads [ui] keys. */
+static void load_keys(struct live *l)
+{
+	struct error err = { 0 };
+	const char *keys = NULL;
+
+	if (settings_string(l->run->app->settings, NULL, "ui.keys", &keys,
+			    &err) < 0) {
+		(void)app_fail(l->run->app, &err);
+		return;
+	}
+	l->vi.on = keys && !strcmp(keys, "vi");
+	if (keys && !l->vi.on && strcmp(keys, "emacs") != 0)
+		app_warn("[ui] keys = \"%.40s\": use \"emacs\" or \"vi\"",
+			 keys);
+}
+
 /* Opens the screen, the output pipe and the worker. On failure nothing stays
  * open except the event queue. */
 static int open_live(struct live *l, struct error *err)
@@ -421,6 +438,7 @@ static int open_live(struct live *l, struct error *err)
 
 	appearance_load(l->run->app, &l->theme, &output_lines);
 	live_notify_load(l);
+	load_keys(l);
 	l->events = eventq_new(err);
 	if (!l->events)
 		return -1;
@@ -461,6 +479,7 @@ static void close_live(struct live *l)
 	transcript_release(&l->transcript);
 	editor_release(&l->editor);
 	paste_burst_release(&l->burst);
+	vi_release(&l->vi);
 	history_search_release(&l->search);
 	prompt_history_release(&l->history);
 	complete_release(&l->completer);

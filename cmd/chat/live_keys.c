@@ -484,7 +484,8 @@ static void on_editor(struct live *l, const struct key_event *ev)
 		return;
 	}
 	empty = editor_is_empty(&l->editor);
-	result = editor_event(&l->editor, ev);
+	result = l->vi.on ? vi_event(&l->vi, &l->editor, ev)
+			  : editor_event(&l->editor, ev);
 	if (ev->kind != KEY_EVENT_KEY || result == EDITOR_CHANGED || !empty)
 		l->drafted = l->typed;
 	switch (result) {

@@ -555,6 +555,9 @@ static void add_status(const struct live *l, struct rows *out)
 		.model = l->model,
 		.sandbox = l->place && l->place[0] ? l->place : NULL,
 		.state = state_of(l),
+		.keys = !l->vi.on      ? NULL
+			: l->vi.normal ? "vi normal"
+				       : "vi insert",
 		.mode = mode_of(l),
 		.directory = l->directory,
 		.branch = l->branch,

@@ -29,6 +29,7 @@
 #include "editor/key_help.h"
 #include "editor/paste_burst.h"
 #include "editor/prompt_history.h"
+#include "editor/vi.h"
 #include "term/keys.h"
 #include "term/screen.h"
 #include "term/theme.h"
@@ -122,6 +123,7 @@ struct live {
 	struct key_reader keys;
 	struct paste_burst burst;
 	struct editor editor;
+	struct vi vi;   /* the keys of vi for the editor */
 	char prompt[8]; /* the editor's prompt */
 	struct prompt_history history;
 	struct history_search search;

@@ -10,7 +10,7 @@
 #include "model/money.h"
 #include "term/rows.h"
 
-enum { MOST_PARTS = 10, PART_BYTES = 256, SOON_S = 300, HOUR_S = 3600 };
+enum { MOST_PARTS = 11, PART_BYTES = 256, SOON_S = 300, HOUR_S = 3600 };
 
 struct status_part {
 	char text[PART_BYTES];
@@ -115,6 +115,7 @@ static void collect_parts(struct status_line *l, const struct status *s)
 		snprintf(text, sizeof(text), "%zu queued", s->queued);
 		add_part(l, 9, STYLE_ACCENT, text, NULL);
 	}
+	add_part(l, 7, STYLE_MUTED, s->keys, NULL);
 	add_part(l, 7, STYLE_MUTED, s->mode, NULL);
 	add_part(l, 5, STYLE_MUTED, s->model, after_last(s->model, ':'));
 	add_sandbox(l, s);

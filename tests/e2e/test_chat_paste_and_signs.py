@@ -226,3 +226,37 @@ def test_a_draft_breaks_between_words(live, columns, words):
     s.keys("Up", "Home", "Enter")  # within the draft, not the history
     s.until("Hello there.")
     assert prompts(server) == [text]
+
+
+@pytest.mark.parametrize("columns, lines", [(80, 24), (40, 12), (200, 50)])
+def test_the_draft_has_the_keys_of_vi_if_asked(live, env, columns, lines):
+    config(env, "[ui]\nkeys = \"vi\"\n")
+    s, server = live(HELLO, columns=columns, lines=lines)
+    s.until("vi insert")
+    s.type("fix the wrong test")
+    s.keys("Escape")
+    s.until("vi normal")
+    s.type("bbcwright")
+    s.until(lambda t: "fix the right test" in t and "vi insert" in t)
+    s.keys("Escape")
+    s.until("vi normal")
+    s.type("0dwu")  # and undone
+    s.type("A now")
+    s.until("fix the right test now")
+    s.keys("Enter")
+    s.until("Hello there.")
+    assert prompts(server) == ["fix the right test now"]
+    s.until("vi insert")
+    s.keys("Escape")
+    s.until("vi normal")
+    s.type("k")  # the history, as with Up
+    s.until(lambda t: t.count("fix the right test now") == 2)
+    s.type("ddGG")
+    s.until(lambda t: t.count("fix the right test now") == 1)
+
+
+def test_an_unknown_kind_of_keys_is_named(live, env):
+    config(env, "[ui]\nkeys = \"nano\"\n")
+    s, _ = live(HELLO)
+    s.until('use "emacs" or "vi"', scrollback=True)
+    assert "vi insert" not in s.text()
