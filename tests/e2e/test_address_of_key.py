@@ -41,11 +41,13 @@ def test_auth_set_says_that_a_variable_does_not_count(run, env, checks):
     # Each way that it names.
     env["DEEPAGENTS_CODE_ANTHROPIC_BASE_URL"] = FOREIGN
     assert "does not go" not in run("auth", "set", "anthropic", stdin=KEY).err
-    assert checks("model") == [f"default anthropic:claude-opus-5 at {FOREIGN}"]
+    told, = checks("model")
+    assert told.endswith(f" at {FOREIGN}")
     del env["DEEPAGENTS_CODE_ANTHROPIC_BASE_URL"]
     r = run("auth", "set", "anthropic", "--base-url", FOREIGN, stdin=KEY)
     assert r.status == 0 and "does not go" not in r.err
-    assert checks("model") == [f"default anthropic:claude-opus-5 at {FOREIGN}"]
+    told, = checks("model")
+    assert told.endswith(f" at {FOREIGN}")
 
 
 def test_the_vendors_own_address_in_a_variable_is_no_news(run, env, checks):

@@ -55,7 +55,7 @@ def test_a_pasted_key_is_checked_stored_sealed_and_never_shown(
         t.type("1\r")
         t.until("Paste the key of anthropic (not shown): ")
     t.type(f"\x1b[200~{GOOD}\x1b[201~\r")
-    t.until("anthropic:claude-opus-5 accepted the key. It is stored "
+    t.until("anthropic:claude-opus-5-5 accepted the key. It is stored "
             "encrypted.")
     assert len(server.requests) == 1
     talk(t)
@@ -101,7 +101,7 @@ def test_a_key_goes_to_its_own_vendor_only(vendor, terminal, env):
         t.until("This key belongs to another vendor")
         t.until("(not shown): ")
         t.type("sk-0123456789abcdef\r")  # the control
-        t.until("openai:gpt-5.6-terra accepted")
+        t.until("openai:gpt-6.1-terra accepted")
         assert len(other.requests) == 1 and not server.requests
 
 
@@ -337,7 +337,7 @@ def test_a_named_model_asks_for_its_own_key(vendor, terminal, config):
 def test_the_model_that_nobody_chose_is_said(run, env, model, config):
     server = model(TURNS)
     env.pop("OPENAI_API_KEY", None)
-    said = "Model: anthropic:claude-opus-5 (the default; -M chooses another)\n"
+    said = "Model: anthropic:claude-opus-5-5 (the default; -M chooses another)\n"
     assert run("-n", "x").err.startswith(said)
     assert said not in run("-n", "x", "-q").err
     assert said not in run("-n", "x", "-M", "claude-opus-5").err
