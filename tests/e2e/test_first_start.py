@@ -337,7 +337,8 @@ def test_a_named_model_asks_for_its_own_key(vendor, terminal, config):
 def test_the_model_that_nobody_chose_is_said(run, env, model, config):
     server = model(TURNS)
     env.pop("OPENAI_API_KEY", None)
-    said = "Model: anthropic:claude-opus-5-5 (the default; -M chooses another)\n"
+    said = "Model: anthropic:claude-opus-5-5 (the default; -M chooses " \
+        "another)\n"
     assert run("-n", "x").err.startswith(said)
     assert said not in run("-n", "x", "-q").err
     assert said not in run("-n", "x", "-M", "claude-opus-5").err
