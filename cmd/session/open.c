@@ -134,6 +134,11 @@ static int open_rest(struct run *r, struct error *err)
 		grants_load(&r->grants, r->app->settings);
 	if (!run_has_sandbox(r))
 		secret_files_open(&r->secrets, settings_dir(r->app->settings));
+	if (!run_has_sandbox(r) && r->interactive) {
+		r->changes.app = r->app;
+		r->agent.watch = command_changes_watch;
+		r->agent.watch_arg = &r->changes;
+	}
 	return 0;
 }
 
@@ -211,6 +216,7 @@ void run_undo(struct run *r)
 	if (r->session)
 		session_free(r->session);
 	secret_files_release(&r->secrets);
+	command_changes_close(&r->changes);
 	r->unsaved |= r->saved.failed != NULL;
 	saved_work_release(&r->saved);
 	free(r->history_dir);

@@ -5,6 +5,7 @@
 
 #include "agent/agent.h"
 #include "cmd/app.h"
+#include "cmd/calls/command_changes.h"
 #include "cmd/session/grants.h"
 #include "cmd/session/mode.h"
 #include "cmd/session/options.h"
@@ -82,6 +83,7 @@ struct run {
 	/* agent.go_on callback, called with the run. */
 	bool (*go_on)(void *arg, const struct error *why);
 	struct agent_steering steering; /* agent.steering */
+	struct command_changes changes; /* without a sandbox: agent.watch */
 	/* If promises is set, run_open() may return before the sandbox is
 	 * ready; run_agent() and run_await() then wait for it. The waiting
 	 * thread calls opened when the sandbox is ready, before any tool runs.

@@ -73,6 +73,9 @@ struct agent_event {
 	struct str end;
 	/* EVENT_TOOL_RESULT: the user declined the call; see approval_why() */
 	bool declined;
+	/* EVENT_TOOL_RESULT of a command: "a.c, b.c (+12 −3)", the files that
+	 * it has changed in the user's tree, masked; or empty */
+	struct str changed;
 	/* EVENT_TOOL_RESULT of a command that the user typed */
 	bool own;
 	/* EVENT_TOOL_RESULT: the call was interrupted, perhaps before it ran */
@@ -229,6 +232,11 @@ struct agent {
 		       struct buf *remark, const struct stop *stop,
 		       struct error *err);
 	void *prepare_arg;
+	/* Called before (changed is NULL) and after each command of the execute
+	 * tool, on the thread that runs it: appends the names of the files that
+	 * it has changed in the user's tree. NULL: they are not named. */
+	void (*watch)(void *arg, struct buf *changed, const struct stop *stop);
+	void *watch_arg;
 	/* more tools than those of tool/table.c, NULL-terminated; or NULL */
 	const struct tool *const *more;
 	/* Called before each request: updates `more`, and the tools that the

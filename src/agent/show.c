@@ -19,7 +19,7 @@ struct shown_event { /* an event whose texts are masked copies */
 	struct agent_event event;
 	struct part call;
 	struct tool_change change;
-	struct buf text, end;
+	struct buf text, end, changed;
 };
 
 static void copy_masked(const struct mask *mask, struct str *text,
@@ -56,6 +56,7 @@ static void mask_event(const struct mask *mask, const struct agent_event *ev,
 	*s = (struct shown_event){ .event = *ev };
 	copy_masked(mask, &s->event.text, &s->text);
 	copy_masked(mask, &s->event.end, &s->end);
+	copy_masked(mask, &s->event.changed, &s->changed);
 	/* Screens do not show the call's arguments with these two events. */
 	if (ev->kind != EVENT_TOOL_OUTPUT && ev->kind != EVENT_SUBAGENT)
 		mask_call(mask, s);
@@ -68,6 +69,7 @@ static void release_event(struct shown_event *s)
 	tool_change_release(&s->change);
 	buf_release(&s->text);
 	buf_release(&s->end);
+	buf_release(&s->changed);
 }
 
 void show_event(const struct agent_ui *ui, const struct mask *mask,

@@ -57,6 +57,7 @@ struct tool_job {
 	struct buf remark;
 	struct tool_change change;
 	struct buf end;       /* how execute's command ended: tool_env.end */
+	struct buf changed;   /* agent.watch: the files that it has changed */
 	int64_t ran_ms;       /* -1: it did not run */
 	struct message media; /* files attached to the result */
 	struct hooked_call hooked;
@@ -235,6 +236,25 @@ static char *args_of(const char *command)
 	return text;
 }
 
+static bool is_watched(const struct agent *a, const struct tool *tool)
+{
+	return a->watch && tool && tool->flags & TOOL_RUNS;
+}
+
+static void begin_watch(const struct agent *a, const struct tool *tool,
+			const struct stop *stop)
+{
+	if (is_watched(a, tool))
+		a->watch(a->watch_arg, NULL, stop);
+}
+
+static void end_watch(const struct agent *a, const struct tool *tool,
+		      struct buf *changed, const struct stop *stop)
+{
+	if (is_watched(a, tool))
+		a->watch(a->watch_arg, changed, stop);
+}
+
 int agent_run_own_command(struct agent *a, const char *command,
 			  struct buf *told, const struct stop *stop,
 			  struct error *err)
@@ -246,8 +266,10 @@ int agent_run_own_command(struct agent *a, const char *command,
 	struct own_command c = { a, &call };
 	struct buf out = BUF_INIT(TOOL_RESULT_BYTES);
 	struct buf end = BUF_INIT(TOOL_RESULT_BYTES);
+	struct buf changed = BUF_INIT(TOOL_RESULT_BYTES);
 	bool failed = false;
-	int64_t began = clock_ms();
+	int64_t began;
+	int64_t ran_ms;
 	struct tool_env env = {
 		.sandbox = a->sandbox,
 		.stop = stop,
@@ -263,7 +285,11 @@ int agent_run_own_command(struct agent *a, const char *command,
 	int rc;
 
 	emit_own(&c, EVENT_TOOL_CALL, (struct str){ NULL, 0 });
+	begin_watch(a, running_tool(), stop);
+	began = clock_ms();
 	rc = tool_call(&env, &call, &out, &failed, err);
+	ran_ms = clock_ms() - began;
+	end_watch(a, running_tool(), &changed, stop);
 	show_event(&a->ui, a->mask,
 		   &(struct agent_event){
 			   .kind = EVENT_TOOL_RESULT,
@@ -272,7 +298,8 @@ int agent_run_own_command(struct agent *a, const char *command,
 			   .end = buf_str(&end),
 			   .own = true,
 			   .interrupted = rc < 0 && err->code == ERR_CANCELLED,
-			   .ran_ms = clock_ms() - began,
+			   .ran_ms = ran_ms,
+			   .changed = buf_str(&changed),
 			   .failed = failed });
 	if (told)
 		buf_addf(told,
@@ -282,6 +309,7 @@ int agent_run_own_command(struct agent *a, const char *command,
 	cJSON_free(call.args);
 	buf_release(&out);
 	buf_release(&end);
+	buf_release(&changed);
 	return rc;
 }
 
@@ -546,10 +574,13 @@ static void *run_job(void *arg)
 
 	if (job->refused || job->unready)
 		return NULL;
+	begin_watch(job->batch->agent, tool_of(job), job->batch->stop);
 	began = clock_ms();
 	job->rc =
 		tool_call(&env, job->call, &job->out, &job->failed, &job->err);
 	job->ran_ms = clock_ms() - began;
+	end_watch(job->batch->agent, tool_of(job), &job->changed,
+		  job->batch->stop);
 	job->interrupted = job->rc < 0 && job->err.code == ERR_CANCELLED;
 	if (job->rc == 0)
 		job->rc = hooked_after(
@@ -721,6 +752,7 @@ static int finish_call(struct tool_job *job, struct message *results,
 					  .call = job->call,
 					  .text = text,
 					  .end = buf_str(&job->end),
+					  .changed = buf_str(&job->changed),
 					  .ran_ms = job->ran_ms,
 					  .interrupted = job->interrupted,
 					  .failed = job->failed,
@@ -734,6 +766,7 @@ static int finish_call(struct tool_job *job, struct message *results,
 	cJSON_free(job->edited.args);
 	buf_release(&job->remark);
 	buf_release(&job->end);
+	buf_release(&job->changed);
 	tool_change_release(&job->change);
 	hooked_merge_end(job->batch->agent, &job->hooked.end);
 	hooked_call_release(&job->hooked);
@@ -832,6 +865,7 @@ int toolrun(struct agent *a, const struct message *reply,
 		jobs[n].remark = BUF_INIT(MAX_RESULT);
 		jobs[n].out = BUF_INIT(MAX_RESULT);
 		jobs[n].end = BUF_INIT(TOOL_RESULT_BYTES);
+		jobs[n].changed = BUF_INIT(TOOL_RESULT_BYTES);
 		jobs[n].ran_ms = -1;
 		jobs[n].number = n + 1;
 		n++;

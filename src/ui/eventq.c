@@ -50,6 +50,7 @@ void queued_free(struct queued *item)
 		return;
 	buf_release(&item->text);
 	buf_release(&item->end);
+	buf_release(&item->changed);
 	free(item->call.id);
 	free(item->call.name);
 	free(item->call.args);
@@ -88,7 +89,7 @@ static size_t weight_of(const struct agent_event *ev)
 {
 	const struct tool_change *c = ev->change;
 
-	return ev->text.len + ev->end.len +
+	return ev->text.len + ev->end.len + ev->changed.len +
 	       (c ? c->before.len + c->after.len : 0);
 }
 
@@ -134,6 +135,9 @@ static struct queued *copy_event(const struct agent_event *ev)
 	item->end = BUF_INIT(MAX_TEXT);
 	buf_addstr(&item->end, ev->end);
 	item->event.end = buf_str(&item->end);
+	item->changed = BUF_INIT(MAX_TEXT);
+	buf_addstr(&item->changed, ev->changed);
+	item->event.changed = buf_str(&item->changed);
 	if (ev->call) {
 		item->call = (struct part){
 			.kind = ev->call->kind,

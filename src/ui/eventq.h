@@ -12,7 +12,7 @@ struct queued {
 	int notice;
 	void *arg; /* argument of the notice; borrowed */
 	/* private: storage for what event points to */
-	struct buf text, end;
+	struct buf text, end, changed;
 	struct part call;
 	struct usage usage;
 	struct tool_change change;

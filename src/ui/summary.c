@@ -402,6 +402,14 @@ void summary_of_result(const struct agent_event *ev, struct buf *out)
 		add_line(out, str_skip(end, at));
 }
 
+void summary_of_changes(const struct agent_event *ev, struct buf *out)
+{
+	if (!ev->changed.len)
+		return;
+	buf_adds(out, "changed: ");
+	buf_addstr(out, ev->changed);
+}
+
 void summary_of_declined(struct str result, struct buf *out)
 {
 	struct str why = approval_why(result);
@@ -413,7 +421,15 @@ void summary_of_declined(struct str result, struct buf *out)
 void summary_to_ascii(struct buf *line)
 {
 	static const char ellipsis[] = "\xE2\x80\xA6";
+	static const char minus[] = "\xE2\x88\x92";
+	size_t at = str_search(buf_str(line), str_of(minus));
 
+	if (at < line->len) {
+		line->ptr[at] = '-';
+		memmove(line->ptr + at + 1, line->ptr + at + 3,
+			line->len - at - 2); /* with its NUL */
+		line->len -= 2;
+	}
 	if (!str_ends(buf_str(line), ellipsis))
 		return;
 	line->len -= sizeof(ellipsis) - 1;

@@ -35,7 +35,10 @@ void summary_state(const struct agent_event *ev, struct buf *out);
 /* Appends a duration: "2.1 s", "14 s", "2 min 14 s" or "1 h 5 min". */
 void summary_add_time(int64_t ms, struct buf *out);
 
-/* Replaces the ellipsis at the end of a summary by "...". */
+/* Appends "changed: a.c, b.c (+12 −3)" if a command has changed files. */
+void summary_of_changes(const struct agent_event *ev, struct buf *out);
+/* Replaces the ellipsis at the end of a summary by "...", and the minus sign of
+ * summary_of_changes(). */
 void summary_to_ascii(struct buf *line);
 /* Appends "Declined: not that way", taken from the result of a declined call.
  */

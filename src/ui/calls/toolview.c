@@ -336,9 +336,16 @@ static void add_command_end(const struct toolview *v,
 		if (status.len && status.len < 8)
 			buf_addf(&note, "exit %.*s, ", (int)status.len,
 				 status.ptr);
-		add_call_time(ev, now - v->started, &note);
+		add_call_time(ev, ev->ran_ms ? ev->ran_ms : now - v->started,
+			      &note);
 	}
 	add_call_note(look, bad ? failed : muted, buf_str(&note), out);
+	buf_clear(&note);
+	summary_of_changes(ev, &note);
+	if (look->theme->ascii)
+		summary_to_ascii(&note);
+	if (note.len)
+		add_call_note(look, muted, buf_str(&note), out);
 	buf_release(&note);
 }
 

@@ -1,0 +1,125 @@
+"""test_command_changes.py - below a command: the files that it has changed."""
+# SPDX-License-Identifier: MIT
+import re
+import subprocess
+
+import pytest
+
+from test_live_chat import DONE, execute, live  # noqa: F401
+
+# pylint: disable=redefined-outer-name
+
+
+def git(work, line):
+    subprocess.run(f"git {line}", shell=True, cwd=work, check=True,
+                   capture_output=True, timeout=60)
+
+
+@pytest.fixture
+def tree(tmp_path):
+    """A repository with two files; one has a change that is not committed."""
+    work = tmp_path / "work"
+    work.mkdir(exist_ok=True)
+    (work / "a.c").write_text("1\n2\n3\n")
+    (work / "dirty").write_text("one\n")
+    (work / ".gitignore").write_text("*.o\n")
+    git(work, "init -q")
+    git(work, "config user.email a@b")
+    git(work, "config user.name a")
+    git(work, "add -A")
+    git(work, "commit -qm x")
+    (work / "dirty").write_text("one\ntwo\n")
+    (work / "other").write_text("not tracked\n")
+    return work
+
+
+def run(live, *commands, columns=100):
+    s, _ = live([*map(execute, commands), DONE], args=["-y"], ready="yolo",
+                columns=columns)
+    s.type("go")
+    s.keys("Enter")
+    return s.until("done.", True)
+
+
+@pytest.mark.parametrize("command, said", [
+    ("sed -i s/2/two/ a.c", r"a.c \(\+1 −1\)"),
+    ("echo x >>a.c; echo y >>dirty; echo z >new",
+     r"a.c, dirty, new \(\+3 −0\)"),
+    ("rm a.c other", r"a.c, other \(\+0 −4\)"),
+    ("git checkout -q dirty", r"dirty \(\+0 −1\)"),
+    (r"printf 'a\0b' >bin", "bin"), ("ln -s a.c link", r"link \(\+1 −0\)"),
+    (": >empty", r"empty \(\+0 −0\)"), ("mv other moved",
+                                        r"moved, other \(\+1 −1\)"),
+    ("mkdir d; echo 1 >d/x; exit 3", r"d/x \(\+1 −0\)"),
+    ("git add -A; echo 4 >>a.c; git commit -qm y", r"a.c \(\+1 −0\)"),
+    ("touch n1 n2 n3 n4 n5 n6 n7",
+     r"n1, n2, n3, n4, n5 and 2 more \(\+0 −0\)")])
+def test_what_a_command_changed_is_named(live, tree, command, said):
+    seen = run(live, command)
+    assert re.search(rf"⎿ changed: {said}$", seen, re.M), seen
+
+
+@pytest.mark.parametrize("command", [
+    "true", "touch a.c dirty", "echo x >x.o", "git add -A; git commit -qm x",
+    "cat a.c >copy; cp copy a.c; rm copy", "git status; git gc -q"])
+def test_what_stays_as_it_was_is_not_named(live, tree, command):
+    seen = run(live, command, "echo x >>a.c")
+    assert seen.count("changed:") == 1  # of the control
+
+
+def test_a_change_between_two_commands_is_not_that_of_the_second(live, tree):
+    s, _ = live([execute("true"), DONE, execute("echo n >>a.c"), DONE],
+                args=["-y"], ready="yolo")
+    s.type("go")
+    s.keys("Enter")
+    s.until("done.")
+    (tree / "other").write_text("by the user\n")
+    s.type("go")
+    s.keys("Enter")
+    seen = s.until("changed:")
+    assert "changed: a.c (+1" in seen
+
+
+def test_programs_of_the_repository_do_not_run(live, tree, tmp_path):
+    mark = tmp_path / "ran"
+    program = tmp_path / "program"
+    program.write_text(f"#!/bin/sh\ntouch {mark}\ncat\n")
+    program.chmod(0o755)
+    git(tree, f"config core.fsmonitor {program}")
+    git(tree, f"config filter.x.clean {program}")
+    (tree / ".gitattributes").write_text("* filter=x\n")
+    seen = run(live, "echo x >>a.c; echo y >new")
+    assert "changed: a.c, new (+2 −0)" in seen
+    assert not mark.exists()
+    git(tree, "status")
+    assert mark.exists()  # the control: git itself does run them
+
+
+def test_names_cannot_act_on_the_terminal(live, tree):
+    seen = run(live, r"touch $(printf 'a\033[31mb')")
+    line = next(r for r in seen.splitlines() if "changed:" in r)
+    assert "\x1b" not in line and re.search(r"changed: a.*b", line)
+
+
+def test_too_many_files_are_not_named_and_the_output_is_whole(live, tree):
+    seen = run(live, "seq 3000 | xargs touch; echo finished",
+               "seq 3000 | xargs rm; echo gone", "echo x >>a.c")
+    assert "    finished" in seen and "    gone" in seen
+    assert re.findall("changed: .*", seen) == ["changed: a.c (+1 −0)"]
+
+
+def test_outside_of_a_repository_nothing_is_named(live, tmp_path):
+    seen = run(live, "echo x >made")
+    assert (tmp_path / "work" / "made").exists() and "changed:" not in seen
+
+
+def test_it_is_named_without_a_screen_and_leaves_no_file(
+        terminal, model, home, tree):
+    model([execute("echo x >>a.c"), DONE])
+    t = terminal("-M", "anthropic:m", "-y", "--plain")
+    t.until("> ")
+    t.type("go\r")
+    assert "changed: a.c (+1 −0)\r\n" in t.until("done.")
+    t.type("/quit\r")
+    t.end()
+    assert not list(home.rglob("watch.*"))
