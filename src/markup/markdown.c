@@ -456,20 +456,43 @@ static void add_code(const struct markdown *m, struct highlight *h,
 	buf_release(&code);
 }
 
+/* Adds a line above or below code. */
+static void add_fence(struct markdown *m, struct str language)
+{
+	enum { MOST = 40 }; /* cells */
+	struct buf line = BUF_INIT(2 * MARKDOWN_BLOCK);
+	size_t columns = m->look.columns;
+
+	theme_add_rule(m->look.theme, language, columns < MOST ? columns : MOST,
+		       &line);
+	rows_add(&m->done, muted, buf_str(&line));
+	rows_end(&m->done);
+	buf_release(&line);
+}
+
 static void begin_code(struct markdown *m, struct str line)
 {
 	struct str info = blocks_fence_info(line);
 
 	add_gap(m, true);
 	highlight_begin(&m->highlight, info);
-	markdown_render_plain(&m->look, info, muted, &m->done);
+	if (!m->look.unnamed)
+		add_fence(m, info);
+}
+
+static void end_code(struct markdown *m)
+{
+	if (!m->look.unnamed)
+		add_fence(m, (struct str){ 0 });
 }
 
 static void handle_code_line(struct markdown *m, struct str line,
 			     unsigned flags)
 {
-	if (flags & BLOCKS_AFTER)
+	if (flags & BLOCKS_AFTER) {
+		end_code(m);
 		return;
+	}
 	m->work += line.len;
 	add_code(m, &m->highlight, line, &m->done);
 }
@@ -557,6 +580,8 @@ void markdown_end(struct markdown *m)
 	buf_clear(&m->fresh);
 	if (m->line.len)
 		handle_line(m, buf_str(&m->line));
+	if (m->blocks.kind == BLOCK_FENCE)
+		end_code(m); /* its closing fence is missing */
 	flush_pending(m);
 	buf_clear(&m->line);
 	m->blocks = (struct blocks){ 0 };

@@ -590,6 +590,7 @@ struct render {
 	int bold, italic, strike, mono;
 	unsigned heading; /* 1 to 6, or 0 */
 	bool in_code;
+	bool fenced;    /* the code has lines above and below */
 	size_t item;    /* number of the first ordered item; 0: as written */
 	size_t letters; /* letters of the source shown so far */
 };
@@ -724,27 +725,40 @@ static void begin_item(struct render *r, const MD_BLOCK_LI_DETAIL *item)
 	levels_item(&r->levels, item, r->look->theme);
 }
 
-/* Begins a code block, after a row that names its language. */
+/* Adds a line above or below fenced code. */
+static void add_fence(struct render *r, struct str language,
+		      const struct wrap *place)
+{
+	size_t taken = width_cells(place->rest.text);
+	size_t most = r->look->columns > taken ? r->look->columns - taken : 1;
+	struct buf line = BUF_INIT(TEXT_MAX);
+
+	theme_add_rule(r->look->theme, language, most < RULE ? most : RULE,
+		       &line);
+	rows_add(&r->line, muted, buf_str(&line));
+	rows_end(&r->line);
+	wrap_row(&r->line, 0, place, r->out);
+	rows_clear(&r->line);
+	buf_release(&line);
+}
+
+/* Begins a code block. A fenced one has a line with its language above. */
 static void begin_code(struct render *r, const MD_BLOCK_CODE_DETAIL *code)
 {
 	struct buf info = BUF_INIT(TEXT_MAX);
 	struct wrap w;
 
 	r->in_code = true;
+	r->fenced = code->fence_char && !r->look->unnamed;
 	md4c_add_attribute(&info, &code->info);
 	highlight_begin(&r->highlight, buf_str(&info));
-	if (info.len && r->look->unnamed) {
-		r->letters += letters_count(
-			(struct str){ code->info.text, code->info.size });
-	} else if (info.len) {
-		rows_add(&r->line, muted, str_trim(buf_str(&info)));
+	if (r->fenced) {
 		w = levels_begin(&r->levels, r->look->columns, r->out);
-		wrap_rows(&r->line, &w, r->out);
-		rows_clear(&r->line);
+		add_fence(r, str_trim(buf_str(&info)), &w);
 		r->levels.gap = false;
-		r->letters += letters_count(
-			(struct str){ code->info.text, code->info.size });
 	}
+	r->letters +=
+		letters_count((struct str){ code->info.text, code->info.size });
 	r->code.max = TEXT_MAX;
 	buf_clear(&r->code);
 	buf_release(&info);
@@ -767,6 +781,9 @@ static void end_code(struct render *r)
 		rows_clear(&r->line);
 		w.first = w.rest;
 	}
+	w.soft = false;
+	if (r->fenced)
+		add_fence(r, (struct str){ 0 }, &w);
 }
 
 static void add_rule(struct render *r)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sanitize.h"
 #include "base/str.h"
 
 static const char *const names[N_THEMES] = {
@@ -482,6 +483,34 @@ void theme_style(const struct theme *t, struct style style, struct buf *out)
 const char *theme_glyph(const struct theme *t, enum glyph glyph)
 {
 	return t->ascii ? glyphs[glyph].ascii : glyphs[glyph].utf8;
+}
+
+static void add_bars(const struct theme *t, size_t n, struct buf *out)
+{
+	while (n--)
+		buf_adds(out, theme_glyph(t, GLYPH_BOX_H));
+}
+
+void theme_add_rule(const struct theme *t, struct str title, size_t cells,
+		    struct buf *out)
+{
+	enum { BEFORE = 2, AROUND = BEFORE + 3 }; /* "-- title -" */
+	struct buf clean = BUF_INIT(4096);
+	struct str shown;
+
+	title.len = title.len < 1024 ? title.len : 1024;
+	sanitize_line(title, &clean);
+	shown = str_trim(buf_str(&clean));
+	shown.len = cells > AROUND ? width_prefix(shown, cells - AROUND) : 0;
+	if (shown.len) {
+		add_bars(t, BEFORE, out);
+		buf_addc(out, ' ');
+		buf_addstr(out, shown);
+		buf_addc(out, ' ');
+		cells -= BEFORE + 2 + width_cells(shown);
+	}
+	add_bars(t, cells, out);
+	buf_release(&clean);
 }
 
 const char *theme_spinner(const struct theme *t, size_t n)

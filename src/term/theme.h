@@ -111,6 +111,11 @@ void theme_style(const struct theme *t, struct style style, struct buf *out);
 void theme_row(const struct theme *t, const struct rows *rows, size_t i,
 	       size_t cells, struct buf *out);
 const char *theme_glyph(const struct theme *t, enum glyph glyph);
+/* Appends a horizontal line of this many cells, with a title near its beginning
+ * unless it is empty: "-- sh ------". The title is cleaned, and cut
+ * if it does not fit. */
+void theme_add_rule(const struct theme *t, struct str title, size_t cells,
+		    struct buf *out);
 /* Returns frame n of the spinner, for any n. One cell wide. */
 const char *theme_spinner(const struct theme *t, size_t n);
 

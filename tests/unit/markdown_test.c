@@ -98,11 +98,15 @@ static void code_is_highlighted_and_keeps_its_lines(void **state)
 {
 	(void)state;
 	shows("```c\nint x = \"a\";\n\n  /* b\n c */ 1\n```\nd\n",
-	      "{muted|c}\n{keyword|int}{code| x = }{string|\"a\"}{code|;}\n\n"
+	      "{muted|" BARS_2
+	      " c " BARS_20 BARS_2 BARS_2 BARS_2 BARS_2 BARS_2 BARS_2 BARS_2
+	      "\xE2\x94\x80}\n{keyword|int}{code| x = "
+	      "}{string|\"a\"}{code|;}\n\n"
 	      "{code|  }{comment|/* b}\n{comment| c */}{code| }{number|1}\n"
-	      "\nd\n");
+	      "{muted|" BARS_40 "}\n\nd\n");
 	shows("- a\n  ```\n  b\n  ```\n\n      c\n",
-	      "{muted|\xE2\x80\xA2 }a\n\n{muted|  }{code|b}\n\n"
+	      "{muted|\xE2\x80\xA2 }a\n\n{muted|  " BARS_38 "}\n"
+	      "{muted|  }{code|b}\n{muted|  " BARS_38 "}\n\n"
 	      "{muted|  }{code|c}\n");
 }
 
@@ -149,7 +153,9 @@ static void what_may_be_copied_is_left_to_the_terminal_to_wrap(void **state)
 	(void)state;
 	soft = true;
 	shows("```\nlet x = 1234567 + 2345678 + 3456789 + 4567890;\n```\n",
-	      "{code|let x = 1234567 + 2345678 + 3456789 + 4567890;}\n");
+	      "{muted|" BARS_40 "}\n"
+	      "{code|let x = 1234567 + 2345678 + 3456789 + 4567890;}\n"
+	      "{muted|" BARS_40 "}\n");
 	shows("- see https://example.com/a/long/path/to/a/page for the rest\n",
 	      "{muted|\xE2\x80\xA2 }see\n{muted|  }{link "
 	      "<https://example.com/a/long/path/to/a/page>|"

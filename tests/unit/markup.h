@@ -6,6 +6,14 @@
 #include "base/str.h"
 #include "term/rows.h"
 
+/* Lines of so many cells. */
+#define BARS_2 "\xE2\x94\x80\xE2\x94\x80"
+#define BARS_20                                                                \
+	BARS_2 BARS_2 BARS_2 BARS_2 BARS_2 BARS_2 BARS_2 BARS_2 BARS_2 BARS_2
+#define BARS_38                                                                \
+	BARS_20 BARS_2 BARS_2 BARS_2 BARS_2 BARS_2 BARS_2 BARS_2 BARS_2 BARS_2
+#define BARS_40 BARS_38 BARS_2
+
 static const char *const style_names[N_STYLES] = {
 	[STYLE_PLAIN] = "",          [STYLE_ACCENT] = "accent",
 	[STYLE_MUTED] = "muted",     [STYLE_OK] = "ok",

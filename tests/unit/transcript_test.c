@@ -445,7 +445,8 @@ static void an_answer_that_begins_again_is_said(void **state)
 	text(&t, EVENT_RESTART, "cut");
 	text(&t, EVENT_TEXT, "whole");
 	text(&t, EVENT_TURN, "");
-	shows(&t, "\n{code|half}\n\n{warn|\xE2\x9A\xA0 Retrying: "
+	shows(&t, "\n{muted|" BARS_40 "}\n{code|half}\n{muted|" BARS_40
+		  "}\n\n{warn|\xE2\x9A\xA0 Retrying: "
 		  "cut}\n{warn|\xE2\x9A\xA0 The connection broke; the answer "
 		  "starts over.}\n{warn|  Ignore the text above.}\n\n"
 		  "whole\n");
