@@ -594,6 +594,11 @@ static bool needs_backslash(struct str name, size_t at)
 	return is_last || !strchr(".:", c);
 }
 
+static bool is_file(enum complete_kind kind)
+{
+	return kind == COMPLETE_FILE || kind == COMPLETE_PATH;
+}
+
 static const struct fuzzy_item *items_of(const struct completer *c)
 {
 	if (c->kind == COMPLETE_ARGUMENT)
@@ -629,7 +634,13 @@ static enum complete_kind kind_of(const struct editor *e, struct str word)
 		return COMPLETE_NONE;
 	if (word.ptr[0] == '/' && word.len == e->caret)
 		return COMPLETE_COMMAND;
-	return word.ptr[0] == '@' ? COMPLETE_FILE : COMPLETE_NONE;
+	if (word.ptr[0] == '@')
+		return COMPLETE_FILE;
+	/* The first word is the command itself. */
+	return gap_byte(&e->text, 0) == '!' && word.len < e->caret &&
+			       word.ptr[0] != '-'
+		       ? COMPLETE_PATH
+		       : COMPLETE_NONE;
 }
 
 /* Splits a one-line draft into its slash command and the rest. Returns false
@@ -689,7 +700,7 @@ void complete_update(struct completer *c, struct editor *e)
 	enum complete_kind kind = kind_of(e, word);
 	struct buf path = BUF_INIT(TOKEN_MAX);
 
-	if (kind != COMPLETE_FILE && update_argument(c, e))
+	if (!is_file(kind) && update_argument(c, e))
 		return;
 	if (kind == COMPLETE_NONE)
 		c->dismissed = false;
@@ -698,7 +709,7 @@ void complete_update(struct completer *c, struct editor *e)
 		return;
 	}
 	/* list_files() may call complete_set_files() before it returns. */
-	if (kind == COMPLETE_FILE && !c->asked && c->list_files) {
+	if (is_file(kind) && !c->asked && c->list_files) {
 		c->asked = true;
 		c->list_files(c->context);
 	}
@@ -709,7 +720,7 @@ void complete_update(struct completer *c, struct editor *e)
 		rank_tokens(c, word.len > 1 ? word : (struct str){ 0 });
 		return;
 	}
-	for (size_t i = 1; i < word.len; i++)
+	for (size_t i = kind == COMPLETE_FILE; i < word.len; i++)
 		if (word.ptr[i] != '\\' || is_escaped(word, i))
 			buf_addc(&path, word.ptr[i]);
 	rank_tokens(c, buf_str(&path));
@@ -738,7 +749,7 @@ static void forget_arguments(struct completer *c)
 
 static void forget_files(struct completer *c)
 {
-	if (c->kind == COMPLETE_FILE)
+	if (is_file(c->kind))
 		close_popup(c);
 	free(c->files);
 	buf_release(&c->paths);
@@ -820,10 +831,12 @@ static void insert_word(struct completer *c, struct editor *e)
 	buf_release(&text);
 }
 
-/* Appends a file as it is written in a message: "@path". */
-static void add_mention(struct str name, struct buf *out)
+/* Appends a file as it is written in a message, "@path", or in a command. */
+static void add_mention(const struct completer *c, struct str name,
+			struct buf *out)
 {
-	buf_addc(out, '@');
+	if (c->kind == COMPLETE_FILE)
+		buf_addc(out, '@');
 	for (size_t i = 0; i < name.len; i++) {
 		if (needs_backslash(name, i))
 			buf_addc(out, '\\');
@@ -837,7 +850,7 @@ static void insert_file(struct completer *c, struct editor *e)
 	struct str name = c->files[c->order[c->selected]].name;
 	struct buf text = BUF_INIT(2 * name.len + 2);
 
-	add_mention(name, &text);
+	add_mention(c, name, &text);
 	if (!str_ends(name, "/"))
 		buf_addc(&text, ' ');
 	/* Do not insert a name with control characters. */
@@ -848,7 +861,7 @@ static void insert_file(struct completer *c, struct editor *e)
 
 static void accept_choice(struct completer *c, struct editor *e)
 {
-	if (c->kind == COMPLETE_FILE)
+	if (is_file(c->kind))
 		insert_file(c, e);
 	else
 		insert_word(c, e);
@@ -867,23 +880,23 @@ static bool is_typed(const struct completer *c, const struct fuzzy_item *item,
 	while (str_split(&rest, ' ', &alias))
 		if (str_eq(typed, alias))
 			return true;
-	if (c->kind != COMPLETE_FILE)
+	if (!is_file(c->kind))
 		return str_eq(typed, item->name);
-	add_mention(item->name, &mention);
+	add_mention(c, item->name, &mention);
 	same = str_eq(typed, buf_str(&mention));
 	buf_release(&mention);
 	return same;
 }
 
 /* True if Enter sends the draft because a choice is completely typed. An
- * argument need not be in the list. */
+ * argument, or a word of a command, need not be in the list. */
 static bool is_complete(const struct completer *c, struct editor *e)
 {
 	struct str typed = editor_before(e, c->token);
 
 	if (c->moved)
 		return is_typed(c, &items_of(c)[c->order[c->selected]], typed);
-	if (c->kind == COMPLETE_ARGUMENT)
+	if (c->kind == COMPLETE_ARGUMENT || c->kind == COMPLETE_PATH)
 		return true;
 	for (size_t i = 0; i < c->n; i++)
 		if (is_typed(c, &items_of(c)[c->order[i]], typed))

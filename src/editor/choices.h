@@ -125,6 +125,7 @@ enum complete_kind {
 	COMPLETE_COMMAND,
 	COMPLETE_FILE,
 	COMPLETE_ARGUMENT, /* an argument of a command */
+	COMPLETE_PATH,     /* a file in the user's own command, "!cat src" */
 };
 
 struct completer {

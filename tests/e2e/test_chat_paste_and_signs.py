@@ -260,3 +260,26 @@ def test_an_unknown_kind_of_keys_is_named(live, env):
     s, _ = live(HELLO)
     s.until('use "emacs" or "vi"', scrollback=True)
     assert "vi insert" not in s.text()
+
+
+def test_tab_completes_a_path_of_ones_own_command(live, work):
+    (work / "src").mkdir()
+    (work / "src" / "needle.txt").write_text("found it\n")
+    s, _ = live(HELLO)
+    s.type("!cat need")
+    s.until("src/needle.txt")
+    s.keys("Tab")
+    s.until("!cat src/needle.txt")
+    s.keys("Enter")
+    s.until("found it")
+
+
+def test_pasting_again_shows_what_a_marker_stands_for(live):
+    s, _ = live(HELLO)
+    s.paste("one\ntwo\nthree\nfour")
+    s.until("[Pasted #1: 4 lines")
+    s.paste("one\ntwo\nthree\nfour")
+    seen = s.until("four")
+    assert "three" in seen and "[Pasted" not in seen
+    s.keys("C-_")  # undo
+    s.until("[Pasted #1: 4 lines")

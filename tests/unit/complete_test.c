@@ -166,6 +166,30 @@ static void test_files_are_asked_for_and_taken_with_their_blanks(void **state)
 	editor_release(&e);
 }
 
+static void test_tab_completes_paths_of_a_command_enter_runs_it(void **state)
+{
+	struct completer c = { .list_files = list_files };
+	struct editor e = { 0 };
+
+	(void)state;
+	c.context = &c;
+	type(&c, &e, "!main");
+	expect_choices(&c, ""); /* the command itself */
+	type(&c, &e, " mai");
+	expect_choices(&c, "src/main.c\ndocs/domain.txt\n");
+	assert_false(press(&c, &e, KEY_ENTER)); /* runs what is typed */
+	type(&c, &e, "n");
+	assert_true(press(&c, &e, KEY_TAB));
+	expect(&e, "!main src/main.c ");
+	type(&c, &e, "myf");
+	assert_true(press(&c, &e, KEY_TAB));
+	expect(&e, "!main src/main.c src/my\\ file.c ");
+	type(&c, &e, "-m");
+	expect_choices(&c, ""); /* an option */
+	complete_release(&c);
+	editor_release(&e);
+}
+
 static void test_an_answer_that_comes_later_is_shown_then(void **state)
 {
 	struct completer c = { 0 };
@@ -277,6 +301,8 @@ static void test_letters_side_by_side_and_at_words_count_more(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(
+			test_tab_completes_paths_of_a_command_enter_runs_it),
 		cmocka_unit_test(
 			test_a_command_is_found_by_letters_and_by_its_alias),
 		cmocka_unit_test(
