@@ -258,7 +258,7 @@ static void set_mode(struct live *l, enum run_mode mode)
 	}
 	if (mode == RUN_YOLO && !yolo_acknowledged(l->run->app)) {
 		l->confirms = true;
-		l->confirmed_at = clock_ms();
+		l->confirmed_at = l->typed; /* as the hint counts it */
 		/* Plan mode was only passed: do not refuse calls meanwhile. */
 		if (l->run->mode == RUN_PLAN)
 			l->run->mode = RUN_MANUAL;
