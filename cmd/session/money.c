@@ -415,15 +415,17 @@ void run_money_print(struct run *r, struct buf *out)
 {
 	struct printing p = { out, 0, true };
 	struct meter_total t;
+	size_t before = out->len;
 
 	meter_total(r->app->meter, &t);
-	if (!t.used) {
-		buf_adds(out, "Nothing has been used yet.\n");
-		return;
+	if (t.used) {
+		run_money_line(r, out);
+		buf_addc(out, '\n');
+		run_money_store(r);
+		meter_each(r->app->meter, print_line, &p);
 	}
-	run_money_line(r, out);
-	buf_addc(out, '\n');
-	run_money_store(r);
-	meter_each(r->app->meter, print_line, &p);
+	/* A resumed thread has costs of earlier runs. */
 	print_thread(r, out);
+	if (out->len == before)
+		buf_adds(out, "Nothing has been used yet.\n");
 }

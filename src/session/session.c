@@ -94,6 +94,7 @@ enum {
 	BODY_MAX = 256 << 20, /* bytes of one stored message */
 	/* bytes of the buffer that stay allocated between messages */
 	BODY_KEPT = 256 << 10,
+	SENTENCE_LEAST = 12, /* bytes of a title's sentence */
 };
 
 struct session {
@@ -471,6 +472,30 @@ void session_rollback(struct session *s)
 	store_rollback(s->store);
 }
 
+/* Cuts a prompt after its first sentence or paragraph, for the title. A stop
+ * within the first characters ("Hi.") or after a word with another one ("e.g.")
+ * does not end the sentence. */
+static void cut_to_sentence(char *text)
+{
+	size_t begin = strspn(text, " \t\r\n");
+	size_t word = begin; /* where the current word begins */
+	size_t i;
+
+	for (i = begin; text[i] && strncmp(text + i, "\n\n", 2) != 0; i++) {
+		bool ends = strchr(".!?", text[i]) &&
+			    (text[i + 1] == ' ' || text[i + 1] == '\n');
+
+		if (ends && i - begin >= SENTENCE_LEAST &&
+		    !memchr(text + word, '.', i - word))
+			break;
+		if (text[i] == ' ' || text[i] == '\n')
+			word = i + 1;
+	}
+	if (text[i] == '!' || text[i] == '?')
+		i++;
+	text[i] = '\0';
+}
+
 int session_append(struct session *s, const struct message *m,
 		   const struct usage *u, struct error *err)
 {
@@ -495,6 +520,8 @@ int session_append(struct session *s, const struct message *m,
 		rc = store_check_capacity(s->store, s->body.len, err);
 	if (rc == 0 && !s->title) {
 		text = message_typed(m);
+		if (text)
+			cut_to_sentence(text);
 		s->title = thread_title(text);
 		free(text);
 	}

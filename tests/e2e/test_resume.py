@@ -131,7 +131,8 @@ def test_the_chat_shows_the_last_words_and_how_to_go_on(model, run, chat):
     t = chat("-r", *A)
     assert "No earlier thread" in t.until("/quit.\r\n\r\n> ")
     t.type("my first words\n")
-    t.until("Hello.\r\n\r\n> ")
+    t.until("Hello.\r\nDone in ")
+    t.until("\r\n\r\n> ")
     got, status = leave(t)
     (row,) = threads(run)
     assert status == 0
@@ -142,7 +143,8 @@ def test_the_chat_shows_the_last_words_and_how_to_go_on(model, run, chat):
     assert "my first words (2 messages" in got
     assert "> my first words\r\nHello.\r\n" in got
     t.type("and now?\n")
-    t.until("Again.\r\n\r\n> ")
+    t.until("Again.\r\nDone in ")
+    t.until("\r\n\r\n> ")
     assert "my first words" in sent(m) and not m.violations
     leave(t)
     assert threads(run)[0]["message_count"] == 4

@@ -4,6 +4,8 @@ import json
 import sqlite3
 import time
 
+import pytest
+
 HELLO = {"turns": [{"text": "Hello there."}], "repeat": True}
 M = ("-M", "anthropic:m")
 
@@ -199,3 +201,41 @@ def test_a_sandbox_that_is_left_is_named_when_its_thread_goes(model, run,
     r = run("threads", "delete", t["thread_id"])
     assert r.status == 0
     assert "dcode sandbox rm abcd2345" in r.err
+
+
+@pytest.mark.parametrize("prompt, title", [
+    ("Fix the parser please. It fails on empty lines.",
+     "Fix the parser please"),
+    ("Why does make fail? See below.", "Why does make fail?"),
+    ("Make the tests pass\n\nThey fail since Monday.", "Make the tests pass"),
+    ("Hi. Read main.c, e.g. its end, please. Then stop.",
+     "Hi. Read main.c, e.g. its end, please"),
+    ("Only some words without an end", "Only some words without an end"),
+    ("Use version 1.2.3 of it", "Use version 1.2.3 of it")])
+def test_the_title_is_the_first_sentence(run, model, prompt, title):
+    model({"turns": [{"text": "done."}]})
+    assert run("-n", prompt, "-M", "anthropic:m").status == 0
+    listed = json.loads(run("threads", "list", "--json").out)["data"]
+    assert listed[0]["title"] == title
+
+
+def test_cost_in_a_resumed_thread_counts_the_thread(run, model, terminal):
+    model({"turns": [{"text": "done.", "usage": {"input": 9000,
+                                                 "output": 90}}]})
+    opus = ("-M", "anthropic:claude-opus-5")
+    assert run("-n", "go", *opus).status == 0
+    thread = rows(run)[0]["thread_id"]
+    t = terminal("-r", thread, "--plain", *opus)
+    t.until("> ")
+    t.type("/cost\n")
+    seen = t.until("together $")
+    assert "This thread, all runs:" in seen and "9000 in" in seen
+    assert "Nothing has been used" not in seen
+
+
+def test_cost_of_a_new_chat_says_that_nothing_was_used(model, terminal):
+    model({"turns": []})
+    t = terminal("--plain", "-M", "anthropic:m")
+    t.until("> ")
+    t.type("/cost\n")
+    t.until("Nothing has been used yet.")
