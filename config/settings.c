@@ -19,7 +19,7 @@
 #include "base/path.h"
 #include "base/project.h"
 #include "base/str.h"
-#include "config/settings_impl.h"
+#include "config/settings_slots.h"
 #include "config/toml.h"
 
 /* True if two groups have the same name. NULL is the name of the core's

@@ -16,7 +16,8 @@
 #include "base/mem.h"
 #include "base/proc.h"
 #include "base/str.h"
-#include "config/settings_impl.h"
+#include "config/settings.h"
+#include "config/settings_slots.h"
 
 /* minimum bytes of a variable that is secret only by its name */
 enum { SHORTEST = 8 };

@@ -20,7 +20,8 @@
 #include "base/path.h"
 #include "base/project.h"
 #include "base/str.h"
-#include "config/settings_impl.h"
+#include "config/settings.h"
+#include "config/settings_slots.h"
 #include "config/toml.h"
 
 struct foreign_key {

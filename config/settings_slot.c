@@ -9,7 +9,8 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "config/settings_impl.h"
+#include "config/settings.h"
+#include "config/settings_slots.h"
 #include "config/toml.h"
 
 const char *setting_source_name(enum setting_source source)

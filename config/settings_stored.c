@@ -14,7 +14,8 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
-#include "config/settings_impl.h"
+#include "config/settings.h"
+#include "config/settings_slots.h"
 
 static const char core_names[] = "credentials.";
 
@@ -481,7 +482,7 @@ void settings_store_changed(struct settings *s)
 	if (s->vault) {
 		s->old_vaults = xrealloc(s->old_vaults, s->n_old_vaults + 1,
 					 sizeof(*s->old_vaults));
-		s->old_vaults[s->n_old_vaults++].vault = s->vault;
+		s->old_vaults[s->n_old_vaults++] = s->vault;
 	}
 	s->vault = NULL;
 	s->vault_tried = false;
@@ -490,7 +491,7 @@ void settings_store_changed(struct settings *s)
 void settings_store_close(struct settings *s)
 {
 	for (size_t i = 0; i < s->n_old_vaults; i++)
-		vault_close(s->old_vaults[i].vault);
+		vault_close(s->old_vaults[i]);
 	free(s->old_vaults);
 	vault_close(s->vault);
 	pthread_mutex_destroy(&s->vault_lock);

@@ -784,16 +784,6 @@ static int upload(struct sandbox *sb, struct transfer *files, size_t n,
 	return transfer_each(sb, files, n, &m, stop, err);
 }
 
-static int on_output(void *arg, enum exec_stream stream, struct str chunk,
-		     struct buf *reply, struct error *err)
-{
-	(void)reply;
-	(void)err;
-	if (stream == EXEC_STDOUT)
-		buf_addstr(arg, chunk);
-	return 0;
-}
-
 /* Returns the size of a readable file. -1: unknown; a download by commands then
  * reports the error. */
 static int64_t get_size(struct sandbox *sb, const char *path,
@@ -810,7 +800,7 @@ static int64_t get_size(struct sandbox *sb, const char *path,
 	quote_word(&command, str_of(path));
 	buf_adds(&command, "; [ -f \"$f\" ] && [ -r \"$f\" ] && wc -c <\"$f\"");
 	req.command = buf_str(&command);
-	req.output = on_output;
+	req.output = sandbox_collect_output;
 	req.arg = &out;
 	if (!command.over && execute(sb, &req, &res, stop, &ignored) == 0 &&
 	    res.exit_code == 0 && !str_to_int(str_trim(buf_str(&out)), &size))

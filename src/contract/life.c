@@ -222,10 +222,28 @@ static enum contract_verdict attach_to_nothing(struct contract *c)
 				c, "attaches to a sandbox that does not exist");
 }
 
-static enum contract_verdict check_attach(struct contract *c)
+/* Attaches to the sandbox again: it must have the same id and still hold the
+ * file. before: what an error's message begins with. */
+static enum contract_verdict attach_again(struct contract *c, char *path,
+					  const char *before)
 {
 	struct sandbox other = { 0 };
 	struct error err = { 0 };
+	enum contract_verdict verdict;
+
+	if (sandbox_attach(&other, c->request->client, c->id, &c->stop, &err) <
+	    0)
+		verdict = contract_fail(c, "%s%s", before, err.message);
+	else if (strcmp(other.id, c->id) != 0)
+		verdict = contract_fail(c, "became %.100s", other.id);
+	else
+		verdict = same_files(c, &other, path);
+	sandbox_release(&other);
+	return verdict;
+}
+
+static enum contract_verdict check_attach(struct contract *c)
+{
 	enum contract_verdict verdict;
 	char *path;
 
@@ -233,16 +251,8 @@ static enum contract_verdict check_attach(struct contract *c)
 		return contract_na(c, "not supported");
 	path = xasprintf("%s/kept", c->dir);
 	verdict = leave_file(c, path);
-	if (verdict != CONTRACT_OK)
-		;
-	else if (sandbox_attach(&other, c->request->client, c->id, &c->stop,
-				&err) < 0)
-		verdict = contract_fail(c, "%s", err.message);
-	else if (strcmp(other.id, c->id) != 0)
-		verdict = contract_fail(c, "became %.100s", other.id);
-	else
-		verdict = same_files(c, &other, path);
-	sandbox_release(&other);
+	if (verdict == CONTRACT_OK)
+		verdict = attach_again(c, path, "");
 	free(path);
 	if (verdict == CONTRACT_OK)
 		verdict = attach_to_nothing(c);
@@ -361,8 +371,6 @@ static enum contract_verdict stopped(struct contract *c)
  * it runs on another server. */
 static enum contract_verdict check_stop(struct contract *c)
 {
-	struct sandbox other = { 0 };
-	struct error err = { 0 };
 	enum contract_verdict verdict;
 	char *path;
 
@@ -372,16 +380,8 @@ static enum contract_verdict check_stop(struct contract *c)
 	verdict = leave_file(c, path);
 	for (int i = 0; i < 2 && verdict == CONTRACT_OK; i++)
 		verdict = stopped(c); /* the second call finds it stopped */
-	if (verdict != CONTRACT_OK)
-		;
-	else if (sandbox_attach(&other, c->request->client, c->id, &c->stop,
-				&err) < 0)
-		verdict = contract_fail(c, "starting again: %s", err.message);
-	else if (strcmp(other.id, c->id) != 0)
-		verdict = contract_fail(c, "became %.100s", other.id);
-	else
-		verdict = same_files(c, &other, path);
-	sandbox_release(&other);
+	if (verdict == CONTRACT_OK)
+		verdict = attach_again(c, path, "starting again: ");
 	free(path);
 	return verdict;
 }

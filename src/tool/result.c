@@ -549,16 +549,6 @@ void evict_clip(const char *why, struct str text, struct buf *out)
 	buf_addstr(out, str_skip(text, tail));
 }
 
-static int read_dir(void *arg, enum exec_stream stream, struct str chunk,
-		    struct buf *reply, struct error *err)
-{
-	(void)reply;
-	(void)err;
-	if (stream == EXEC_STDOUT)
-		buf_addstr(arg, chunk);
-	return 0;
-}
-
 /* True for an absolute path without control characters. It was printed by the
  * sandbox, whose output is not trusted. */
 static bool is_sane_dir(struct str dir)
@@ -581,7 +571,7 @@ static int find_dir(const struct tool_env *env, struct buf *dir,
 	struct exec_request req = {
 		.plain = true,
 		.timeout_ms = FIND_MS,
-		.output = read_dir,
+		.output = sandbox_collect_output,
 		.arg = dir,
 	};
 	struct exec_result res = { 0 };

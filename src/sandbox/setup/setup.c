@@ -444,16 +444,6 @@ static void compose_command(struct buf *out, const char *name, const char *src,
 	buf_addstr(out, text);
 }
 
-static int collect_output(void *arg, enum exec_stream stream, struct str chunk,
-			  struct buf *reply, struct error *err)
-{
-	(void)reply;
-	(void)err;
-	if (stream == EXEC_STDOUT)
-		buf_addstr(arg, chunk);
-	return 0;
-}
-
 /* Parses the sandbox's answer to a step: the directory, the number of bytes
  * received and the next pad, a line each. */
 static int parse_entry(struct entry *e, struct str answer, struct error *err)
@@ -487,7 +477,7 @@ static int send_piece(struct entry *e, struct str text, size_t want,
 	struct exec_request req = {
 		.plain = true,
 		.timeout_ms = STEP_MS,
-		.output = collect_output,
+		.output = sandbox_collect_output,
 		.arg = &answer,
 	};
 	int rc;

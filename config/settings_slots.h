@@ -1,13 +1,24 @@
-/* settings_impl.h - shared by the files of settings; not for other code. */
+/* settings_slots.h - the loaded settings: files, variables, a slot a row. */
 /* SPDX-License-Identifier: MIT */
-#ifndef CONFIG_SETTINGS_IMPL_H
-#define CONFIG_SETTINGS_IMPL_H
+#ifndef CONFIG_SETTINGS_SLOTS_H
+#define CONFIG_SETTINGS_SLOTS_H
 
+/*
+ * Only for the five settings*.c files; other code uses settings.h.
+ * settings_load() makes one slot for each row of the schema and resolves it.
+ * settings_files.c reads config.toml, the policy and the .env files before
+ * that. settings_stored.c answers for keys that dcode auth stored. Begin with
+ * struct settings.
+ */
 #include <pthread.h>
 
 #include "config/dotenv.h"
 #include "config/hash.h"
-#include "config/settings.h"
+#include "config/setting.h"
+#include "config/toml.h"
+#include "config/vault.h"
+
+struct settings_store;
 
 /* One row of the schema and the value of its first source that sets one. */
 struct setting_slot {
@@ -25,10 +36,6 @@ struct setting_slot {
 };
 
 enum { FILE_POLICY, FILE_CONFIG, FILE_PROJECT_ENV, FILE_USER_ENV, FILES };
-
-struct old_vault {
-	struct vault *vault; /* owned */
-};
 
 struct settings {
 	char *home; /* owned, as are the next two */
@@ -60,7 +67,7 @@ struct settings {
 	struct vault *vault; /* owned; NULL if it is not open */
 	/* Vaults that were open before dcode changed the store; owned. They
 	 * stay open, because values in them are borrowed. */
-	struct old_vault *old_vaults;
+	struct vault **old_vaults;
 	size_t n_old_vaults;
 };
 
