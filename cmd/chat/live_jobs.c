@@ -349,6 +349,7 @@ static void requeue_early_message(struct live *l)
 	if (!l->ahead.sent)
 		return;
 	l->ahead.sent = false;
+	l->returned = true;
 	transcript_end_turn(&l->transcript, clock_ms());
 	live_queue_insert(l, 0, l->now);
 	l->now = (struct waiting){ 0 };
@@ -365,6 +366,10 @@ static int open_run(void *arg)
 	bool again = l->reopens;
 	struct store *store;
 
+	/* A message that was sent ahead is sent again, in a new thread. */
+	if (l->returned && r->session && !r->thread.id)
+		session_discard(r->session);
+	l->returned = false;
 	l->reopens = true;
 	if (chat_open(r, again, &stop, &l->err) < 0 ||
 	    startup_run(r, &stop, &l->err) < 0)

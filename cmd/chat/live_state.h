@@ -204,9 +204,12 @@ struct live {
 			     one per line */
 	struct error err;
 	bool reopens; /* opening the run has been attempted before */
-	bool left;    /* a slash command ended the chat */
-	bool offers;  /* at the end, ask what to do with the sandbox */
-	int failed;   /* exit status of the closing job; 0: success */
+	/* the last opening was interrupted, and the message that was sent
+	 * meanwhile is in the queue again */
+	bool returned;
+	bool left;   /* a slash command ended the chat */
+	bool offers; /* at the end, ask what to do with the sandbox */
+	int failed;  /* exit status of the closing job; 0: success */
 };
 
 /* Returns the meter. While the opening job runs, it may be creating it: NULL.

@@ -109,8 +109,10 @@ struct session {
 	 * append; 0: none */
 	sqlite3_int64 copy_of;
 	int64_t copies; /* how many messages are copied; -1: all */
-	bool untouched; /* a stored copy to which nothing was appended */
-	bool outdated;  /* the stored columns differ from these fields */
+	/* deleted at the end: a stored copy to which nothing was appended, or
+	 * discarded */
+	bool untouched;
+	bool outdated; /* the stored columns differ from these fields */
 	/* row ID of the answer that is streaming; 0: none */
 	sqlite3_int64 draft;
 	sqlite3_int64 last; /* row ID of the last appended message */
@@ -577,6 +579,11 @@ struct store *session_store(const struct session *s, int64_t *no)
 {
 	*no = s->no ? s->no : s->copy_of;
 	return s->store;
+}
+
+void session_discard(struct session *s)
+{
+	s->untouched = true;
 }
 
 /* Stores the branch that is checked out now: the thread's last one. */

@@ -87,6 +87,8 @@ int session_compact(struct session *s, struct str body, const struct usage *u,
  * without its own messages that is the original thread. *no is 0 if nothing is
  * stored. */
 struct store *session_store(const struct session *s, int64_t *no);
+/* session_free() deletes the thread: its only prompt goes back to the user. */
+void session_discard(struct session *s);
 void session_free(struct session *s);
 
 enum { BRANCH_SIZE = 256 };

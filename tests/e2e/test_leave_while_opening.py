@@ -73,6 +73,22 @@ class Refuses(http.server.BaseHTTPRequestHandler):
         pass
 
 
+def test_a_message_that_is_sent_again_leaves_one_thread(
+        opening, run, tmp_path):
+    s = opening()
+    s.type("about apples")
+    s.keys("Enter")
+    s.until("Hello")
+    (tmp_path / "setup.sh").write_text("echo it is quick\n")
+    s.keys("Escape")
+    s.until("+ about apples")
+    s.keys("Enter")
+    s.until("it is quick", scrollback=True)
+    s.until(lambda t: t.count("Hello") >= 2)
+    threads = json.loads(run("threads", "list", "--json").out)["data"]
+    assert [t["title"] for t in threads] == ["about apples"]
+
+
 def test_a_sandbox_that_never_was_costs_nothing(live, env):
     """The vendor refuses the key: nothing was made that costs."""
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Refuses)
