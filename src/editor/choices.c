@@ -961,14 +961,17 @@ static void add_choice(const struct fuzzy_item *item, bool selected,
 {
 	struct style name = { selected ? ATTR_REVERSE : 0, STYLE_ACCENT };
 	size_t left = columns > 3 ? columns - 3 : 1;
+	size_t args =
+		item->summary.len && name_cells < left ? name_cells : left;
 	size_t used;
 
 	rows_adds(rows, muted, "  ");
 	used = cut_text_add(rows, name, item->name, left);
-	if (item->args.len && used + 1 < left) {
+	/* Cut before the summary, which says more. */
+	if (item->args.len && used + 1 < args) {
 		rows_adds(rows, muted, " ");
 		used += 1 +
-			cut_text_add(rows, muted, item->args, left - used - 1);
+			cut_text_add(rows, muted, item->args, args - used - 1);
 	}
 	while (item->summary.len && used < name_cells + 2 && used < left) {
 		rows_adds(rows, muted, " ");
@@ -984,16 +987,19 @@ void complete_render(const struct completer *c, size_t columns, size_t max_rows,
 	size_t n = c->n < max_rows ? c->n : max_rows;
 	size_t first = c->selected < n ? 0 : c->selected + 1 - n;
 	size_t cells = 0;
+	size_t most = columns / 3; /* but no name is cut */
 
 	for (size_t i = 0; i < c->n; i++) {
-		size_t left = left_cells(&items_of(c)[c->order[i]]);
+		const struct fuzzy_item *item = &items_of(c)[c->order[i]];
+		size_t left = left_cells(item);
+		size_t name = width_cells(item->name);
 
 		cells = left > cells ? left : cells;
+		most = name > most ? name : most;
 	}
 	for (size_t i = first; i < first + n; i++)
 		add_choice(&items_of(c)[c->order[i]], i == c->selected,
-			   cells < columns / 2 ? cells : columns / 2, columns,
-			   rows);
+			   cells < most ? cells : most, columns, rows);
 }
 
 void complete_release(struct completer *c)
