@@ -122,19 +122,27 @@ static int read_words(struct next *next, const struct run *r,
 	return 0;
 }
 
+/* True if r, or r once its plan is accepted, runs every call. */
+static bool allows_all_in_time(const struct run *r)
+{
+	return run_allows_all(r) ||
+	       (r->mode == RUN_PLAN && r->before_plan == RUN_YOLO);
+}
+
 /* Copies the permissions of r to n. Two cases start without them: n acts on
  * this machine, but r's permission for everything was given for a sandbox; or
  * the user has just declined to run calls without asking in n's sandbox. */
 static void copy_permissions(struct run *n, const struct run *r)
 {
-	bool comes_out = run_allows_all(r) &&
-			 !sandbox_acts_on_host(&r->box.sandbox) &&
+	bool comes_out = !sandbox_acts_on_host(&r->box.sandbox) &&
 			 sandbox_acts_on_host(&n->box.sandbox);
 
-	if (!n->declined && !comes_out) {
+	if (!n->declined && !(comes_out && allows_all_in_time(r))) {
 		n->options.yes = r->options.yes;
 		n->mode = r->mode;
-		n->before_plan = r->before_plan;
+		n->before_plan = comes_out && r->before_plan == RUN_YOLO
+					 ? RUN_MANUAL
+					 : r->before_plan;
 		return;
 	}
 	n->options.yes = false;

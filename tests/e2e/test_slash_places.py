@@ -6,6 +6,7 @@ import re
 import signal
 import subprocess
 import threading
+import time
 
 import pytest
 
@@ -216,6 +217,25 @@ def test_what_was_allowed_in_a_sandbox_is_not_allowed_here(talk, tmp_path):
     c.say("go", "First.")  # the control: it is not asked about there
     c.say("/sandbox switch none", "asks about each call again")
     c.say("go on")
+    c.until("echo x > made")
+    c.until(lambda t: "y yes" in t or "Allow it?" in t)
+    assert not (tmp_path / "work" / "made").exists()
+
+
+def test_yolo_of_a_sandbox_does_not_return_here_with_a_plan(talk, tmp_path):
+    change = {"tool_calls": [{"name": "execute",
+                              "args": {"command": "echo x > made"}}]}
+    c = begin(talk, {"turns": [{"text": "1. make it"}, change,
+                               {"text": "Made."}], "by": "count"},
+              "--sandbox", "local", "--on-exit", "delete")
+    c.say("/yolo", "Allow it? [y/N]")
+    time.sleep(0.5)
+    c.say("y", "The mode is yolo.")
+    c.say("/plan", "The mode is plan.")
+    c.say("/sandbox switch none", "asks about each call again")
+    c.say("go", "Carry out this plan? [y/e/N]")
+    time.sleep(0.5)
+    c.say("y")
     c.until("echo x > made")
     c.until(lambda t: "y yes" in t or "Allow it?" in t)
     assert not (tmp_path / "work" / "made").exists()
