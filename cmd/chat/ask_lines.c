@@ -616,8 +616,8 @@ int chat_inquire(struct chat_input *in, struct inquiry *q,
 }
 
 enum {
-	SHOWN_MOST = 30,
-	CELL_MOST = 16, /* width of a column */
+	SHOWN_MOST = 18, /* rows: with the question, a screen of 24 lines */
+	CELL_MOST = 16,  /* width of a column */
 };
 
 /* Returns a cell of an item of a list with columns. */

@@ -26,13 +26,23 @@ static bool is_text(struct str bytes)
 	return true;
 }
 
-/* Returns the number of line ends in the bytes. */
+static bool has_line_end(struct str bytes)
+{
+	for (size_t i = 0; i < bytes.len; i++)
+		if (is_line_end(bytes.ptr[i]))
+			return true;
+	return false;
+}
+
+/* Returns how often text follows a line end. Enter pressed several times counts
+ * once: users do that while they wait. */
 static size_t count_lines(struct str bytes)
 {
 	size_t lines = 0;
 
-	for (size_t i = 0; i < bytes.len; i++)
-		lines += is_line_end(bytes.ptr[i]);
+	for (size_t i = 0; i + 1 < bytes.len; i++)
+		lines += is_line_end(bytes.ptr[i]) &&
+			 !is_line_end(bytes.ptr[i + 1]);
 	return lines;
 }
 
@@ -41,11 +51,10 @@ static size_t count_lines(struct str bytes)
 static bool is_paste(const struct paste_burst *b)
 {
 	struct str bytes = buf_str(&b->held);
-	size_t lines;
+	size_t lines = count_lines(bytes);
 
 	while (bytes.len && is_line_end(bytes.ptr[bytes.len - 1]))
 		bytes.len--;
-	lines = count_lines(bytes);
 	return lines > 1 || (lines && (bytes.len >= PASTE_BURST_LEAST ||
 				       b->run >= PASTE_BURST_LEAST));
 }
@@ -134,7 +143,7 @@ void paste_burst_feed(struct paste_burst *b, struct key_reader *k,
 	hold(b, bytes);
 	if (is_paste(b))
 		begin_paste(b, sink);
-	else if (!count_lines(buf_str(&b->held)) || b->run < PASTE_BURST_RUN)
+	else if (!has_line_end(buf_str(&b->held)) || b->run < PASTE_BURST_RUN)
 		release_held(b, k, sink);
 }
 

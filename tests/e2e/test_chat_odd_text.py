@@ -67,7 +67,7 @@ def test_odd_text_breaks_no_row_at_any_size(live, columns, lines):
                 args=["-y"], columns=columns, lines=lines, ready="yolo")
     s.type("go")
     s.keys("Enter")
-    s.until(lambda t: "done." in t and ends(t), seconds=60)
+    s.until(lambda t: "done." in t and ends(t), True, seconds=60)
     seen = s.text(True)
     rows = seen.splitlines()
     assert len([r for r in rows if r.startswith("yolo")]) == 1, seen

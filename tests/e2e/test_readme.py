@@ -108,7 +108,7 @@ class Newcomer:
         self.command(line)
         self.screen.until(lambda s: "ready" in s, seconds=60)
         for text, wanted in ((task, "notes.md is written"),
-                             ("/diff", "+Greet in French, too."),
+                             ("/diff", "new file mode"),
                              ("/apply", "Applied 1 file")):
             self.enter(text)
             self.screen.until(wanted, scrollback=True, seconds=60)

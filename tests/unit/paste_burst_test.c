@@ -141,6 +141,15 @@ enter_before_the_next_words_is_a_key_after_a_short_stall(void **state)
 	expect("<enter>the next message");
 }
 
+static void enter_pressed_several_times_is_no_paste(void **state)
+{
+	(void)state;
+	feed("/quit");
+	feed("\r\r\rk\r");
+	pass(PASTE_BURST_HOLD_MS);
+	expect("/quit<enter><enter><enter>k<enter>");
+}
+
 static void a_key_ends_the_paste(void **state)
 {
 	(void)state;
@@ -181,6 +190,7 @@ int main(void)
 		TEST(keys_that_arrive_alone_without_a_pause_are_a_paste),
 		TEST(typed_keys_are_keys),
 		TEST(enter_before_the_next_words_is_a_key_after_a_short_stall),
+		TEST(enter_pressed_several_times_is_no_paste),
 		TEST(a_key_ends_the_paste),
 		TEST(marked_pastes_are_left_alone),
 		TEST(a_character_may_be_split),
