@@ -88,9 +88,10 @@ static void read_content(int dir, const char *name, size_t most,
 	f->text = BUF_INIT(TREE_WATCH_FILE);
 	if (S_ISLNK(f->st.st_mode)) {
 		n = readlinkat(dir, name, link, sizeof(link));
-		if (n >= 0 && n < (ssize_t)sizeof(link))
+		f->known = n >= 0 && n < (ssize_t)sizeof(link) &&
+			   (size_t)n <= most;
+		if (f->known)
 			buf_add(&f->text, link, (size_t)n);
-		f->known = n >= 0 && n < (ssize_t)sizeof(link);
 		return;
 	}
 	if (!S_ISREG(f->st.st_mode) || f->st.st_size > (off_t)most)
@@ -226,6 +227,22 @@ static int open_watch(struct tree_watch *t, const char *state, const char *cwd,
 	return write_excludes(t, home, stop, err);
 }
 
+/* Undoes open_watch(), also one that failed in the middle. */
+static void close_watch(struct tree_watch *t)
+{
+	if (t->excludes)
+		(void)unlink(t->excludes);
+	if (t->opened) {
+		user_repo_release(&t->repo);
+		workspace_close(&t->w);
+	}
+	free(t->index);
+	free(t->excludes);
+	free(t->objects);
+	t->index = t->excludes = t->objects = NULL;
+	t->opened = false;
+}
+
 /* A busy machine may be slow once, and files may come and go. */
 static void note_failure(struct tree_watch *t, const struct error *err)
 {
@@ -245,8 +262,11 @@ void tree_watch_begin(struct tree_watch *t, const char *state, const char *cwd,
 
 	if (t->given_up)
 		return;
-	if (!t->opened)
+	if (!t->opened) {
 		rc = open_watch(t, state, cwd, home, &soon, &ignored);
+		if (rc < 0)
+			close_watch(t);
+	}
 	if (rc == 0)
 		rc = user_repo_copy_index(&t->repo, &t->w.git, t->index,
 					  &ignored);
@@ -265,7 +285,7 @@ void tree_watch_begin(struct tree_watch *t, const char *state, const char *cwd,
 	t->begun = true;
 }
 
-/* Finds the content in git's answer about ":PATH", and moves at behind it. An
+/* Finds the content in git's answer about ":0:PATH", and moves at behind it. An
  * empty text if the index does not have the path. False: it is unreadable. */
 static bool next_blob(struct str *answer, struct str *blob)
 {
@@ -310,7 +330,7 @@ static int read_blobs(const struct tree_watch *t,
 		if (!bsearch(&now->list[i], t->before, t->n, sizeof(*t->before),
 			     compare_paths) &&
 		    !strchr(now->list[i].path, '\n'))
-			buf_addf(&names, ":%s\n", now->list[i].path);
+			buf_addf(&names, ":0:%s\n", now->list[i].path);
 	r.input = buf_str(&names);
 	if (names.len)
 		rc = git_run(&g, &r, stop, &ignored);
@@ -436,14 +456,6 @@ void tree_watch_end(struct tree_watch *t,
 void tree_watch_close(struct tree_watch *t)
 {
 	forget_before(t);
-	if (t->excludes)
-		(void)unlink(t->excludes);
-	if (t->opened) {
-		user_repo_release(&t->repo);
-		workspace_close(&t->w);
-	}
-	free(t->index);
-	free(t->excludes);
-	free(t->objects);
+	close_watch(t);
 	*t = (struct tree_watch){ 0 };
 }
