@@ -15,6 +15,7 @@
 #include "base/mem.h"
 #include "base/stop.h"
 #include "base/str.h"
+#include "net/loopback.h"
 #include "providers/kit/body.h"
 
 enum {
@@ -106,18 +107,32 @@ static bool is_id(const char *id)
 				      "0123456789") == len - ID_PREFIX;
 }
 
+/* Returns the value of a variable with the address of the sandboxes, or NULL.
+ * The token goes there, too, so the rule of rest_variable() holds. */
+static const char *sandbox_variable(const struct deno *d, const char *name)
+{
+	const struct settings *set = d->settings;
+	const char *value = settings_env(set, name);
+	char *own = xasprintf("DEEPAGENTS_CODE_%s", name);
+	bool shared =
+		!settings_env_plain(set, own) &&
+		settings_env_source(set, "DENO_DEPLOY_TOKEN") == SOURCE_STORED;
+
+	free(own);
+	return value && shared && !loopback_url(str_of(value)) ? NULL : value;
+}
+
 static int set_addresses(struct deno *d, struct error *err)
 {
 	static const char *const console[] = { "DENO_DEPLOY_ENDPOINT", NULL };
 	static const char *const sandbox[] = { "DENO_SANDBOX_ENDPOINT", NULL };
-	const char *domain =
-		settings_env(d->settings, "DENO_SANDBOX_BASE_DOMAIN");
+	const char *domain = sandbox_variable(d, "DENO_SANDBOX_BASE_DOMAIN");
 	size_t len = domain ? strlen(domain) : 0;
 
 	if (rest_address(&d->console.base, d->settings, console,
 			 "https://console.deno.com", err) < 0)
 		return -1;
-	if (settings_env(d->settings, sandbox[0]) &&
+	if (sandbox_variable(d, sandbox[0]) &&
 	    rest_address(&d->fixed, d->settings, sandbox, "", err) < 0)
 		return -1;
 	d->domain = domain ? domain : "sandbox-api.deno.net";

@@ -5,6 +5,7 @@ import copy
 import json
 import os
 import signal
+import socketserver
 import threading
 import urllib.error
 import urllib.request
@@ -339,6 +340,41 @@ def test_addresses_that_get_no_token(deno, env, model, task, name, value):
     r = task()
     assert r.status != 0 and name in r.err
     assert cloud.requests == []
+
+
+@pytest.fixture
+def tunnels(env):
+    """The hosts that dcode asks its proxy for; the proxy connects to none."""
+    asked = []
+
+    class Proxy(socketserver.StreamRequestHandler):
+        def handle(self):
+            asked.append(self.rfile.readline().decode().split()[1])
+            self.wfile.write(b"HTTP/1.1 407 No\r\nContent-Length: 0\r\n\r\n")
+
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Proxy) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        env["https_proxy"] = f"http://127.0.0.1:{server.server_address[1]}"
+        yield asked
+        server.shutdown()
+
+
+@pytest.mark.parametrize("name, value", [
+    ("DENO_SANDBOX_ENDPOINT", "https://gateway.example.test"),
+    ("DENO_SANDBOX_BASE_DOMAIN", "gateway.example.test")])
+def test_a_stored_token_does_not_go_where_an_exported_variable_says(
+        deno, env, model, task, run, tunnels, name, value):
+    deno()
+    model([execute("true"), DONE])
+    run("auth", "set", "deno", stdin=env.pop("DENO_DEPLOY_TOKEN"))
+    del env["DENO_SANDBOX_ENDPOINT"]
+    env[name] = value
+    assert task().status == 1
+    assert tunnels and all(".sandbox-api.deno.net:" in t for t in tunnels)
+    tunnels.clear()
+    env["DEEPAGENTS_CODE_" + name] = value  # the control
+    assert task().status == 1
+    assert tunnels and all("gateway.example.test:" in t for t in tunnels)
 
 
 def test_copies(deno, run, tmp_path):
