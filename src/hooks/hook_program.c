@@ -232,14 +232,15 @@ static size_t find_program(const struct hook_words *w)
 	return i;
 }
 
-/* True for a path that does not depend on the start directory. */
-static bool is_absolute(struct str word)
+/* True for a path that does not depend on the start directory. Without a shell
+ * "~" and "$HOME" are names of directories there. */
+static bool is_absolute(struct str word, bool shell)
 {
 	static const char *const absolute[] = { "/", "~", "$HOME/",
 						"${HOME}/" };
 
 	for (size_t i = 0; i < sizeof(absolute) / sizeof(*absolute); i++)
-		if (str_starts(word, absolute[i]))
+		if ((shell || !i) && str_starts(word, absolute[i]))
 			return true;
 	return false;
 }
@@ -309,23 +310,24 @@ static enum meaning meaning_of(const struct interpreter *p, const char *option)
 }
 
 /* True if "-r./x" or "--require=./x" names a relative file. */
-static bool has_relative_value(const struct interpreter *p, const char *option)
+static bool has_relative_value(const struct interpreter *p, const char *option,
+			       bool shell)
 {
 	const char *equals = strchr(option, '=');
 
 	if (option[1] == '-')
 		return equals && has_slash(equals) &&
-		       !is_absolute(str_of(equals + 1));
+		       !is_absolute(str_of(equals + 1), shell);
 	return option[1] && strchr(p->file, option[1]) && option[2] &&
-	       has_slash(option) && !is_absolute(str_of(option + 2));
+	       has_slash(option) && !is_absolute(str_of(option + 2), shell);
 }
 
 static const char *fault_of(const char *command, int depth);
 
 /* True if the interpreter runs a file with a relative path. args ends with
- * NULL. */
+ * NULL. shell: a shell expands them. */
 static bool runs_relative_script(const struct interpreter *p, char *const *args,
-				 int depth)
+				 bool shell, int depth)
 {
 	bool by_option = false;
 
@@ -336,13 +338,13 @@ static bool runs_relative_script(const struct interpreter *p, char *const *args,
 		enum meaning m = option ? meaning_of(p, word) : SKIP;
 
 		if (!strcmp(word, "<"))
-			return args[1] && !is_absolute(str_of(args[1]));
+			return args[1] && !is_absolute(str_of(args[1]), shell);
 		if (!strcmp(word, "-") || m == CODE)
 			return false;
 		if (!option)
 			return !(p->text || by_option) &&
-			       !is_absolute(str_of(word));
-		if (has_relative_value(p, word))
+			       !is_absolute(str_of(word), shell);
+		if (has_relative_value(p, word, shell))
 			return true;
 		if (m == SKIP)
 			continue;
@@ -350,7 +352,7 @@ static bool runs_relative_script(const struct interpreter *p, char *const *args,
 			return false;
 		if (m == COMMAND)
 			return fault_of(*args, depth + 1) != NULL;
-		if (m == FILE_IS && !is_absolute(str_of(*args)) &&
+		if (m == FILE_IS && !is_absolute(str_of(*args), shell) &&
 		    (has_slash(*args) || p->text))
 			return true;
 		by_option = by_option || (m == FILE_IS && p->text);
@@ -367,13 +369,11 @@ static const char *fault_of_words(const struct hook_words *w, bool shell,
 	bool sources =
 		shell && (!strcmp(program, ".") || !strcmp(program, "source"));
 
-	/* without a shell "~" is not expanded */
-	if (has_slash(program) &&
-	    (shell ? !is_absolute(str_of(program)) : program[0] != '/'))
+	if (has_slash(program) && !is_absolute(str_of(program), shell))
 		return "its program must be an absolute path or a name on PATH";
 	if ((sources && at + 1 < w->n &&
-	     !is_absolute(str_of(w->list[at + 1]))) ||
-	    (p && runs_relative_script(p, w->list + at + 1, depth)))
+	     !is_absolute(str_of(w->list[at + 1]), shell)) ||
+	    (p && runs_relative_script(p, w->list + at + 1, shell, depth)))
 		return "the file that it runs must be an absolute path, since "
 		       "a relative one may be a file of the repository";
 	return NULL;

@@ -207,9 +207,14 @@ def test_what_a_hook_only_reads_may_be_relative(write, work, home, model, run,
 
 @pytest.mark.parametrize("argv, runs", [
     (["bash", "./check.sh"], False), (["/usr/bin/env", "sh", "x.sh"], False),
-    (["sh", "-c", "sh ./check.sh"], False), (["cat", "./check.sh"], True)])
-def test_a_script_in_argv_is_absolute_too(write, work, model, run, argv, runs):
-    (work / "check.sh").write_text("echo ran >>~/theirs\n")
+    (["sh", "-c", "sh ./check.sh"], False), (["cat", "./check.sh"], True),
+    (["sh", "~/check.sh"], False), (["sh", "-c", "sh ~/check.sh"], True)])
+def test_a_script_in_argv_is_absolute_too(write, work, home, model, run, argv,
+                                          runs):
+    (work / "~").mkdir()  # no shell expands it
+    (home / "check.sh").write_text("true\n")
+    for script in work / "check.sh", work / "~/check.sh":
+        script.write_text("echo ran >>~/theirs\n")
     write(PreToolUse=[{"hooks": [{"type": "command", "argv": argv}]}])
     model([TOUCH, DONE])
     r = run("-n", "x", *HOW)
