@@ -751,6 +751,7 @@ void editor_reset(struct editor *e)
 {
 	gap_release(&e->text);
 	pastes_clear(&e->pastes);
+	e->drafts++;
 	undo_clear(&e->undo);
 	kills_drop_with(&e->kills, PASTES_LEAD);
 	e->caret = e->top = e->yanked = 0;

@@ -82,6 +82,8 @@ struct editor {
 	struct str prompt; /* borrowed; shown before the first row */
 	struct style prompt_style;
 	struct pastes pastes;
+	unsigned drafts; /* calls of editor_reset(): markers of pastes that were
+			    copied before are invalid */
 	struct buf pasting; /* the paste that is arriving */
 	size_t clean; /* bytes at the front of pasting that are known to be
 			 clean */

@@ -280,6 +280,16 @@ static void keep_text(struct vi *v, struct editor *e, size_t from, size_t to,
 	v->text.max = SIZE_MAX;
 	buf_addstr(&v->text, gap_view(&e->text, from, to));
 	v->lines = lines;
+	v->draft = e->drafts;
+}
+
+/* Forgets a kept text with markers of an earlier draft's pastes. */
+static void drop_old_pastes(struct vi *v, const struct editor *e)
+{
+	struct str text = buf_str(&v->text);
+
+	if (v->draft != e->drafts && str_find(text, PASTES_LEAD) < text.len)
+		buf_clear(&v->text);
 }
 
 /* Applies the operator to whole lines, from the one with `from` to the one with
@@ -364,10 +374,12 @@ static void operate_count_lines(struct vi *v, struct editor *e)
 static void put_text(struct vi *v, struct editor *e, bool after)
 {
 	size_t n = v->count ? v->count : 1;
-	struct str text = buf_str(&v->text);
 	struct buf all = BUF_INIT(64 << 20);
+	struct str text;
 	size_t at;
 
+	drop_old_pastes(v, e);
+	text = buf_str(&v->text);
 	for (size_t i = 0; i < n && text.len; i++) {
 		if (v->lines && after)
 			buf_addc(&all, '\n');

@@ -29,6 +29,7 @@ struct vi {
 	size_t found_len;
 	struct buf text; /* deleted or yanked text, for p */
 	bool lines;      /* it is whole lines */
+	unsigned draft;  /* editor.drafts when it was deleted or yanked */
 };
 
 /* Handles a key. Returns what the caller has to do, like editor_event(). */

@@ -157,6 +157,38 @@ static void test_escape_and_enter_reach_the_caller(void **state)
 	editor_release(&e);
 }
 
+static void check_text(struct editor *e, const char *expected)
+{
+	struct buf all = BUF_INIT(1000);
+
+	editor_text(e, &all);
+	assert_string_equal(all.len ? all.ptr : "", expected);
+	buf_release(&all);
+}
+
+static void test_a_deleted_paste_is_not_put_into_the_next_draft(void **state)
+{
+	struct vi v = { .on = true };
+	struct editor e = { 0 };
+
+	(void)state;
+	editor_paste_begin(&e);
+	editor_paste_feed(&e, STR("a\nb\nc\nd\n"));
+	editor_paste_end(&e);
+	press(&v, &e, ESC "ddP");
+	check_text(&e, "a\nb\nc\nd\n\n"); /* into the same one it is */
+	press(&v, &e, "dd");
+	editor_reset(&e);
+	press(&v, &e, "P");
+	check_text(&e, "");
+	press(&v, &e, "ione" ESC "dd"); /* the control */
+	editor_reset(&e);
+	press(&v, &e, "P");
+	check_text(&e, "one\n");
+	vi_release(&v);
+	editor_release(&e);
+}
+
 /* Random commands on a text with all kinds of characters, also pastes. */
 static void test_random_commands_keep_the_text_whole(void **state)
 {
@@ -198,6 +230,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_each_command_edits_as_in_vi),
 		cmocka_unit_test(test_escape_and_enter_reach_the_caller),
+		cmocka_unit_test(
+			test_a_deleted_paste_is_not_put_into_the_next_draft),
 		cmocka_unit_test(test_random_commands_keep_the_text_whole),
 	};
 
