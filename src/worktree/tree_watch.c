@@ -362,20 +362,22 @@ static void compare_listed(const struct tree_comparison *k,
 			   const struct tree_watch_file *was,
 			   const struct tree_watch_file *now)
 {
+	bool known;
+
 	if (was->exists == now->exists &&
 	    (!was->exists || same_stat(&was->st, &now->st)))
 		return;
 	if (was->exists && now->exists && was->known && now->known &&
 	    str_eq(buf_str(&was->text), buf_str(&now->text)))
 		return;
+	known = (!was->exists || was->known) && (!now->exists || now->known);
 	if (was->exists != now->exists && !was->text.len && !now->text.len) {
-		/* an empty file that came or went */
+		/* an empty file that came or went, or a large one */
 		k->each(k->arg, &(struct tree_watch_change){ .path = was->path,
-							     .known = true });
+							     .known = known });
 		return;
 	}
-	compare_file(k, was->path, buf_str(&was->text), now,
-		     !was->exists || was->known);
+	compare_file(k, was->path, buf_str(&was->text), now, known);
 }
 
 /* Goes through both sorted lists. d reads files that are listed only before:

@@ -120,6 +120,16 @@ static void test_a_link_does_not_lift_the_limit_of_what_is_copied(void **state)
 	assert_string_equal(watch_command(p, "echo 2 >>d"), "d 0 0 0;");
 }
 
+static void test_a_large_file_that_is_deleted_is_not_counted(void **state)
+{
+	struct place *p = *state;
+
+	run_script(p, "dd if=/dev/zero of=large bs=1k count=300 2>/dev/null; "
+		      ": >empty");
+	assert_string_equal(watch_command(p, "rm empty large"),
+			    "empty 0 0 1;large 0 0 0;");
+}
+
 static void test_a_name_like_a_stage_of_the_index_is_a_name(void **state)
 {
 	struct place *p = *state;
@@ -136,6 +146,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			test_a_link_does_not_lift_the_limit_of_what_is_copied,
 			setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			test_a_large_file_that_is_deleted_is_not_counted, setup,
+			teardown),
 		cmocka_unit_test_setup_teardown(
 			test_a_name_like_a_stage_of_the_index_is_a_name, setup,
 			teardown),
