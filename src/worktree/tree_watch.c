@@ -310,6 +310,13 @@ static bool next_blob(struct str *answer, struct str *blob)
 	return true;
 }
 
+static bool was_listed(const struct tree_watch *t,
+		       const struct tree_watch_file *f)
+{
+	return t->n &&
+	       bsearch(f, t->before, t->n, sizeof(*t->before), compare_paths);
+}
+
 /* Reads from the index the earlier content of files that were as in it. */
 static int read_blobs(const struct tree_watch *t,
 		      const struct watched_files *now, struct buf *out,
@@ -327,8 +334,7 @@ static int read_blobs(const struct tree_watch *t,
 	g.index = t->index;
 	g.objects = t->objects;
 	for (size_t i = 0; i < now->n; i++)
-		if (!bsearch(&now->list[i], t->before, t->n, sizeof(*t->before),
-			     compare_paths) &&
+		if (!was_listed(t, &now->list[i]) &&
 		    !strchr(now->list[i].path, '\n'))
 			buf_addf(&names, ":0:%s\n", now->list[i].path);
 	r.input = buf_str(&names);
