@@ -28,6 +28,7 @@
 #include "cmd/print.h"
 #include "cmd/secret.h"
 #include "cmd/session/money.h"
+#include "cmd/session/plan_mode.h"
 #include "cmd/session/policy.h"
 #include "cmd/session/run.h"
 #include "cmd/session/skills.h"
@@ -46,7 +47,7 @@ struct offer { /* the tools offered to the model; free with free_offer() */
 	struct tool_spec specs[MOST_TOOLS]; /* each with an owned schema */
 	size_t n;
 	char *task; /* description of the task tool for this run; owned */
-	bool runs_commands;
+	bool runs_commands; /* at least once plan mode is over */
 };
 
 /* Adds the tools of list that this run offers. later: also those that are
@@ -58,21 +59,24 @@ static void add_tools(struct offer *o, const struct run *r, bool later,
 		if (!run_offers(r, list[i]) ||
 		    (!later && list[i]->flags & TOOL_LATER))
 			continue;
+		o->runs_commands |= (list[i]->flags & TOOL_RUNS) != 0;
+		if (plan_mode_hides(r, list[i]))
+			continue;
 		o->specs[o->n] = list[i]->spec;
 		if (list[i]->flags & TOOL_DELEGATES)
 			o->specs[o->n].description = o->task =
 				run_subagents_task(r, list[i]);
 		o->specs[o->n++].schema = tool_schema(list[i]);
-		o->runs_commands |= (list[i]->flags & TOOL_RUNS) != 0;
 	}
 }
 
 /* Lists every tool that this run offers, built-in and from MCP servers. later
  * as in add_tools(). */
-static struct offer *new_offer(const struct run *r, bool later)
+static struct offer *new_offer(struct run *r, bool later)
 {
 	struct offer *o = xcalloc(1, sizeof(*o));
 
+	r->offers_plan = r->mode == RUN_PLAN;
 	add_tools(o, r, later, tools);
 	add_tools(o, r, later, run_mcp_tools(r));
 	return o;
@@ -512,7 +516,7 @@ struct thread_state {
 	bool fork;
 	struct window window;
 	struct meter_model *account;
-	bool recalls;
+	bool recalls, offers_plan;
 };
 
 bool conversation_is_stored(const struct run *r, struct error *err)
@@ -614,6 +618,7 @@ int conversation_set_model(struct run *r, const char *spec, const char *params,
 	struct window window = r->agent.window;
 	struct meter_model *account = r->account;
 	bool recalls = r->recalls;
+	bool offers_plan = r->offers_plan;
 
 	if (!conversation_is_stored(r, err))
 		return -1;
@@ -630,6 +635,7 @@ int conversation_set_model(struct run *r, const char *spec, const char *params,
 		r->model = model;
 		r->account = account;
 		r->recalls = recalls;
+		r->offers_plan = offers_plan;
 		r->agent.window = window;
 		window_probe_free(r->agent.probe);
 		r->agent.probe = NULL;
@@ -650,7 +656,8 @@ static struct thread_state detach_state(struct run *r)
 				  r->choice,        r->thread,
 				  r->options.model, r->options.model_params,
 				  r->options.fork,  r->agent.window,
-				  r->account,       r->recalls };
+				  r->account,       r->recalls,
+				  r->offers_plan };
 
 	r->session = NULL;
 	r->model = NULL;
@@ -684,6 +691,7 @@ static void restore_state(struct run *r, const struct thread_state *t)
 	r->agent.window = t->window;
 	r->account = t->account;
 	r->recalls = t->recalls;
+	r->offers_plan = t->offers_plan;
 	window_probe_free(r->agent.probe);
 	r->agent.probe = NULL;
 	r->box.request.thread = session_id(r->session);

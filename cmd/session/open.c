@@ -35,10 +35,7 @@ static int follow_plan_mode(struct run *r, struct error *err)
 {
 	bool plans = r->mode == RUN_PLAN;
 
-	if (r->offers_plan == plans)
-		return 0;
-	r->offers_plan = plans;
-	return run_offer_tools(r, err);
+	return r->offers_plan == plans ? 0 : run_offer_tools(r, err);
 }
 
 /* Applies --approval-mode. The model is open: its system prompt describes all

@@ -12,7 +12,9 @@
 #include "cmd/session/tools.h"
 #include "tool/table.h"
 
-bool plan_mode_permits(const struct tool *tool)
+/* True for a tool that plan mode permits: it only reads, or acts on the
+ * conversation alone. The web tools are among them. */
+static bool permits_tool(const struct tool *tool)
 {
 	/* That a tool of an MCP server only reads is the server's own claim. */
 	if (tool->flags & TOOL_FOREIGN)
@@ -22,10 +24,15 @@ bool plan_mode_permits(const struct tool *tool)
 	return tool->flags & (TOOL_READS | TOOL_SESSION);
 }
 
+bool plan_mode_hides(const struct run *r, const struct tool *tool)
+{
+	return r->mode == RUN_PLAN && !permits_tool(tool);
+}
+
 bool plan_mode_refuses(const struct run *r, const struct tool *tool,
 		       struct buf *reason)
 {
-	if (r->mode != RUN_PLAN || plan_mode_permits(tool))
+	if (!plan_mode_hides(r, tool))
 		return false;
 	buf_addf(reason,
 		 "%s is not available in plan mode: only tools that read are. "

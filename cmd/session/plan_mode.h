@@ -5,9 +5,8 @@
 
 #include "cmd/session/run.h"
 
-/* True for a tool that plan mode permits: it only reads, or acts on the
- * conversation alone. The web tools are among them. */
-bool plan_mode_permits(const struct tool *tool);
+/* True if the run is in plan mode and the tool is not offered there. */
+bool plan_mode_hides(const struct run *r, const struct tool *tool);
 /* True if the run is in plan mode and this call must not run; reason then gets
  * the text for the model. Attack: a page or a file tells the model the name of
  * a tool that it was not offered; or a call is from an answer that began before

@@ -381,8 +381,6 @@ static bool on_host(const struct run *r)
  * may use. */
 bool run_offers(const struct run *r, const struct tool *tool)
 {
-	if (r->mode == RUN_PLAN && !plan_mode_permits(tool))
-		return false;
 	if ((tool->flags & TOOL_INTERACTIVE && !r->interactive) ||
 	    !fs_tools_permit(r->options.fs_tools, tool->spec.name))
 		return false;

@@ -7,7 +7,8 @@
 
 enum run_verdict { RUN_ALLOW = 1, RUN_ASK, RUN_REFUSE };
 
-/* True if the tool is offered to the model. */
+/* True if the tool is offered to the model outside plan mode; in plan mode,
+ * plan_mode_hides() leaves out some of these tools. */
 bool run_offers(const struct run *r, const struct tool *tool);
 /* Decides whether a call may run. Sets a->allowed if the verdict is RUN_ALLOW,
  * and a->reason if it is RUN_REFUSE. RUN_ASK: the caller asks the user; without

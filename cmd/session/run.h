@@ -66,7 +66,8 @@ struct run {
 	 * command. Modes that Shift+Tab only passes do not count. */
 	_Atomic int before_plan;
 	bool plans;       /* the model was told that plan mode is on */
-	bool offers_plan; /* it is offered the tools of plan mode */
+	bool offers_plan; /* it is offered the tools of plan mode; set with its
+			     tools */
 	struct stop stop; /* triggered by signals and by --timeout, counted from
 			     the start */
 	/* Settings of the chat's screen; NULL without one. */

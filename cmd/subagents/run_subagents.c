@@ -271,6 +271,7 @@ static bool offers_tool(const struct child *c, const struct tool *tool)
 		TOOL_LATER | TOOL_INTERACTIVE | TOOL_DELEGATES | TOOL_SINGLE;
 
 	return !(tool->flags & never) && run_offers(c->run, tool) &&
+	       !plan_mode_hides(c->run, tool) &&
 	       subagent_has_tool(c->kind, tool->spec.name, tool->hook_name);
 }
 

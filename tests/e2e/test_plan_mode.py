@@ -188,6 +188,23 @@ def test_a_yes_to_a_call_counts_no_more_once_plan_mode_is_on(live, work):
     assert refusals(server, 1) == 1
 
 
+@pytest.mark.parametrize("command, said", [
+    ("/model anthropic:n", "The model is anthropic:n"),
+    ("/clear", "Started new thread")])
+def test_a_model_that_is_opened_in_plan_mode_gets_all_tools_back(
+        live, command, said):
+    s, server = live([DONE, DONE])
+    for line, shown in (("go", "done."), ("/plan", "The mode is plan."),
+                        (command, said), ("/manual", "The mode is manual."),
+                        ("go on", lambda _: len(server.requests) == 2)):
+        s.type(line)
+        s.keys("Enter")
+        s.until(shown)
+    assert offered(server, 1) == offered(server, 0)
+    assert "You can look but not change" not in json.dumps(
+        server.requests[1]["body"])
+
+
 def test_a_question_of_the_model_is_not_a_plan(live):
     s, _ = live([{"text": "Which one?"}])
     plan(s)
