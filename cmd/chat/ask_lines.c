@@ -794,13 +794,12 @@ int choice_ask_lines(void *arg, const struct app_question *q, struct error *err)
 		rc = chat_read_answer(c->input, &early, prompt, &line);
 		if (rc > 0)
 			answer = ask_parse_choice(q, buf_str(&line));
-		if (rc > 0 && answer == ASK_NO_CHOICE && q->drafts) {
-			buf_addf(&early, "%s\n", line.ptr);
-			fputs("Saved as your next message. ", stderr);
-		}
 		if (rc > 0 && answer == ASK_NO_CHOICE && q->gives_way) {
 			buf_addf(&early, "%s\n", line.ptr);
 			answer = (int)q->safe;
+		} else if (rc > 0 && answer == ASK_NO_CHOICE && q->drafts) {
+			buf_addf(&early, "%s\n", line.ptr);
+			fputs("Saved as your next message. ", stderr);
 		}
 		if (rc > 0 && answer == ASK_NO_CHOICE) {
 			buf_clear(&advice);

@@ -230,6 +230,13 @@ def test_in_lines_a_plan_is_accepted_or_talked_about(live, work):
     s.keys("Enter")
     s.until("Allow it?")
     assert nothing_ran(work)
+    time.sleep(0.4)
+    s.type("y")
+    s.keys("Enter")
+    s.until("Done in")
+    time.sleep(0.5)  # the message would be sent once more now
+    assert len(server.requests) == 4
+    assert json.dumps(server.requests[3]["body"]).count("use less") == 1
 
 
 @pytest.mark.parametrize("more", [(), ("-y",), ("-S", "all")])
