@@ -289,7 +289,7 @@ static void wait_for_any(struct live *l, struct pollfd p[N_FDS], bool drawn,
  * is untrusted. */
 static void compose_title(const struct live *l, struct buf *out)
 {
-	const char *cwd = settings_cwd(l->run->app->settings);
+	const char *cwd = l->notify.cwd;
 	const char *slash = strrchr(cwd, '/');
 	struct buf name = BUF_INIT(TTY_TITLE_MOST);
 	struct str shown;

@@ -367,6 +367,7 @@ void live_notify_load(struct live *l)
 		l->notify.way = NOTIFY_OFF;
 	}
 	l->notify.after_ms = seconds * 1000;
+	l->notify.cwd = settings_cwd(set);
 	l->notify.shows_progress = l->notify.titles && tty_shows_progress();
 }
 

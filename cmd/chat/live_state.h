@@ -89,6 +89,8 @@ struct live_notify {
 	enum live_focus focus;
 	int64_t after_ms; /* time without a key until the user counts as away */
 	bool titles;      /* [ui] title */
+	const char *cwd;  /* read once, because /reload replaces the settings
+			     on the worker's thread; app.retired keeps it */
 	bool shows_progress;        /* the terminal has a progress in its tab */
 	char title[TTY_TITLE_MOST]; /* of the window, as last set; "": none */
 	enum tty_progress progress; /* as last set */
