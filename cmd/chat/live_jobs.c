@@ -484,6 +484,8 @@ static void drop_message(struct live *l, size_t i)
 {
 	free(live_queue_remove(l, i).text);
 	l->held = l->held && l->n_queue;
+	/* It may have been a command that messages behind it waited for. */
+	atomic_store(&l->steering.waits, l->n_queue > 0);
 }
 
 static void clear_queue(struct live *l, struct buf *out)

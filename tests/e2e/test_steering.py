@@ -177,6 +177,25 @@ def test_a_command_in_the_queue_is_not_overtaken(live, work):
     assert "behind it" not in json.dumps(server.requests[1]["body"])
 
 
+def test_a_message_behind_a_command_that_is_dropped_is_sent_at_the_next_step(
+        live, work):
+    s, server = live([waits(work), waits(work, "two"), DONE], args=["-y"])
+    begin(s)
+    say(s, "/mode plan")
+    say(s, "only in C")
+    s.until(LATER)
+    (work / "go").touch()
+    s.until(lambda _: len(server.requests) == 2)
+    time.sleep(0.5)
+    s.type("/queue drop 1")
+    s.keys("Enter")
+    s.until("Dropped: /mode plan")
+    s.until(STEP)
+    (work / "two").touch()
+    s.until("done.")
+    assert "only in C" in json.dumps(server.requests[2]["body"])
+
+
 def test_an_interrupt_keeps_the_message(live, work):
     s, server = live([waits(work), DONE, {"text": "ok."}], args=["-y"])
     begin(s)
