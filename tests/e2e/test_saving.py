@@ -176,7 +176,7 @@ def test_the_question_names_the_sandbox_and_repeats_for_other_letters(
 def test_a_chat_shows_what_changed_and_does_not_ask_once_it_is_applied(
         chat, run, work, home):
     chat.type("/diff\n")
-    chat.until("+2")
+    chat.until("1 + 2")
     chat.until("> ")
     chat.type("/diff --name-only\n")
     chat.until("src/main.c")
