@@ -800,7 +800,7 @@ static int64_t get_size(struct sandbox *sb, const char *path,
 	quote_word(&command, str_of(path));
 	buf_adds(&command, "; [ -f \"$f\" ] && [ -r \"$f\" ] && wc -c <\"$f\"");
 	req.command = buf_str(&command);
-	req.output = sandbox_collect_output;
+	req.output = exec_collect_output;
 	req.arg = &out;
 	if (!command.over && execute(sb, &req, &res, stop, &ignored) == 0 &&
 	    res.exit_code == 0 && !str_to_int(str_trim(buf_str(&out)), &size))

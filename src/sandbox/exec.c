@@ -25,6 +25,16 @@
 #include "base/thread.h"
 #include "sandbox/frame.h"
 
+int exec_collect_output(void *arg, enum exec_stream stream, struct str chunk,
+			struct buf *reply, struct error *err)
+{
+	(void)reply;
+	(void)err;
+	if (stream == EXEC_STDOUT)
+		buf_addstr(arg, chunk);
+	return 0;
+}
+
 struct background {
 	struct background_work work;
 	struct cancel cancel;

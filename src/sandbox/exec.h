@@ -64,6 +64,10 @@ struct exec_request {
 		      struct buf *reply, struct error *err);
 	void *arg;
 };
+/* An exec_request.output: appends standard output to arg, a struct buf, and
+ * drops standard error. */
+int exec_collect_output(void *arg, enum exec_stream stream, struct str chunk,
+			struct buf *reply, struct error *err);
 
 struct exec_result {
 	int exit_code; /* 128 + n when killed by signal n; 124 on timeout;

@@ -543,16 +543,6 @@ int sandbox_kill(struct sandbox *sb, struct kill *k, const struct stop *stop,
 			 sb && sb->mounts.n ? &ever : stop, err);
 }
 
-int sandbox_collect_output(void *arg, enum exec_stream stream, struct str chunk,
-			   struct buf *reply, struct error *err)
-{
-	(void)reply;
-	(void)err;
-	if (stream == EXEC_STDOUT)
-		buf_addstr(arg, chunk);
-	return 0;
-}
-
 int sandbox_execute(struct sandbox *sb, const struct exec_request *req,
 		    struct exec_result *res, const struct stop *stop,
 		    struct error *err)

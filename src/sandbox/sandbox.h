@@ -257,10 +257,6 @@ int sandbox_create(struct sandbox *sb, struct sandbox_client *client,
 		   struct error *err);
 int sandbox_attach(struct sandbox *sb, struct sandbox_client *client,
 		   const char *id, const struct stop *stop, struct error *err);
-/* An exec_request.output: appends standard output to arg, a struct buf, and
- * drops standard error. */
-int sandbox_collect_output(void *arg, enum exec_stream stream, struct str chunk,
-			   struct buf *reply, struct error *err);
 /* If cancelled, returns within about 30 ms. The command is then killed in the
  * background, and the next operation waits until that is done. */
 int sandbox_execute(struct sandbox *sb, const struct exec_request *req,

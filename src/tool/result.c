@@ -571,7 +571,7 @@ static int find_dir(const struct tool_env *env, struct buf *dir,
 	struct exec_request req = {
 		.plain = true,
 		.timeout_ms = FIND_MS,
-		.output = sandbox_collect_output,
+		.output = exec_collect_output,
 		.arg = dir,
 	};
 	struct exec_result res = { 0 };

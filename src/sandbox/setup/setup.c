@@ -477,7 +477,7 @@ static int send_piece(struct entry *e, struct str text, size_t want,
 	struct exec_request req = {
 		.plain = true,
 		.timeout_ms = STEP_MS,
-		.output = sandbox_collect_output,
+		.output = exec_collect_output,
 		.arg = &answer,
 	};
 	int rc;
