@@ -7,6 +7,13 @@ from test_live_chat import execute, live  # noqa: F401
 # pylint: disable=redefined-outer-name
 
 
+def send(s, text):
+    """Several lines that arrive at once would be a paste."""
+    s.type(text)
+    s.until("\u276f " + text)
+    s.keys("Enter")
+
+
 @pytest.mark.parametrize("lines", [3, 4, 5, 8])
 def test_the_wait_and_what_is_typed_stay_before_the_queue(live, lines):
     s, _ = live([{"text": "late", "delay_ms": 60000}], args=["-y"],
@@ -37,11 +44,9 @@ def test_rows_drawn_in_a_low_window_leave_nothing_in_the_scrollback(
     s, _ = live([{**execute("seq 1 50; sleep 1; seq 51 99"), "text": text,
                   "chunk_bytes": 60, "chunk_delay_ms": 25}, {"text": "done."}],
                 args=["-y"], lines=lines, ready="\u276f")
-    s.type("go")
-    s.keys("Enter")
+    send(s, "go")
     for i in range(4):
-        s.type(f"queued {i}")
-        s.keys("Enter")
+        send(s, f"queued {i}")
     s.until("mark79mark", scrollback=True)
     s.keys("C-c")
     s.until("4 queued")
@@ -58,11 +63,9 @@ def test_a_window_made_low_leaves_only_what_the_terminal_scrolled_out(live):
     text = "\n\n".join(f"mark{i}mark" for i in range(100))
     s, _ = live([{"text": text, "chunk_bytes": 60, "chunk_delay_ms": 40}],
                 args=["-y"], ready="yolo")
-    s.type("go")
-    s.keys("Enter")
+    send(s, "go")
     for i in range(4):
-        s.type(f"queued {i}")
-        s.keys("Enter")
+        send(s, f"queued {i}")
     s.until(lambda t: "+ queued 3" in t and "mark9mark" in t)
     s.resize(80, 5)
     s.until("mark60mark", scrollback=True)

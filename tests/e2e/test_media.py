@@ -309,7 +309,7 @@ def test_only_a_paste_that_is_nothing_but_a_path_is_an_image(
     assert sent(c, 4)[0] == 0
     c.type("!echo of ")
     pasted(c, f"{top}/a.png")
-    c.until("!echo of /")
+    c.until(lambda t: "a.png" in t.split("!echo of")[-1])
 
 
 def test_a_message_that_is_the_path_of_an_image_is_the_image(

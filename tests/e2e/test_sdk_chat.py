@@ -256,6 +256,14 @@ def hostile_turns(work, r, n):
     return {"turns": turns, "by": "count"}
 
 
+def foreign_state(dump):
+    """Without the titles that dcode itself sets: of the directory, work."""
+    own = re.compile("(. )?work(: [a-z]+)?")
+    titles = [t for t in dump["titles"] if not own.fullmatch(t)]
+    osc = [o for o in dump["osc"] if o[0] != 2 or not own.fullmatch(o[1])]
+    return state({**dump, "titles": titles, "osc": osc})
+
+
 @pytest.mark.parametrize("kind", ["wraps"])
 def test_hostile_bytes_of_any_source_change_nothing_but_our_cells(
         chat, tmp_path, kind):
@@ -263,7 +271,7 @@ def test_hostile_bytes_of_any_source_change_nothing_but_our_cells(
     work.mkdir(exist_ok=True)
     n = HOSTILE // STRINGS
     c = chat((80, 24), kind, hostile_turns(work, random.Random(7), n))
-    before = state(c.dump())
+    before = foreign_state(c.dump())
     for i in range(n):
         c.type(f"begin{i}.\r")
         c.until(lambda text: text.count("HTTP 400") > i and
@@ -274,7 +282,7 @@ def test_hostile_bytes_of_any_source_change_nothing_but_our_cells(
     c.type("draft")
     c.until("draft")
     after = c.dump()
-    assert state(after) == before
+    assert foreign_state(after) == before
     text = c.text()
     for i in range(n):
         at = [text.find(f"{w}{i}.") for w in ("begin", "again", "end")]
@@ -282,4 +290,4 @@ def test_hostile_bytes_of_any_source_change_nothing_but_our_cells(
     assert re.search("\u276f draft\n[^\n]*anthropic:m[^\n]*\\s*$", text)
     # The positive control: the emulator does see what is sent as it is.
     c.ask("write", "G11dMDtvd25lZAcbWzZu")  # OSC 0;owned BEL, CSI 6n
-    assert state(c.dump()) != before
+    assert foreign_state(c.dump()) != before

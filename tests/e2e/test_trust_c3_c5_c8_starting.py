@@ -151,8 +151,8 @@ def test_a_line_that_is_no_command_is_sent(chat, line):  # noqa: F811
 
 
 @pytest.mark.parametrize("line, meant", [
-    ("/hlep", "/help"), ("/instal daytona", "/install"),
-    ("/auht list", "/auth")])
+    ("/hlep", "/help"), ("/contxet now", "/context"),
+    ("/modle", "/model")])
 def test_the_nearest_command_is_suggested(chat, line, meant):  # noqa: F811
     t, server = chat(HELLO)
     t.type(line + "\n")
