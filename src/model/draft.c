@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/ids.h"
 #include "base/json.h"
@@ -277,12 +278,31 @@ static struct str skip_space(struct str s)
 	return s;
 }
 
+/* True if s starts with the first n bytes of tag, in any case: some models
+ * write <THINK>. */
+static bool starts_tag(struct str s, const char *tag, size_t n)
+{
+	return s.len >= n && strncasecmp(s.ptr, tag, n) == 0;
+}
+
+/* Returns where the closing tag starts in s; s.len: nowhere. */
+static size_t find_close(struct str s, const char *close)
+{
+	size_t n = strlen(close);
+
+	for (size_t at = 0; at + n <= s.len; at++)
+		if (s.ptr[at] == close[0] &&
+		    starts_tag(str_skip(s, at), close, n))
+			return at;
+	return s.len;
+}
+
 /* True if s may be the start of an opening tag. */
 static bool may_open(struct str s)
 {
 	for (size_t i = 0; i < N_TAGS; i++)
 		if (s.len < strlen(tags[i].open) &&
-		    (!s.len || memcmp(tags[i].open, s.ptr, s.len) == 0))
+		    (!s.len || starts_tag(s, tags[i].open, s.len)))
 			return true;
 	return false;
 }
@@ -291,7 +311,7 @@ static bool may_open(struct str s)
 static bool remove_open_tag(struct think_tags *t, struct str *s)
 {
 	for (size_t i = 0; i < N_TAGS; i++) {
-		if (!str_starts(*s, tags[i].open))
+		if (!starts_tag(*s, tags[i].open, strlen(tags[i].open)))
 			continue;
 		t->tag = i;
 		*s = str_skip(*s, strlen(tags[i].open));
@@ -308,7 +328,7 @@ static size_t partial_close_length(struct str s, const char *close)
 
 	if (n > s.len)
 		n = s.len;
-	while (n && memcmp(s.ptr + s.len - n, close, n) != 0)
+	while (n && !starts_tag(str_skip(s, s.len - n), close, n))
 		n--;
 	return n;
 }
@@ -364,7 +384,7 @@ static void feed_inside(struct draft *d, struct draft_part *p, struct str *rest)
 {
 	struct think_tags *t = &d->tags;
 	const char *close = tags[t->tag].close;
-	size_t at = str_search(*rest, str_of(close));
+	size_t at = find_close(*rest, close);
 	struct str words = { rest->ptr, at };
 
 	if (at < rest->len) {

@@ -6,8 +6,8 @@ import pytest
 
 from test_failures import PATHS, own
 
-TAGS = [("<think>", "</think>"), ("<thinking>", "</thinking>"),
-        ("[THINK]", "[/THINK]")]
+TAGS = [("<think>", "</think>"), ("<THINK>", "</Think>"),
+        ("<thinking>", "</thinking>"), ("[THINK]", "[/THINK]")]
 
 
 @pytest.fixture
