@@ -34,7 +34,8 @@ void live_open_question(struct live *l, int64_t now)
 					   asked for this list */
 		return;
 	}
-	if (now - l->typed < LIVE_QUIET_MS)
+	if (now - l->typed < LIVE_QUIET_MS &&
+	    !(l->asked_choice && live_is_left_alone(l)))
 		return;
 	/* Closes the question about yolo mode: one question at a time. */
 	l->confirms = l->focused = false;
@@ -320,6 +321,7 @@ static void send_draft(struct live *l, bool later)
 
 	editor_text(&l->editor, &text);
 	editor_reset(&l->editor);
+	l->sent = l->typed;
 	if (!str_trim(buf_str(&text)).len) {
 		buf_release(&text);
 		l->held = false; /* Enter starts the queued messages */

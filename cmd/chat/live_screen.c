@@ -55,11 +55,20 @@ bool live_is_drafting(const struct live *l)
 	return !editor_is_empty(&l->editor) || l->search.on || l->calls_menu.on;
 }
 
+/* True if the command that the user sent last, with no key in the draft since
+ * then, has opened a question of dcode itself: the user waits for it. */
+static bool asked_for_choice(const struct live *l)
+{
+	return l->asked_choice && l->now.kind == JOB_SLASH && !l->n_queue &&
+	       l->drafted <= l->sent;
+}
+
 /* True if no message is being written or was a moment ago: a single key may be
  * an answer. */
 bool live_is_left_alone(const struct live *l)
 {
-	return !live_is_drafting(l) && clock_ms() - l->drafted >= DRAFT_MS;
+	return !live_is_drafting(l) &&
+	       (asked_for_choice(l) || clock_ms() - l->drafted >= DRAFT_MS);
 }
 
 enum question_keys live_question_keys(const struct live *l)

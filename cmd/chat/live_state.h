@@ -157,6 +157,7 @@ struct live {
 	int64_t began;      /* clock_ms() when the job began */
 	int64_t typed;      /* clock_ms() of the last key */
 	int64_t drafted; /* clock_ms() of the last key that changed the draft */
+	int64_t sent;    /* clock_ms() of the key that sent the last message */
 	struct turn turn; /* numbers of the job, if it is a message */
 
 	struct question *asked; /* question about calls; shown now or soon */

@@ -9,7 +9,7 @@ import time
 import pytest
 
 from screens import Screen
-from slash_chat import begin, talk  # noqa: F401 (a fixture)
+from slash_chat import HELLO, begin, talk  # noqa: F401 (a fixture)
 from test_approvals import call
 from test_ask_user import CITY, ask
 from test_live_chat import DONE, execute, live  # noqa: F401
@@ -248,6 +248,20 @@ def test_the_program_s_own_question_waits_for_the_message(
     assert "The mode is yolo." not in c.text()
     c.keys("Enter")
     c.until("The mode is yolo.")
+
+
+def test_a_question_that_the_user_s_command_opens_is_answered_at_once(
+        talk, dcode, home):
+    c = begin(talk, HELLO, "-M", "anthropic:m")
+    if not c.screen:
+        return
+    c.say("/yolo", "Allow it? [y/N]")
+    time.sleep(0.35)  # as a quick reader
+    c.type("y")
+    c.keys("Enter")
+    c.until("Allow it? [y/N] y")
+    c.until("The mode is yolo.")
+    assert not c.server.requests
 
 
 def test_text_behind_an_arrow_key_begins_a_message(live, work):
