@@ -294,11 +294,13 @@ void approval_decline(struct approval *a, struct str why)
 		buf_addf(&a->reason, "%s%.*s", rejected, (int)why.len, why.ptr);
 }
 
-struct str approval_why(struct str result)
+bool approval_read_decline(struct str result, struct str *why)
 {
-	return str_starts(result, rejected)
-		       ? str_skip(result, sizeof(rejected) - 1)
-		       : (struct str){ 0 };
+	bool given = str_starts(result, rejected);
+
+	*why = given ? str_skip(result, sizeof(rejected) - 1)
+		     : (struct str){ 0 };
+	return given || str_starts(result, APPROVAL_DECLINED);
 }
 
 void approval_clear(struct approval *a)

@@ -11,6 +11,10 @@
 #include "sandbox/sandbox.h"
 #include "tool/tool.h"
 
+/* Begins the result, for the model, of a call that the user declined without a
+ * reason. */
+#define APPROVAL_DECLINED "User rejected the tool call for `"
+
 struct allow_list { /* Initialise with { 0 }; free with allow_list_release(). */
 	bool given; /* a list was configured */
 	bool all;   /* everything is allowed ("all") */
@@ -80,9 +84,9 @@ struct approval { /* A request for approval of one call. */
 void approval_clear(struct approval *a);
 /* Records that the user declined; why may be empty. */
 void approval_decline(struct approval *a, struct str why);
-/* Returns the reason that the user gave, from the result of a call that he
- * declined; or empty. */
-struct str approval_why(struct str result);
+/* Returns true if the result of a failed call says that the user declined it.
+ * *why: the reason that he gave, or empty. */
+bool approval_read_decline(struct str result, struct str *why);
 void approval_release(struct approval *a);
 /* Returns the name of the argument that the user may edit, or NULL. */
 const char *approval_editable(const struct approval *a);

@@ -137,11 +137,13 @@ static void show_results(const struct replay_view *v,
 		struct agent_event ev = { .kind = EVENT_TOOL_RESULT,
 					  .text = str_of(result->text),
 					  .failed = result->failed };
+		struct str ignored;
 
 		if (result->kind != PART_TOOL_RESULT)
 			continue;
 		ev.call = find_part(asked, PART_TOOL_CALL, result->id);
-		ev.declined = approval_why(ev.text).len > 0;
+		ev.declined =
+			ev.failed && approval_read_decline(ev.text, &ignored);
 		if (!ev.call)
 			continue;
 		show_call(v, ev.call);

@@ -366,8 +366,7 @@ static void set_refused_result(struct tool_job *job, const struct approval *a)
 	if (a->reason.len)
 		buf_addstr(&job->out, buf_str(&a->reason));
 	else
-		buf_addf(&job->out,
-			 "User rejected the tool call for `%s` with id %s",
+		buf_addf(&job->out, APPROVAL_DECLINED "%s` with id %s",
 			 job->call->name, job->call->id);
 	job->failed = true;
 	job->refused = true;

@@ -412,8 +412,9 @@ void summary_of_changes(const struct agent_event *ev, struct buf *out)
 
 void summary_of_declined(struct str result, struct buf *out)
 {
-	struct str why = approval_why(result);
+	struct str why;
 
+	(void)approval_read_decline(result, &why);
 	buf_adds(out, why.len ? "Declined: " : "Declined.");
 	add_line(out, why);
 }

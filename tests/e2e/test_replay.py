@@ -107,6 +107,23 @@ def test_an_interrupted_answer_says_so(talk):
     assert "word word" in seen and "Interrupted" in seen
 
 
+@on_screen
+def test_a_declined_call_says_so_without_the_words_for_the_model(talk):
+    c = begin(talk, {"turns": [
+        {"tool_calls": [{"name": "execute", "args": {"command": "make x"}}]},
+        {"text": "Not run."}], "by": "count"})
+    c.say("do it", "y yes")
+    c.type("n")
+    c.until("Not run.")
+    c.say("/clear", "Previous thread")
+    c.tmux("clear-history")
+    c.keys("C-l")
+    seen = c.say("/resume latest", "Resumed thread")
+    seen = seen[seen.rindex("Started new"):]
+    assert "execute make x" in seen and "Declined." in seen, seen
+    assert "User rejected" not in seen and "with id" not in seen
+
+
 def test_a_known_secret_in_a_stored_answer_is_masked(talk, env):
     c = begin(talk, {"turns": [{"text": "It is hunter2-of-the-vault."}],
                      "repeat": True, "by": "count"})
