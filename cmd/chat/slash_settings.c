@@ -61,6 +61,30 @@ static void add_themes(struct run *r, struct buf *out)
 	buf_release(&list);
 }
 
+/* Appends "Theme: deuteranopia (blue and orange for green and red)". */
+static void add_chosen_theme(struct run *r, const char *name, struct buf *out)
+{
+	struct buf list = BUF_INIT(1 << 14);
+	struct str rest;
+	struct str line;
+
+	appearance_list_themes(r->app, &list);
+	rest = buf_str(&list);
+	while (str_split(&rest, '\n', &line)) {
+		size_t end = str_find(line, '\t');
+		struct str note = str_skip(line, end + 1);
+
+		line.len = end;
+		if (!str_is(line, name))
+			continue;
+		buf_addf(out, "Theme: %s", name);
+		if (note.len)
+			buf_addf(out, " (%.*s)", (int)note.len, note.ptr);
+		buf_addc(out, '\n');
+	}
+	buf_release(&list);
+}
+
 void slash_cmd_theme(struct run *r, int n, char **words, size_t columns,
 		     struct buf *out)
 {
@@ -72,7 +96,9 @@ void slash_cmd_theme(struct run *r, int n, char **words, size_t columns,
 			      "without a screen.\n");
 	else if (n && appearance_choose(r->app, r->theme, words[0], &err) < 0)
 		(void)app_fail(r->app, &err);
-	else if (!n)
+	else if (n)
+		add_chosen_theme(r, words[0], out);
+	else
 		add_themes(r, out);
 }
 

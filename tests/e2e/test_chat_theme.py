@@ -73,6 +73,13 @@ def test_no_color_takes_precedence_over_what_is_stored(chat, env):
     assert DARK + SIGN in command(t, "/theme dark")  # but not over words
 
 
+def test_a_chosen_theme_is_confirmed_in_one_line(chat):
+    t, _ = begin(chat)
+    seen = command(t, "/theme deuteranopia")
+    assert "Theme: deuteranopia (blue and orange for green and red)" in seen
+    assert "Theme: dark\x1b[0m" in command(t, "/theme dark")
+
+
 def test_a_name_that_is_no_theme_is_refused(chat):
     t, _ = begin(chat)
     seen = command(t, "/theme pink")
