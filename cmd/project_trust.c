@@ -63,20 +63,25 @@ static bool show_entry(const struct trust_entry *e, const char *files)
 	size_t n = 0;
 
 	add_variables(e, &variables);
-	items[n++] = (struct question_item){ trust_kind_name(e->kind),
-					     str_of(e->name) };
-	items[n++] = (struct question_item){ "of", str_of(e->file) };
-	items[n++] = (struct question_item){ "entry", str_trim(e->text) };
+	items[n++] = (struct question_item){ .label = trust_kind_name(e->kind),
+					     .text = str_of(e->name) };
+	items[n++] = (struct question_item){ .label = "of",
+					     .text = str_of(e->file) };
+	items[n++] = (struct question_item){ .label = "entry",
+					     .text = str_trim(e->text) };
 	if (e->n_words)
 		items[n++] = (struct question_item){
-			"starts in", str_of(e->dir ? e->dir : e->root)
+			.label = "starts in",
+			.text = str_of(e->dir ? e->dir : e->root)
 		};
 	if (variables.len)
-		items[n++] = (struct question_item){ "receives your",
-						     buf_str(&variables) };
+		items[n++] =
+			(struct question_item){ .label = "receives your",
+						.text = buf_str(&variables) };
 	if (files[0])
-		items[n++] = (struct question_item){ "files",
-						     str_trim(str_of(files)) };
+		items[n++] = (struct question_item){
+			.label = "files", .text = str_trim(str_of(files))
+		};
 	question_render(items, n, room, &text);
 	whole = !text.over && !variables.over;
 	fprintf(stderr, "\nThis project %s:\n%s%s%s", describe_purpose(e),

@@ -130,8 +130,10 @@ void call_view_open(struct call_view *v, const struct approval *a)
 		if (item && !is_in_change(v, a, arg->name))
 			add_item(v, arg->name, text_of(v, item));
 	}
-	if (v->change.len)
+	if (v->change.len) {
 		add_item(v, CALL_VIEW_CHANGE, buf_str(&v->change));
+		v->items[v->n - 1].is_change = true;
+	}
 	if (a->file_note)
 		add_item(v, "the file", str_of(a->file_note));
 	if (a->place.len)

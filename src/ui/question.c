@@ -34,11 +34,18 @@ struct question_rows { /* the rows of one item */
 struct pen {
 	struct question_rows *rows;
 	size_t column;
-	size_t limit;     /* columns in a row */
-	bool line_begins; /* only blanks so far in this line of the text */
-	bool on_letter;   /* the last character was one that combining marks may
-			     follow */
-	unsigned marks;   /* number of combining marks after that character */
+	size_t limit; /* columns in a row */
+	bool words;   /* rows end between words where possible */
+	bool inked;   /* the row has more than its prefix and blanks */
+	size_t word;  /* offset in rows->text of the last word of the row,
+			 which may move to the next row; 0: none */
+	size_t word_column;
+	const char *word_end; /* in the item's text; a quoted string with blanks
+				 is one word */
+	bool line_begins;     /* only blanks so far in this line of the text */
+	bool on_letter; /* the last character was one that combining marks may
+			   follow */
+	unsigned marks; /* number of combining marks after that character */
 };
 
 /* Begins a new row with the prefix. */
@@ -53,14 +60,38 @@ static void begin_row(struct pen *p, const char *prefix)
 	r->begin[r->n++] = r->text.len;
 	buf_adds(&r->text, prefix);
 	p->column = strlen(prefix);
+	p->word = 0;
+	p->inked = false;
+}
+
+/* Begins a new row with the last word of this one, if it may move. */
+static void wrap_row_at_word(struct pen *p)
+{
+	struct buf *text = &p->rows->text;
+	struct buf word = BUF_INIT(text->max);
+	size_t width = 0;
+
+	if (p->word && p->word < text->len) {
+		buf_add(&word, text->ptr + p->word, text->len - p->word);
+		width = p->column - p->word_column;
+		text->len = p->word;
+	}
+	begin_row(p, wrapped);
+	buf_addstr(text, buf_str(&word));
+	p->column += width;
+	p->inked = width;
+	buf_release(&word);
 }
 
 static void write_bytes(struct pen *p, struct str bytes, size_t width)
 {
 	if (p->column + width > p->limit)
+		wrap_row_at_word(p);
+	if (p->column + width > p->limit)
 		begin_row(p, wrapped);
 	buf_addstr(&p->rows->text, bytes);
 	p->column += width;
+	p->inked = p->inked || bytes.ptr[0] != ' ';
 }
 
 static void write_ascii(struct pen *p, const char *text)
@@ -73,6 +104,44 @@ static void write_ascii(struct pen *p, const char *text)
 static bool is_blank(char c)
 {
 	return c == ' ' || c == '\t';
+}
+
+/* Returns the length of the word at the front of text. quotes: blanks in a
+ * quoted string do not end it. */
+static size_t word_length(struct str text, bool quotes)
+{
+	char quote = '\0';
+	size_t n = 0;
+
+	for (; n < text.len && text.ptr[n] != '\n'; n++) {
+		char c = text.ptr[n];
+
+		if (!quote && is_blank(c))
+			break;
+		if (quote && c == quote)
+			quote = '\0';
+		else if (quotes && !quote && (c == '"' || c == '\''))
+			quote = c;
+	}
+	return quote ? SIZE_MAX : n; /* a quote that does not end in the line */
+}
+
+/* Notes where the word at the front of text begins in the row. A word that is
+ * longer than a row is cut where the row ends; a quoted string that is longer
+ * is cut between its words. */
+static void begin_word(struct pen *p, struct str text)
+{
+	size_t room = p->limit - (sizeof(wrapped) - 1);
+	size_t n;
+
+	if (!p->words || (p->word_end && text.ptr < p->word_end))
+		return;
+	n = word_length(text, true);
+	if (n > room)
+		n = word_length(text, false);
+	p->word_end = n ? text.ptr + n : NULL;
+	p->word = p->inked && n <= room ? p->rows->text.len : 0;
+	p->word_column = p->column;
 }
 
 /* Writes the number of blanks instead of the blanks: "[3000 spaces]". */
@@ -250,7 +319,9 @@ static size_t write_char(struct pen *p, struct str text)
 static void wrap_item(struct question_rows *r, const struct question_item *item,
 		      size_t columns, size_t max)
 {
-	struct pen p = { .rows = r, .line_begins = true };
+	struct pen p = { .rows = r,
+			 .words = !item->is_change,
+			 .line_begins = true };
 	struct str text = item->text;
 
 	if (columns < LEAST_COLUMNS)
@@ -260,6 +331,7 @@ static void wrap_item(struct question_rows *r, const struct question_item *item,
 	begin_row(&p, "  ");
 	write_ascii(&p, item->label);
 	write_ascii(&p, ": ");
+	begin_word(&p, text);
 	while (text.len && !r->text.over) {
 		size_t n;
 
@@ -269,6 +341,8 @@ static void wrap_item(struct question_rows *r, const struct question_item *item,
 			n = write_line_end(&p, text);
 		else
 			n = write_char(&p, text);
+		if (is_blank(text.ptr[0]))
+			begin_word(&p, str_skip(text, n));
 		text = str_skip(text, n);
 	}
 }
@@ -285,6 +359,103 @@ static void add_rows(const struct question_rows *r, size_t from, size_t to,
 		buf_addc(out, '\n');
 	if (r->text.over)
 		out->over = true;
+}
+
+/* True if row i of a difference shows an added or a removed line, or a piece of
+ * one. before: the answer for the row before it. */
+static bool is_changed_row(const struct question_rows *r, size_t i, bool before)
+{
+	const char *row = r->text.ptr + r->begin[i];
+	size_t sign = sizeof(next_line) - 1;
+	size_t end = i + 1 < r->n ? r->begin[i + 1] : r->text.len;
+
+	if (!strncmp(row, wrapped, sizeof(wrapped) - 1))
+		return before;
+	return i && end - r->begin[i] > sign &&
+	       (row[sign] == '+' || row[sign] == '-');
+}
+
+/* Stores each row's distance to the next changed row in far. */
+static void measure_rows(const struct question_rows *r, size_t *far)
+{
+	bool changed = false;
+
+	for (size_t i = 0; i < r->n; i++) {
+		changed = is_changed_row(r, i, changed);
+		far[i] = changed ? 0 : i ? far[i - 1] + 1 : r->n;
+	}
+	for (size_t i = r->n - 1; i-- > 0;)
+		if (far[i] > far[i + 1] + 1)
+			far[i] = far[i + 1] + 1;
+}
+
+/* Returns the number of rows that are drawn when only these are kept: each gap
+ * is one row. */
+static size_t count_drawn(const bool *keep, size_t n)
+{
+	size_t drawn = 0;
+
+	for (size_t i = 0; i < n; i++)
+		drawn += keep[i] || !i || keep[i - 1];
+	return drawn;
+}
+
+/* Keeps as many rows at this distance to a change as fit into share, from both
+ * ends. Returns false if not all fit. */
+static bool keep_rows(const size_t *far, size_t n, size_t distance,
+		      size_t share, bool *keep)
+{
+	for (size_t a = 0, b = n; a < b;) {
+		while (a < b && (keep[a] || far[a] != distance))
+			a++;
+		if (a < b) {
+			keep[a] = true;
+			if (count_drawn(keep, n) > share) {
+				keep[a] = false;
+				return false;
+			}
+		}
+		while (a < b && (keep[b - 1] || far[b - 1] != distance))
+			b--;
+		if (a < b) {
+			keep[b - 1] = true;
+			if (count_drawn(keep, n) > share) {
+				keep[b - 1] = false;
+				return false;
+			}
+		}
+	}
+	return true;
+}
+
+/* Adds a difference in `share` rows: the changed rows first, then those near
+ * them. Returns the number of rows left out. */
+static size_t add_change(const struct question_rows *r, size_t share,
+			 struct buf *out)
+{
+	size_t *far = xcalloc(r->n, sizeof(*far));
+	bool *keep = xcalloc(r->n, sizeof(*keep));
+	size_t hidden = 0;
+	size_t to;
+
+	measure_rows(r, far);
+	keep[0] = true;
+	for (size_t d = 0; d <= share; d++)
+		if (!keep_rows(far, r->n, d, share, keep))
+			break;
+	for (size_t i = 0; i < r->n; i = to) {
+		for (to = i + 1; to < r->n && keep[to] == keep[i];)
+			to++;
+		if (keep[i] || to == i + 1) {
+			add_rows(r, i, to, out);
+			continue;
+		}
+		buf_addf(out, "  ... %zu rows ...\n", to - i);
+		hidden += to - i;
+	}
+	free(far);
+	free(keep);
+	return hidden;
 }
 
 /* Adds the beginning and the end of an item in `share` rows. Returns the number
@@ -339,7 +510,9 @@ size_t question_render(const struct question_item *items, size_t n,
 	if (screen.rows)
 		share = fair_share(r, n, screen.rows);
 	for (size_t i = 0; i < n; i++) {
-		hidden += add_ends(&r[i], share, out);
+		hidden += items[i].is_change && r[i].n > share
+				  ? add_change(&r[i], share, out)
+				  : add_ends(&r[i], share, out);
 		buf_release(&r[i].text);
 		free(r[i].begin);
 	}

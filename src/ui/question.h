@@ -8,6 +8,9 @@
 struct question_item {     /* one labelled text, all borrowed */
 	const char *label; /* printable ASCII, for example "command" */
 	struct str text;   /* any bytes */
+	bool is_change; /* the text is of diff_text(): its rows are cut at the
+			   screen's width, and its unchanged rows are hidden
+			   before the changed ones */
 };
 
 struct question_screen {
@@ -17,9 +20,11 @@ struct question_screen {
 
 /*
  * Appends the items, each "  label: text", in rows that fit the screen: each
- * row occupies exactly one row of the terminal, measured by display width. If
- * the items are too long, each shows its beginning and its end, with the number
- * of hidden rows between them. Returns the number of hidden rows.
+ * row occupies exactly one row of the terminal, measured by display width. A
+ * row ends between two words, and not in a quoted string, unless that is longer
+ * than a row. If the items are too long, each shows its beginning and its end,
+ * with the number of hidden rows between them. Returns the number of hidden
+ * rows.
  *
  * Nothing is dropped silently. Runs of blanks become "[3000 spaces]", runs of
  * blank lines "[40 blank lines]". Control characters, bytes that are not UTF-8,

@@ -48,7 +48,7 @@ def test_no_yes_counts_for_a_call_that_no_screen_has_shown(live, tmp_path):
     time.sleep(0.3)
     assert not (tmp_path / "work" / "made").exists()
     s.keys("v")
-    s.until("touch ma", True)
+    s.until("made\n", True)
     s.keys("y")
     s.until("done.", True)
     assert (tmp_path / "work" / "made").exists()

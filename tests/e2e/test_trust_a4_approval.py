@@ -88,7 +88,7 @@ def test_both_ends_of_a_command_are_on_the_screen(screen, padding, columns):
     s, _ = screen([call("execute", command="touch PWNED #" +
                         PADDINGS[padding] + " ls -la"), DONE],
                   (columns, 24))
-    seen = s.until(ASKS).split("wants to")[-1].replace("\n    ", "")
+    seen = s.until(ASKS).split("wants to")[-1].replace("\n    ", " ")
     assert "touch PWNED" in seen and "ls -la" in seen
 
 

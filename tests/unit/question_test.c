@@ -15,7 +15,8 @@ enum { NARROW = 20, WIDE = 80, ROWS = 20 };
 
 static char *render(const char *text, size_t rows, size_t columns)
 {
-	struct question_item item = { "command", str_of(text) };
+	struct question_item item = { .label = "command",
+				      .text = str_of(text) };
 	struct question_screen screen = { rows, columns };
 	struct buf out = BUF_INIT(1 << 24);
 
@@ -161,7 +162,7 @@ static void rows_are_counted_by_display_width(void **state)
 
 		got = render(text.ptr, ROWS, columns);
 		assert_int_equal(lines(got), ROWS);
-		assert_non_null(strstr(got, "ls -la\n"));
+		assert_non_null(strstr(got, "-la\n"));
 		assert_non_null(strstr(got, " rows ...\n"));
 		rest = str_of(got);
 		assert_true(str_starts(rest, "  command: touch"));
@@ -184,7 +185,7 @@ static void rows_are_counted_by_display_width(void **state)
 
 static void what_lies_between_is_counted_and_shown_on_request(void **state)
 {
-	struct question_item item = { "command", { 0 } };
+	struct question_item item = { .label = "command" };
 	struct buf text = BUF_INIT(1 << 20);
 	struct buf out = BUF_INIT(1 << 20);
 	size_t hidden;
@@ -210,9 +211,10 @@ static void what_lies_between_is_counted_and_shown_on_request(void **state)
 
 static void each_argument_keeps_its_ends(void **state)
 {
-	struct question_item items[3] = { { "file_path", STR("a.txt") },
-					  { "old_string", { 0 } },
-					  { "new_string", { 0 } } };
+	struct question_item items[3] = { { .label = "file_path",
+					    .text = STR("a.txt") },
+					  { .label = "old_string" },
+					  { .label = "new_string" } };
 	struct buf text = BUF_INIT(1 << 20);
 	struct buf out = BUF_INIT(1 << 20);
 
@@ -230,10 +232,63 @@ static void each_argument_keeps_its_ends(void **state)
 	buf_release(&text);
 }
 
+static void rows_end_between_words(void **state)
+{
+	static const char *const cases[][2] = {
+		{ "git commit -am fix",
+		  "  command: git \n    commit -am fix\n" },
+		{ "say \"one two\" 'a b'",
+		  "  command: say \n    \"one two\" 'a b'\n" },
+		/* longer than a row: a word, a string, a row's last blank */
+		{ "a 01234567890123456789",
+		  "  command: a 012345\n    67890123456789\n" },
+		{ "x \"one two three four\"",
+		  "  command: x \"one \n    two three four\"\n" },
+		{ "12345678 9", "  command: \n    12345678 9\n" },
+		{ "it's a b c d e f", "  command: it's a \n    b c d e f\n" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		char *got = render(cases[i][0], 0, NARROW);
+
+		assert_string_equal(got, cases[i][1]);
+		free(got);
+	}
+}
+
+static void unchanged_rows_of_a_change_are_hidden_first(void **state)
+{
+	struct question_item item = {
+		"change",
+		STR("@@ line 1 @@\n a\n b\n c\n-old\n+new\n d\n e\n f"), true
+	};
+	struct buf out = BUF_INIT(1 << 20);
+	size_t hidden;
+
+	(void)state;
+	hidden = question_render(&item, 1, (struct question_screen){ 5, WIDE },
+				 &out);
+	assert_string_equal(out.ptr, "  change: @@ line 1 @@\n"
+				     "  ... 3 rows ...\n"
+				     "  | -old\n  | +new\n"
+				     "  ... 3 rows ...\n");
+	assert_int_equal(hidden, 6);
+	buf_clear(&out);
+	hidden = question_render(&item, 1, (struct question_screen){ 7, WIDE },
+				 &out);
+	assert_string_equal(out.ptr, "  change: @@ line 1 @@\n"
+				     "  ... 2 rows ...\n"
+				     "  |  c\n  | -old\n  | +new\n  |  d\n"
+				     "  ... 2 rows ...\n");
+	assert_int_equal(hidden, 4);
+	buf_release(&out);
+}
+
 /* The rows of a change on a screen of this width, with marked up colours. */
 static char *draw(const char *change, size_t rows, size_t columns, char **text)
 {
-	struct question_item item = { "change", str_of(change) };
+	struct question_item item = { "change", str_of(change), true };
 	struct question_screen screen = { rows, columns };
 	struct buf shown = BUF_INIT(1 << 24);
 	struct rows drawn = { 0 };
@@ -306,6 +361,8 @@ int main(void)
 		cmocka_unit_test(
 			what_lies_between_is_counted_and_shown_on_request),
 		cmocka_unit_test(each_argument_keeps_its_ends),
+		cmocka_unit_test(rows_end_between_words),
+		cmocka_unit_test(unchanged_rows_of_a_change_are_hidden_first),
 		cmocka_unit_test(a_change_has_its_words_lit),
 		cmocka_unit_test(colours_change_no_character_of_a_change),
 	};
