@@ -376,12 +376,12 @@ int prompt_history_add(struct prompt_history *h, struct str prompt,
 	bool again = h->n && str_eq(item_text(h, h->n - 1), prompt);
 
 	h->at = h->n;
-	if (!str_trim(prompt).len || again ||
-	    (str_starts(prompt, "/") && !str_starts(prompt, "/skill:")))
+	if (!str_trim(prompt).len || again)
 		return 0;
 	append_item(h, prompt, h->project);
 	limit_items(h);
-	if (!h->path || mask_holds(h->mask, prompt))
+	if (!h->path || mask_holds(h->mask, prompt) ||
+	    (str_starts(prompt, "/") && !str_starts(prompt, "/skill:")))
 		return 0;
 	return store_prompt(h, prompt, err);
 }

@@ -55,9 +55,9 @@ int prompt_history_open(struct prompt_history *h, const char *path,
 			const char *project, const struct mask *mask,
 			struct error *err);
 /*
- * Adds a sent prompt. Blank prompts, repetitions of the last one, and slash
- * commands except /skill: are not added. A prompt with a masked secret is
- * stored in memory only. The file is created with mode 0600.
+ * Adds a sent prompt. Blank prompts and repetitions of the last one are not
+ * added. Slash commands except /skill:, and prompts with a masked secret, are
+ * kept in memory only. The file is created with mode 0600.
  */
 int prompt_history_add(struct prompt_history *h, struct str prompt,
 		       struct error *err);

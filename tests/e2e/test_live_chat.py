@@ -333,6 +333,15 @@ def test_a_slash_command_is_completed(live):
     s.until(lambda t: t.count("0.2.0") > 1)
 
 
+def test_a_slash_command_is_in_the_history_of_its_session(live):
+    s, _ = live(HELLO)
+    s.type("/clear")
+    s.keys("Enter")
+    s.until("Started new")
+    s.keys("C-l", "Up")
+    s.until("❯ /clear")
+
+
 def test_the_history_is_there_in_the_next_session(live):
     s, _ = live(HELLO)
     s.type("words to find again")

@@ -85,6 +85,11 @@ static void test_prompts_are_stored_but_not_what_is_no_prompt(void **state)
 	/* This session has it all the same. */
 	assert_true(prompt_history_older(&h, STR(""), &text));
 	assert_true(str_is(text, "use sk-very-secret"));
+	assert_true(
+		prompt_history_older(&h, str_of("use sk-very-secret"), &text));
+	assert_true(str_is(text, "/skill:x"));
+	assert_true(prompt_history_older(&h, STR("/skill:x"), &text));
+	assert_true(str_is(text, "/help"));
 	prompt_history_release(&h);
 	open_history(&h, mask);
 	assert_int_equal(h.n, 2);
