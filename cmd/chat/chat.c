@@ -92,8 +92,9 @@ static void print_turn(const struct chat *c)
 {
 	struct buf line = BUF_INIT(1 << 10);
 
-	turn_add_end(&c->turn, c->run->app->meter, clock_ms(), true, &line);
-	fprintf(stderr, "Done in %s\n", line.ptr);
+	turn_add_end(&c->turn, c->run->app->meter, clock_ms(), "Done in", true,
+		     &line);
+	fprintf(stderr, "%s\n", line.ptr);
 	buf_release(&line);
 }
 

@@ -800,8 +800,7 @@ static void say_turn(struct live *l, struct style style, const char *what)
 {
 	struct buf line = BUF_INIT(SHOWN_BYTES);
 
-	buf_addf(&line, "%s ", what);
-	turn_add_end(&l->turn, live_meter(l), clock_ms(), true, &line);
+	turn_add_end(&l->turn, live_meter(l), clock_ms(), what, true, &line);
 	live_say(l, style, line.ptr);
 	buf_release(&line);
 }

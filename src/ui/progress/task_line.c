@@ -141,8 +141,7 @@ void task_line_add_end(struct task_line *s, const char *what, struct buf *out)
 {
 	if (!s->drawn)
 		return;
-	buf_addf(out, "%s ", what);
-	turn_add_end(&s->turn, s->meter, clock_ms(), false, out);
+	turn_add_end(&s->turn, s->meter, clock_ms(), what, false, out);
 }
 
 void task_line_release(struct task_line *s)

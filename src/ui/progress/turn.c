@@ -9,7 +9,10 @@
 #include "base/str.h"
 #include "ui/summary.h"
 
-enum { BYTES_PER_TOKEN = 4 /* of an answer whose usage is not known yet */ };
+enum {
+	BYTES_PER_TOKEN = 4, /* of an answer whose usage is not known yet */
+	LEAST_MS = 100,      /* less than this is shown as 0.0 s */
+};
 
 /* meter_each() callback: adds the tokens of one model. What a model reads from
  * its cache again for each call is not counted. */
@@ -115,14 +118,20 @@ void turn_add_progress(const struct turn *t, struct meter *m, int64_t now,
 	add_tokens_part(tokens, out);
 }
 
-void turn_add_end(const struct turn *t, struct meter *m, int64_t now, bool cost,
-		  struct buf *out)
+void turn_add_end(const struct turn *t, struct meter *m, int64_t now,
+		  const char *what, bool cost, struct buf *out)
 {
+	int64_t ms = now - t->began - t->waited;
 	struct meter_total total = read_total(m);
 	int64_t tokens = count_tokens(m) - t->tokens;
 	char room[MONEY_SIZE];
 
-	summary_add_time(now - t->began - t->waited, out);
+	if (ms < LEAST_MS && t->waited) { /* "0.0 s" after a long question */
+		buf_addf(out, "%.*s", (int)strcspn(what, " "), what);
+	} else {
+		buf_addf(out, "%s ", what);
+		summary_add_time(ms, out);
+	}
 	if (t->calls)
 		buf_addf(out, ", %zu call%s", t->calls,
 			 t->calls == 1 ? "" : "s");
