@@ -522,6 +522,13 @@ static bool is_in_chat(struct str rest)
 	return false;
 }
 
+/* True if rest begins with the option -M alone, as in "another model (-M)". */
+static bool is_model_option(struct str rest)
+{
+	return str_starts(rest, "-M") &&
+	       (rest.len == 2 || strchr(" )", rest.ptr[2]));
+}
+
 void app_add_advice(const struct app *app, const char *text, struct buf *out)
 {
 	static const char shell[] = "dcode ";
@@ -531,6 +538,11 @@ void app_add_advice(const struct app *app, const char *text, struct buf *out)
 		bool ours = app && app->chat && str_starts(rest, shell) &&
 			    is_in_chat(str_skip(rest, sizeof(shell) - 1));
 
+		if (app && app->chat && is_model_option(rest)) {
+			buf_adds(out, "/model");
+			rest = str_skip(rest, 2);
+			continue;
+		}
 		buf_addc(out, ours ? '/' : rest.ptr[0]);
 		rest = str_skip(rest, ours ? sizeof(shell) - 1 : 1);
 	}

@@ -205,8 +205,10 @@ static int hint_refused_key(const struct model_choice *c, struct error *err)
 			c->provider);
 	blame_key(c, "was refused", err);
 	return error_hint(
-		err, "Set %s to a valid key, or choose another model (-M).",
-		c->key_env);
+		err,
+		"Set %s to a valid key, store one with `dcode auth set %.40s`, "
+		"or choose another model (-M).",
+		c->key_env, c->provider);
 }
 
 /* Explains a valid key whose account may not use this model. */

@@ -38,6 +38,19 @@ def test_what_is_printed_while_an_editor_is_open_is_shown_later(live, env):
     s.until("no such luck")
 
 
+def test_a_refused_key_names_what_to_type_in_the_chat(live):
+    s, _ = live([{"text": "x", "fault": {"status": 401, "body": {
+        "type": "error", "error": {"type": "authentication_error",
+                                   "message": "invalid key"}}}}],
+                columns=60)
+    s.type("go")
+    s.keys("Enter")
+    seen = " ".join(s.until("another model").split())
+    assert ("Set ANTHROPIC_API_KEY to a valid key, store one with "
+            "`/auth set anthropic`, or choose another model (/model)."
+            ) in seen and "-M" not in seen
+
+
 def test_no_yes_counts_for_a_call_that_no_screen_has_shown(live, tmp_path):
     s, _ = live([execute("touch made"), DONE], columns=20, lines=3,
                 ready="this machine")
