@@ -568,6 +568,7 @@ static void add_status(const struct live *l, struct rows *out)
 			: l->vi.normal ? "vi normal"
 				       : "vi insert",
 		.mode = mode_of(l),
+		.unasked = run_mode_shown(l->run) == RUN_YOLO,
 		.directory = l->directory,
 		.branch = l->branch,
 		.cost = cost_of(l, cost),

@@ -93,7 +93,7 @@ static void add_tokens(struct status_line *l, const struct status *s)
 
 			snprintf(text, sizeof(text), "context %s, %d%%", one,
 				 percent);
-			snprintf(brief, sizeof(brief), "%d%%", percent);
+			snprintf(brief, sizeof(brief), "ctx %d%%", percent);
 		}
 		add_part(l, 4, STYLE_MUTED, text, brief);
 	}
@@ -116,7 +116,7 @@ static void collect_parts(struct status_line *l, const struct status *s)
 		add_part(l, 9, STYLE_ACCENT, text, NULL);
 	}
 	add_part(l, 7, STYLE_MUTED, s->keys, NULL);
-	add_part(l, 7, STYLE_MUTED, s->mode, NULL);
+	add_part(l, 7, s->unasked ? STYLE_WARN : STYLE_MUTED, s->mode, NULL);
 	add_part(l, 5, STYLE_MUTED, s->model, after_last(s->model, ':'));
 	add_sandbox(l, s);
 	add_part(l, 2, STYLE_MUTED, s->directory,

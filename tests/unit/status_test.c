@@ -48,15 +48,15 @@ static void parts_are_shortened_before_one_is_left_out(void **state)
 {
 	(void)state;
 	shows(&full, 100,
-	      "anthropic:claude-opus-5 - daytona 3f2a91c0ab12, 3 h left - "
-	      "dcode - "
-	      "main - 42% - 91.0K in, 4.2K out\n");
+	      "claude-opus-5 - daytona 3f2a91c0ab12, 3 h left - dcode - "
+	      "main - ctx 42% - 91.0K in, 4.2K out\n");
 	shows(&full, 80,
-	      "claude-opus-5 - daytona 3f2a91c0ab12 - dcode - main - 42% - "
-	      "91.0K in, 4.2K out\n");
+	      "claude-opus-5 - daytona 3f2a91c0ab12 - dcode - main - ctx "
+	      "42%\n");
 	shows(&full, 70,
-	      "claude-opus-5 - daytona 3f2a91c0ab12 - dcode - main - 42%\n");
-	shows(&full, 50, "claude-opus-5 - daytona 3f2a91c0ab12 - main - 42%\n");
+	      "claude-opus-5 - daytona 3f2a91c0ab12 - dcode - main - ctx "
+	      "42%\n");
+	shows(&full, 50, "claude-opus-5 - daytona 3f2a91c0ab12 - ctx 42%\n");
 	shows(&full, 40, "claude-opus-5 - daytona 3f2a91c0ab12\n");
 	shows(&full, 20, "daytona 3f2a91c0ab12\n");
 	shows(&full, 10, "daytona 3f\n");
@@ -93,8 +93,26 @@ static void an_end_that_is_near_is_not_left_out(void **state)
 	s.left_s = -1;
 	s.state = "starting";
 	shows(&s, 60,
-	      "claude-opus-5 - daytona 3f2a91c0ab12, starting - main - "
-	      "42%\n");
+	      "claude-opus-5 - daytona 3f2a91c0ab12, starting - ctx 42%\n");
+}
+
+static void a_mode_that_asks_nothing_stands_out(void **state)
+{
+	struct status s = { .mode = "yolo", .model = "m", .left_s = -1 };
+
+	(void)state;
+	for (int unasked = 0; unasked < 2; unasked++) {
+		struct rows rows = { 0 };
+		char *shown;
+
+		s.unasked = unasked;
+		status_render(&s, &theme, 40, &rows);
+		shown = markup(&rows);
+		assert_string_equal(shown, unasked ? "{warn|yolo}{muted| - m}\n"
+						   : "{muted|yolo - m}\n");
+		free(shown);
+		rows_release(&rows);
+	}
 }
 
 static void a_context_without_a_window_has_no_percent(void **state)
@@ -143,6 +161,7 @@ int main(void)
 		cmocka_unit_test(parts_are_shortened_before_one_is_left_out),
 		cmocka_unit_test(what_waits_and_a_hint_stay_longest),
 		cmocka_unit_test(an_end_that_is_near_is_not_left_out),
+		cmocka_unit_test(a_mode_that_asks_nothing_stands_out),
 		cmocka_unit_test(a_context_without_a_window_has_no_percent),
 		cmocka_unit_test(nothing_from_outside_reaches_the_terminal),
 		cmocka_unit_test(the_text_of_the_time_left_changes_when_told),
