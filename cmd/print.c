@@ -58,10 +58,12 @@ bool print_is_ascii(const struct app *app)
 	const char *value = NULL;
 	struct error ignored = { 0 };
 
-	return app->settings &&
-	       settings_string(app->settings, NULL, "ui.glyphs", &value,
-			       &ignored) == 0 &&
-	       value && !strcmp(value, "ascii");
+	if (!app->settings || settings_string(app->settings, NULL, "ui.glyphs",
+					      &value, &ignored) < 0)
+		return false;
+	if (value && strcmp(value, "auto") != 0)
+		return !strcmp(value, "ascii");
+	return !theme_locale_is_utf8();
 }
 
 const char *print_sign(const struct app *app, enum glyph sign)
@@ -72,7 +74,7 @@ const char *print_sign(const struct app *app, enum glyph sign)
 }
 
 /* If line begins with a check mark, skips it and returns the mark to print in
- * its place, which is ASCII if [ui] glyphs says so. Otherwise returns "". */
+ * its place, which is ASCII if print_is_ascii(). Otherwise returns "". */
 static const char *skip_sign(const struct app *app, const char **line)
 {
 	const struct theme t = { .ascii = false };

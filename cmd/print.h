@@ -31,9 +31,9 @@ void print_name(const struct app *app, const char *before, const char *name,
 void print_line(const struct app *app, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* Returns one of dcode's symbols, in ASCII if [ui] glyphs = "ascii". */
+/* Returns one of dcode's symbols, in ASCII if print_is_ascii(). */
 const char *print_sign(const struct app *app, enum glyph sign);
-/* True if [ui] glyphs = "ascii". */
+/* True if [ui] glyphs is "ascii", or "auto" with a locale that is not UTF-8. */
 bool print_is_ascii(const struct app *app);
 /* Prints a line of progress on stderr without control characters. A check mark
  * at its start becomes ASCII if [ui] glyphs = "ascii". */

@@ -157,7 +157,7 @@ static const struct {
 	[GLYPH_TASK_NOW] = { "▸", "[>]" },
 };
 
-static bool locale_is_utf8(void)
+bool theme_locale_is_utf8(void)
 {
 	static const char *const variables[] = { "LC_ALL", "LC_CTYPE", "LANG" };
 	const char *value = NULL;
@@ -238,7 +238,7 @@ void theme_init(struct theme *t)
 
 	*t = (struct theme){ .own = THEME_DARK,
 			     .depth = guess_depth(term),
-			     .ascii = !locale_is_utf8(),
+			     .ascii = !theme_locale_is_utf8(),
 			     .links = !term || strcmp(term, "linux") != 0,
 			     .opens_links = opens_links(term) };
 	if (no_color && *no_color)

@@ -92,6 +92,8 @@ struct theme {
  * the terminal, or FORCE_HYPERLINK, tell whether it opens links.
  */
 void theme_init(struct theme *t);
+/* True if the locale of the environment (LC_ALL, LC_CTYPE, LANG) is UTF-8. */
+bool theme_locale_is_utf8(void);
 /* Sets the user's choice. With NO_COLOR, THEME_AUTO still means THEME_NONE. */
 void theme_choose(struct theme *t, enum theme_name chosen);
 /* Chooses colours of the user's own. */

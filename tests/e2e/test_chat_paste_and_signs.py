@@ -83,10 +83,14 @@ def test_the_editor_opens_while_the_sandbox_starts(
 LONG = execute("echo " + "x" * 300)
 
 
+@pytest.mark.parametrize("by", ["glyphs", "locale"])
 @pytest.mark.parametrize("how", ["screen", "lines", "task", "shell"])
 def test_with_ascii_glyphs_every_sign_of_dcode_is_ascii(
-        live, dcode, env, model, work, how):
-    config(env, '[ui]\nglyphs = "ascii"\n')
+        live, dcode, env, model, work, how, by):
+    if by == "glyphs":
+        config(env, '[ui]\nglyphs = "ascii"\n')
+    else:
+        env["LC_ALL"] = "C"
     if how in ("task", "shell"):
         model([LONG, DONE])
         args = ["-n", "go", "-M", "anthropic:m", *LOCAL] if how == "task" \
