@@ -32,6 +32,7 @@ void transcript_init(struct transcript *t, const struct theme *theme,
 	*t = (struct transcript){
 		.look = { theme, columns, TOOLVIEW_LINES },
 		.thinking = BUF_INIT(TRANSCRIPT_THINKING),
+		.retried = BUF_INIT(1 << 12),
 		.log = { .fd = -1 },
 		.newest_output = BUF_INIT(TRANSCRIPT_FULL),
 		.newest_rest = BUF_INIT(TRANSCRIPT_FULL),
@@ -216,11 +217,19 @@ static void add_note(struct transcript *t, const char *what, struct str text)
 	add_signed(t, GLYPH_WARNING, STYLE_WARN, what, text);
 }
 
+/* Adds why the answer starts over, once for tries that follow each other and
+ * fail alike: the progress row counts down to the next one. */
 static void on_restart(struct transcript *t, struct str why)
 {
 	bool shown = t->answering;
+	struct str cause = why;
 
+	cause.len = str_search(why, STR("; trying again"));
+	if (!shown && t->retried.len && str_eq(buf_str(&t->retried), cause))
+		return;
 	end_answer(t);
+	buf_clear(&t->retried);
+	buf_addstr(&t->retried, cause);
 	add_note(t, "Retrying: ", why);
 	if (shown)
 		add_note(t, "",
@@ -415,6 +424,8 @@ static void on_edited(struct transcript *t, const struct part *call,
 void transcript_event(struct transcript *t, const struct agent_event *ev,
 		      int64_t now)
 {
+	if (ev->kind != EVENT_RESTART && ev->kind != EVENT_FLUSH)
+		buf_clear(&t->retried);
 	switch (ev->kind) {
 	case EVENT_TEXT:
 		on_text(t, ev->text);
@@ -476,6 +487,7 @@ void transcript_waited(struct transcript *t, int64_t ms)
 void transcript_end_turn(struct transcript *t, int64_t now)
 {
 	end_answer(t);
+	buf_clear(&t->retried);
 	for (size_t i = 0; i < t->n_views; i++) {
 		begin_part(t, TRANSCRIPT_TOOL);
 		toolview_done(&t->views[i], NULL, &t->look, now, &t->done);
@@ -545,6 +557,7 @@ void transcript_release(struct transcript *t)
 	buf_release(&t->newest_output);
 	buf_release(&t->newest_rest);
 	buf_release(&t->thinking);
+	buf_release(&t->retried);
 	markdown_release(&t->markdown);
 	rows_release(&t->done);
 }

@@ -36,6 +36,8 @@ struct transcript { /* initialise with transcript_init() */
 	bool answering;         /* this answer has begun to arrive */
 	struct buf thinking;    /* the beginning of this answer's thinking */
 	size_t thought;         /* bytes of this answer's thinking */
+	struct buf retried;     /* cause of the retry shown last; empty: other
+				   events have followed */
 	struct toolview *views; /* unfinished calls */
 	struct todos todos;     /* as set in this turn, or empty */
 	size_t n_views;

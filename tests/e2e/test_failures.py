@@ -53,6 +53,14 @@ def test_the_wait_for_another_try_counts_down_and_can_be_stopped(talk):
     c.say("again", "Hello.")
 
 
+def test_only_a_screen_says_alike_tries_once(talk):
+    c = begin(talk, {"turns": [{"text": "Hello.", "fault": {
+        "status": 429, "retry_after": "0", "times": 3}}]})
+    c.say("go", "Hello.")
+    seen = c.text(True)
+    assert seen.count("Retrying: ") == (1 if c.screen else 3), seen
+
+
 def test_lines_say_the_wait_once(run, model):
     model({"turns": [{"text": "Hello.", "fault": {
         "status": 429, "retry_after": "1"}}]})

@@ -455,6 +455,27 @@ static void an_answer_that_begins_again_is_said(void **state)
 	transcript_release(&t);
 }
 
+static void tries_that_fail_alike_take_one_row(void **state)
+{
+	struct transcript t = begin();
+
+	(void)state;
+	text(&t, EVENT_RESTART, "busy; trying again in 1 s (waited 0 of 9 s)");
+	shows(&t, "{warn|\xE2\x9A\xA0 Retrying: busy; trying again in 1 s "
+		  "(waited 0 of}\n{warn|  9 s)}\n");
+	text(&t, EVENT_RESTART, "busy; trying again in 2 s (waited 1 of 9 s)");
+	text(&t, EVENT_FLUSH, "");
+	text(&t, EVENT_RESTART, "busy; trying again in 4 s (waited 3 of 9 s)");
+	shows(&t, "");
+	text(&t, EVENT_RESTART, "cut; trying again (1 of 4)");
+	shows(&t, "{warn|\xE2\x9A\xA0 Retrying: cut; trying again "
+		  "(1 of 4)}\n");
+	transcript_end_turn(&t, 0);
+	text(&t, EVENT_RESTART, "cut; trying again");
+	shows(&t, "{warn|\xE2\x9A\xA0 Retrying: cut; trying again}\n");
+	transcript_release(&t);
+}
+
 static void only_what_went_wrong_has_the_sign_of_a_warning(void **state)
 {
 	struct transcript t = begin();
@@ -698,6 +719,7 @@ int main(void)
 		cmocka_unit_test(each_tool_says_what_matters),
 		cmocka_unit_test(thinking_is_folded_to_its_first_words),
 		cmocka_unit_test(an_answer_that_begins_again_is_said),
+		cmocka_unit_test(tries_that_fail_alike_take_one_row),
 		cmocka_unit_test(
 			only_what_went_wrong_has_the_sign_of_a_warning),
 		cmocka_unit_test(the_newest_call_is_kept_in_full_up_to_a_limit),
