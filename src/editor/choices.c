@@ -407,8 +407,23 @@ static size_t count_groups(const struct selection_list *l)
 	return n;
 }
 
-static void add_item(const struct selection_list *l, size_t i, size_t columns,
-		     struct rows *rows)
+/* Returns the width of the names of a list whose summaries are aligned: that
+ * of the longest name, but at most half of the window. */
+static size_t measure_names(const struct selection_list *l, size_t columns)
+{
+	size_t most = 0;
+
+	for (size_t i = 0; !l->view && i < l->n_items; i++) {
+		size_t cells = width_cells(l->items[i].name);
+
+		most = cells > most ? cells : most;
+	}
+	return most < columns / 2 ? most : columns / 2;
+}
+
+/* names: see measure_names() */
+static void add_item(const struct selection_list *l, size_t i, size_t names,
+		     size_t columns, struct rows *rows)
 {
 	const struct fuzzy_item *item = &l->items[l->order[i]];
 	const char *group = find_group(l, i);
@@ -424,7 +439,10 @@ static void add_item(const struct selection_list *l, size_t i, size_t columns,
 	columns = add_cells(l, item->cells, columns - 2, rows) + 2;
 	cells = cut_text_add(rows, style, item->name, columns - 2);
 	if (item->summary.len && cells + 6 < columns) {
-		rows_adds(rows, muted, "  ");
+		size_t pad = cells < names ? names - cells : 0;
+
+		add_blanks(pad + 2, rows);
+		cells += pad;
 		cut_text_add(rows, muted, item->summary, columns - cells - 4);
 	}
 	rows_end(rows);
@@ -525,6 +543,7 @@ void selection_list_render(struct selection_list *l, size_t columns,
 {
 	size_t first = rows->n;
 	size_t preview = divide_rows(l, max_rows);
+	size_t names;
 
 	columns = columns > 12 ? columns - 1 : 11;
 	if (l->selected < l->top)
@@ -535,8 +554,9 @@ void selection_list_render(struct selection_list *l, size_t columns,
 	*caret_row = rows->n - first - 1;
 	if (l->view)
 		add_titles(l, columns, rows);
+	names = measure_names(l, columns);
 	for (size_t i = l->top; i < l->n && i < l->top + l->page; i++)
-		add_item(l, i, columns, rows);
+		add_item(l, i, names, columns, rows);
 	if (preview)
 		add_preview(l, preview, columns, rows);
 	add_foot(l, columns, rows);

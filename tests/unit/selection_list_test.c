@@ -122,7 +122,7 @@ static void test_rows_scroll_within_the_room(void **state)
 {
 	(void)state;
 	expect_rows(40, 20,
-		    "Pick one\nFilter: \n  alpha  the first\n> beta\n"
+		    "Pick one\nFilter: \n  alpha       the first\n> beta\n"
 		    "  gamma \xE4\xBD\xA0\xE5\xA5\xBD\n  delta\n  beta two\n"
 		    "2 of 5, Enter chooses, Esc leaves\n1,8");
 	press(KEY_END);
