@@ -83,9 +83,11 @@ static void answer_row_render(const struct answer_row *a, size_t columns,
 
 void answer_row_hint(size_t columns, struct rows *out)
 {
-	struct str text = STR(
-		"Up or Down selects an answer. Other keys type your message");
+	struct str text = STR("Up/Down selects. Answer keys count after a "
+			      "pause; until then you type a message");
 
+	if (width_cells(text) > columns)
+		text = STR("Up/Down; after a pause, answer keys");
 	if (width_cells(text) > columns)
 		text = STR("Up/Down: answer");
 	cut_text_add(out, strong, text, columns);
@@ -109,12 +111,12 @@ static const struct {
 	{ "yes", 'y', false, true },
 	{ "yes to all of these", 'y', true, false },
 	{ "no, because...", 'w', false, false },
-	{ "view", 'v', false, false },
 	{ "always", 'a', false, true },
 	{ "always, in config", 'A', false, true },
 	{ "edit", 'e', false, true },
 	{ "together", 't', false, true },
 	{ "one by one", 'o', true, false },
+	{ "view", 'v', false, false }, /* last: it comes and goes */
 };
 
 enum { N_ANSWERS = sizeof(answers) / sizeof(*answers) };
@@ -133,12 +135,19 @@ static bool has_answer(const struct question *q, size_t i)
 	return answers[i].letter != 't' || ask_has_more(q);
 }
 
-/* "No" comes first, because the first answer is selected initially. */
-static void fill_row(const struct question *q, struct answer_row *row)
+/* "No" comes first, because the first answer is selected initially. "View" is
+ * there only if rows are hidden. */
+static void fill_row(struct dialog *d)
 {
+	struct answer_row *row = &d->row;
+
+	row->n = 0;
 	for (size_t i = 0; i < N_ANSWERS; i++)
-		if (has_answer(q, i))
+		if (has_answer(d->asked, i) &&
+		    (answers[i].letter != 'v' || d->hidden))
 			row->labels[row->n++] = answers[i].label;
+	if (row->selected >= row->n)
+		row->selected = row->n - 1;
 }
 
 static char selected_letter(const struct dialog *d)
@@ -155,7 +164,7 @@ void dialog_open(struct dialog *d, const struct question *asked)
 {
 	*d = (struct dialog){ .asked = asked, .reason = BUF_INIT(MAX_REASON) };
 	call_view_open(&d->view, asked->list[0]);
-	fill_row(asked, &d->row);
+	fill_row(d);
 }
 
 void dialog_close(struct dialog *d)
@@ -365,17 +374,21 @@ static struct str select_fitting(const char *text, const char *brief,
 }
 
 /* Adds the longest description of the keys that fits. */
-static void add_choice(struct rows *out, size_t columns, bool more, bool edits)
+static void add_choice(const struct dialog *d, size_t columns, struct rows *out)
 {
+	struct str ignored;
+	bool more = ask_has_more(d->asked);
+	bool edits = ask_editable(d->asked, &ignored) != NULL;
 	char text[128];
 
 	snprintf(text, sizeof(text),
-		 "y yes  n no  w no, because...  a always  A in config%s"
-		 "  v view%s",
-		 edits ? "  e edit" : "", more ? "  t together" : "");
+		 "y yes  n no  w no, because...  a always  A in config%s%s%s",
+		 edits ? "  e edit" : "", d->hidden ? "  v view" : "",
+		 more ? "  t together" : "");
 	if (width_cells(str_of(text)) > columns)
-		snprintf(text, sizeof(text), "y/n/w/a/A%s%s, v: all",
-			 edits ? "/e" : "", more ? "/t" : "");
+		snprintf(text, sizeof(text), "y/n/w/a/A%s%s%s",
+			 edits ? "/e" : "", more ? "/t" : "",
+			 d->hidden ? ", v: all" : "");
 	add_line(out, strong, str_of(text), columns);
 }
 
@@ -384,7 +397,6 @@ static void add_answers(const struct dialog *d, size_t columns,
 			struct rows *out)
 {
 	struct str reason = buf_str(&d->reason);
-	struct str ignored;
 
 	if (d->keys == QUESTION_TOO_NEW) {
 		rows_end(out);
@@ -414,14 +426,13 @@ static void add_answers(const struct dialog *d, size_t columns,
 	if (!d->explains && d->asked->n > 1) {
 		add_line(out, strong,
 			 select_fitting("y yes to all of these  n no  w no, "
-					"because...  o one by one  v view",
-					"y/n/w/o, v: all", columns),
+					"because...  o one by one",
+					"y/n/w/o", columns),
 			 columns);
 		return;
 	}
 	if (!d->explains) {
-		add_choice(out, columns, ask_has_more(d->asked),
-			   ask_editable(d->asked, &ignored) != NULL);
+		add_choice(d, columns, out);
 		return;
 	}
 	rows_add(out, strong, STR("No, because: "));
@@ -463,6 +474,7 @@ static int add_call(struct dialog *d, size_t columns, size_t rows,
 	add_line(out, strong, str_trim(str_of(d->view.title)), columns);
 	if (add_items(&d->view, room, out, &d->hidden) < 0)
 		return -1;
+	fill_row(d);
 	if (d->hidden)
 		add_line(out, muted,
 			 select_fitting(
@@ -474,10 +486,17 @@ static int add_call(struct dialog *d, size_t columns, size_t rows,
 	return 0;
 }
 
-/* Adds a single row when the call does not fit: how to view or decline it. */
-static void add_compact_row(const struct dialog *d, size_t columns,
-			    struct rows *out)
+/* Adds what fits of a call that is too long for the screen: its title, its
+ * first rows, and how to view or decline it. */
+static void add_part(const struct dialog *d, const struct rows *call,
+		     size_t columns, size_t rows, struct rows *out)
 {
+	size_t shown = rows > 2 ? rows - 2 : 0;
+
+	if (rows > 1)
+		rows_append(out, call, 0, 1 + shown - (shown > 0));
+	if (shown)
+		add_line(out, muted, STR("  ... more rows ..."), columns);
 	if (d->keys == QUESTION_DRAFT)
 		answer_row_hint(columns, out);
 	else if (d->keys == QUESTION_SELECTED)
@@ -505,7 +524,7 @@ void dialog_render(struct dialog *d, size_t columns, size_t rows,
 		add_line(out, strong, STR("Too long to show: n declines"),
 			 columns);
 	} else if (call.n > rows) {
-		add_compact_row(d, columns, out);
+		add_part(d, &call, columns, rows, out);
 	} else {
 		d->seen = d->seen || d->asked->n == 1;
 		rows_append(out, &call, 0, call.n);

@@ -19,7 +19,7 @@ from test_trust_c10_policy import INSIDE
 
 LATER = {**execute("touch made"), "delay_ms": 1200}
 ASKS = "execute wants to run"
-HINT = "Up or Down selects"
+HINT = "Up/Down"
 ALONE = 2.2  # s after the last key of a draft
 
 

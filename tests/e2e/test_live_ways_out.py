@@ -79,6 +79,27 @@ def test_a_question_fits_a_small_terminal(live, tmp_path):
     assert (tmp_path / "work" / "made").exists()
 
 
+def test_a_question_that_is_cut_keeps_its_title_and_its_answers(live):
+    line = "echo a long line of a command that fills more than a row\n"
+    long = {"command": 9 * line, "one": 9 * line, "timeout": 9}
+    s, _ = live([{"tool_calls": [{"name": "execute", "args": long}]}, DONE],
+                columns=40, lines=9, ready="this machine")
+    s.type("go")
+    s.keys("Enter")
+    seen = s.until("v view, n no")
+    assert "execute wants to run" in seen and "... more rows ..." in seen
+
+
+def test_view_is_offered_only_while_rows_are_hidden(live):
+    s, _ = live([execute("touch made"), execute(99 * "true\n"), DONE])
+    s.type("go")
+    s.keys("Enter")
+    assert "v view" not in s.until("y yes")
+    s.keys("y")
+    seen = s.until(lambda t: "rows ..." in t and "y yes" in t)
+    assert "v view" in seen
+
+
 def test_a_yes_to_a_call_does_not_allow_everything(live):
     s, _ = live([{**execute("touch one"), "delay_ms": 700},
                  execute("touch two"), DONE])
