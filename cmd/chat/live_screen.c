@@ -820,6 +820,7 @@ static void compose_editor(struct live *l, size_t most, struct rows *out,
 	status = room;
 	room -= status;
 	rows = editor.n;
+	l->completer.cut_sign = theme_glyph(&l->theme, GLYPH_ELLIPSIS);
 	complete_render(&l->completer, columns, room, &editor);
 	if (l->helps)
 		key_help_render(columns, room, &editor);

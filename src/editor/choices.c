@@ -974,11 +974,25 @@ static size_t left_cells(const struct fuzzy_item *item)
 	       (item->args.len ? 1 + width_cells(item->args) : 0);
 }
 
+/* Adds a description; one that is cut ends in the sign for that. */
+static void add_summary(struct str text, const char *sign, size_t room,
+			struct rows *rows)
+{
+	size_t cells = width_cells(str_of(sign));
+	bool cut = width_cells(text) > room && cells < room;
+
+	cut_text_add(rows, muted, text, cut ? room - cells : room);
+	if (cut)
+		rows_adds(rows, muted, sign);
+}
+
 /* Adds a row with all its texts cut to the width. The left column has the same
  * width in all rows. */
-static void add_choice(const struct fuzzy_item *item, bool selected,
-		       size_t name_cells, size_t columns, struct rows *rows)
+static void add_choice(const struct completer *c, size_t i, size_t name_cells,
+		       size_t columns, struct rows *rows)
 {
+	const struct fuzzy_item *item = &items_of(c)[c->order[i]];
+	bool selected = i == c->selected;
 	struct style name = { selected ? ATTR_REVERSE : 0, STYLE_ACCENT };
 	size_t left = columns > 3 ? columns - 3 : 1;
 	size_t args =
@@ -997,7 +1011,8 @@ static void add_choice(const struct fuzzy_item *item, bool selected,
 		rows_adds(rows, muted, " ");
 		used++;
 	}
-	cut_text_add(rows, muted, item->summary, left - used);
+	add_summary(item->summary, c->cut_sign ? c->cut_sign : "", left - used,
+		    rows);
 	rows_close(rows);
 }
 
@@ -1018,8 +1033,7 @@ void complete_render(const struct completer *c, size_t columns, size_t max_rows,
 		most = name > most ? name : most;
 	}
 	for (size_t i = first; i < first + n; i++)
-		add_choice(&items_of(c)[c->order[i]], i == c->selected,
-			   cells < most ? cells : most, columns, rows);
+		add_choice(c, i, cells < most ? cells : most, columns, rows);
 }
 
 void complete_release(struct completer *c)

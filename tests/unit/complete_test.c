@@ -246,6 +246,26 @@ static void test_behind_a_command_its_arguments_are_offered(void **state)
 	editor_release(&e);
 }
 
+static void test_a_description_that_is_cut_ends_in_a_sign(void **state)
+{
+	struct completer c = with_arguments();
+	struct editor e = { 0 };
+
+	(void)state;
+	c.context = &c;
+	c.cut_sign = "...";
+	type(&c, &e, "/model ");
+	complete_set_arguments(&c, STR("/model"),
+			       STR("a\twords up to the very end of my row\n"
+				   "b\twords that need more than all of the row"
+				   "\n"));
+	complete_update(&c, &e);
+	expect_choices(&c, "a  words up to the very end of my row\n"
+			   "b  words that need more than all o...\n");
+	complete_release(&c);
+	editor_release(&e);
+}
+
 static void test_enter_sends_an_argument_that_was_not_chosen(void **state)
 {
 	struct completer c = with_arguments();
@@ -314,6 +334,7 @@ int main(void)
 		cmocka_unit_test(test_an_answer_that_comes_later_is_shown_then),
 		cmocka_unit_test(
 			test_behind_a_command_its_arguments_are_offered),
+		cmocka_unit_test(test_a_description_that_is_cut_ends_in_a_sign),
 		cmocka_unit_test(
 			test_enter_sends_an_argument_that_was_not_chosen),
 		cmocka_unit_test(
