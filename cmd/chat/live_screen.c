@@ -933,7 +933,7 @@ void live_draw(struct live *l)
 	compose_bottom(l, most, &bottom, caret);
 	if (bottom.n < most)
 		transcript_live(&l->transcript, most - bottom.n,
-				live_is_asked(l) ? l->asked_at : clock_ms(),
+				live_is_asked(l) ? TOOLVIEW_ASKED : clock_ms(),
 				&l->live);
 	rows_close(&l->live);
 	if (caret[0] != SIZE_MAX)

@@ -73,7 +73,8 @@ void transcript_waited(struct transcript *t, int64_t ms);
 /* Ends the turn, also after an error or an interrupt, and finishes all parts.
  */
 void transcript_end_turn(struct transcript *t, int64_t now);
-/* Appends the unfinished parts, at most their last max rows. */
+/* Appends the unfinished parts, at most their last max rows. now may be
+ * TOOLVIEW_ASKED. */
 void transcript_live(struct transcript *t, size_t max, int64_t now,
 		     struct rows *out);
 /* Copies the newest call if it still runs; false: none does. The caller

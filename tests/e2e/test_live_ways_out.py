@@ -94,7 +94,9 @@ def test_view_is_offered_only_while_rows_are_hidden(live):
     s, _ = live([execute("touch made"), execute(99 * "true\n"), DONE])
     s.type("go")
     s.keys("Enter")
-    assert "v view" not in s.until("y yes")
+    seen = s.until("y yes")
+    assert "v view" not in seen
+    assert "waiting for your answer" in seen and "0.0 s" not in seen
     s.keys("y")
     seen = s.until(lambda t: "rows ..." in t and "y yes" in t)
     assert "v view" in seen

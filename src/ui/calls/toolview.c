@@ -227,7 +227,10 @@ void toolview_live(const struct toolview *v, const struct toolview_look *look,
 	add_window(v, look, out);
 	if (count_output(v) > TOOLVIEW_ROWS)
 		buf_addf(&note, "%zu lines, ", count_output(v));
-	summary_add_time(now - v->started, &note);
+	if (now == TOOLVIEW_ASKED)
+		buf_adds(&note, "waiting for your answer");
+	else
+		summary_add_time(now - v->started, &note);
 	add_call_note(look, muted, buf_str(&note), out);
 	buf_release(&note);
 }

@@ -29,6 +29,7 @@ struct toolview {
 };
 
 enum {
+	TOOLVIEW_ASKED = -1,      /* the time while a question is open */
 	TOOLVIEW_TAIL = 64 << 10, /* bytes of output that are stored */
 	TOOLVIEW_ROWS = 5,        /* rows of output shown while the call runs */
 	TOOLVIEW_DIFF = 40,       /* rows of an edit that are shown */
@@ -51,7 +52,8 @@ void toolview_release(struct toolview *v);
 /* Appends text to the output. rest replaces the unfinished end from the
  * previous call. */
 void toolview_output(struct toolview *v, struct str text, struct str rest);
-/* Adds the call's line and the end of its output so far. */
+/* Adds the call's line and the end of its output so far. now: TOOLVIEW_ASKED
+ * while the user is asked, because then no call runs. */
 void toolview_live(const struct toolview *v, const struct toolview_look *look,
 		   int64_t now, struct rows *out);
 /* Adds the call's line and its result. ev: EVENT_TOOL_RESULT, or NULL if the
