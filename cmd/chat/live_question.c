@@ -10,14 +10,17 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/mem.h"
+#include "base/sanitize.h"
 #include "base/str.h"
 #include "cmd/chat/live_state.h"
 #include "cmd/session/policy.h"
 #include "ui/summary.h"
 
 enum {
+	NOTIFY_CHARS = 40,   /* of the directory, in a notification */
 	MOST_LINE = 8 << 10, /* bytes of the line for an answered question */
 	MOST_CHARS = 160,    /* characters of the question in that line */
 	MOST_DRAFT = 64 << 20,
@@ -379,11 +382,26 @@ static int64_t compute_away_time(const struct live *l)
 	return last + l->notify.after_ms;
 }
 
-static void notify_user(struct live *l, enum notify_event event)
+/* Notifies with the name of the directory and what has happened: "repo:
+ * question about execute". */
+static void notify_user(struct live *l, const char *what, const char *about)
 {
-	if (l->notify.focus != LIVE_FOCUS_HERE && !l->lent && !l->gone)
-		(void)tty_write(&l->screen.tty,
-				notify_text(l->notify.way, event));
+	const char *cwd = l->notify.cwd;
+	const char *slash = strrchr(cwd, '/');
+	struct str name = str_of(slash && slash[1] ? slash + 1 : cwd);
+	struct buf text = BUF_INIT(MOST_LINE);
+	struct buf bytes = BUF_INIT(MOST_LINE);
+
+	if (l->notify.focus == LIVE_FOCUS_HERE || l->lent || l->gone)
+		return;
+	name.len = str_char_offset(name, NOTIFY_CHARS);
+	/* by itself: a sequence that it begins must not swallow the rest */
+	sanitize_line(name, &text);
+	buf_addf(&text, ": %s%.40s", what, about);
+	notify_add(l->notify.way, buf_str(&text), &bytes);
+	(void)tty_write(&l->screen.tty, buf_str(&bytes));
+	buf_release(&text);
+	buf_release(&bytes);
 }
 
 void live_notify_turn(struct live *l)
@@ -392,7 +410,7 @@ void live_notify_turn(struct live *l)
 
 	if (l->notify.way != NOTIFY_OFF && !listed &&
 	    clock_ms() >= compute_away_time(l))
-		notify_user(l, NOTIFY_TURN);
+		notify_user(l, "the turn has ended", "");
 }
 
 int64_t live_notify_at(const struct live *l)
@@ -408,5 +426,12 @@ void live_notify_question(struct live *l, int64_t now)
 	if (now < live_notify_at(l))
 		return;
 	l->notify.rang = l->opened;
-	notify_user(l, NOTIFY_QUESTION);
+	if (l->asked && l->asked->n == 1)
+		notify_user(l, "question about ",
+			    l->asked->list[0]->call->name);
+	else
+		notify_user(l,
+			    l->asked ? "question about several calls"
+				     : "a question waits",
+			    "");
 }

@@ -20,10 +20,12 @@
 
 #include "base/io.h"
 #include "base/mem.h"
+#include "base/sanitize.h"
 #include "base/stop.h"
 #include "base/str.h"
 
 enum { RESTORE_TRIES = 5, RESTORE_WAIT_MS = 100, MOST_STOPS = 100 };
+enum { NOTIFY_BYTES = 512 };
 
 #define PASTE_ON "\x1b[?2004h"
 #define PASTE_OFF "\x1b[?2004l"
@@ -489,13 +491,6 @@ void tty_set_above(int rows)
 	guard.above = rows;
 }
 
-#define TURN "the turn has ended"
-#define QUESTION "a question waits"
-#define OSC_9(text) "\x1b]9;dcode: " text "\x1b\\"
-#define OSC_777(text) "\x1b]777;notify;dcode;" text "\x1b\\"
-/* tmux(1), allow-passthrough: ESC must be doubled. */
-#define TMUX_9(text) "\a\x1bPtmux;\x1b\x1b]9;dcode: " text "\a\x1b\\"
-
 bool notify_parse(struct str name, enum notify_way *found)
 {
 	static const char *const names[] = { "off", "bell", "desktop" };
@@ -517,17 +512,21 @@ static bool has_osc_777(void)
 	       str_starts(str_of(getenv("TERM")), "foot");
 }
 
-struct str notify_text(enum notify_way way, enum notify_event event)
+void notify_add(enum notify_way way, struct str what, struct buf *out)
 {
-	bool asks = event == NOTIFY_QUESTION;
+	struct buf clean = BUF_INIT(NOTIFY_BYTES);
 
-	if (way == NOTIFY_OFF)
-		return (struct str){ 0 };
+	sanitize_line(what, &clean);
+	buf_adds(&clean, "");
 	if (way == NOTIFY_BELL)
-		return STR("\a");
-	if (getenv("TMUX"))
-		return asks ? STR(TMUX_9(QUESTION)) : STR(TMUX_9(TURN));
-	if (has_osc_777())
-		return asks ? STR(OSC_777(QUESTION)) : STR(OSC_777(TURN));
-	return asks ? STR(OSC_9(QUESTION)) : STR(OSC_9(TURN));
+		buf_adds(out, "\a");
+	else if (way == NOTIFY_DESKTOP && getenv("TMUX"))
+		/* tmux(1), allow-passthrough: ESC must be doubled. */
+		buf_addf(out, "\a\x1bPtmux;\x1b\x1b]9;dcode %s\a\x1b\\",
+			 clean.ptr);
+	else if (way == NOTIFY_DESKTOP && has_osc_777())
+		buf_addf(out, "\x1b]777;notify;dcode;%s\x1b\\", clean.ptr);
+	else if (way == NOTIFY_DESKTOP)
+		buf_addf(out, "\x1b]9;dcode %s\x1b\\", clean.ptr);
+	buf_release(&clean);
 }

@@ -79,16 +79,16 @@ void tty_set_above(int rows);
 void tty_restore(void);
 
 enum notify_way { NOTIFY_OFF, NOTIFY_BELL, NOTIFY_DESKTOP, N_NOTIFY_WAYS };
-enum notify_event { NOTIFY_TURN, NOTIFY_QUESTION };
 
 /* Parses "off", "bell" or "desktop". Returns false for any other name. */
 bool notify_parse(struct str name, enum notify_way *found);
 /*
- * Returns the constant bytes to send to the terminal. NOTIFY_DESKTOP is OSC 777
- * of rxvt if TERM or VTE_VERSION indicate support, else OSC 9 of iTerm2, which
- * most terminals support. In tmux both follow a bell and are passed through, if
+ * Appends the bytes to send to the terminal; what: the text of a notification,
+ * of which control characters are removed. NOTIFY_DESKTOP is OSC 777 of rxvt if
+ * TERM or VTE_VERSION indicate support, else OSC 9 of iTerm2, which most
+ * terminals support. In tmux OSC 9 follows a bell and is passed through, if
  * allow-passthrough is on.
  */
-struct str notify_text(enum notify_way way, enum notify_event event);
+void notify_add(enum notify_way way, struct str what, struct buf *out);
 
 #endif

@@ -7,7 +7,7 @@ from test_live_chat import DONE, execute
 
 QUICK = "[ui]\nnotify_after = 0\n"
 FOCUS_IN, FOCUS_OUT = "\x1b[I", "\x1b[O"
-ENDED = "the turn has ended"
+ENDED = "work: the turn has ended"
 
 
 class Chat(Terminal):
@@ -27,12 +27,12 @@ def chat(dcode, env, home, tmp_path, model):
     open_ones = []
     env["TERM"] = "xterm-256color"
 
-    def begin(turns, config=QUICK, ready="this machine"):
+    def begin(turns, config=QUICK, ready="this machine", where="work"):
         (home / ".deepagents").mkdir(exist_ok=True)
         (home / ".deepagents" / "config.toml").write_text(config)
         model(turns)
-        (tmp_path / "work").mkdir(exist_ok=True)
-        t = Chat([str(dcode), "-M", "anthropic:m"], env, tmp_path / "work")
+        (tmp_path / where).mkdir(exist_ok=True)
+        t = Chat([str(dcode), "-M", "anthropic:m"], env, tmp_path / where)
         open_ones.append(t)
         t.until(ready)
         return t
@@ -100,7 +100,7 @@ def test_a_list_that_waits_for_a_choice_rings_once(chat):
 
 
 @pytest.mark.parametrize("term, sent", [
-    ("xterm-256color", f"\x1b]9;dcode: {ENDED}\x1b\\"),
+    ("xterm-256color", f"\x1b]9;dcode {ENDED}\x1b\\"),
     ("rxvt-unicode-256color", f"\x1b]777;notify;dcode;{ENDED}\x1b\\")])
 def test_a_desktop_notification_has_words_of_its_own(chat, env, term, sent):
     env["TERM"] = term
@@ -110,10 +110,20 @@ def test_a_desktop_notification_has_words_of_its_own(chat, env, term, sent):
     assert bells(seen) == 0
 
 
+def test_it_names_the_directory_and_what_waits_and_is_filtered(chat):
+    t = chat([execute("true"), DONE],
+             '[ui]\nnotify = "desktop"\nnotify_after = 1\n',
+             where="a\a\x1b]9;4b")
+    t.type("go\r")
+    seen = t.until("y yes") + t.wait(1.5)
+    sent = seen.split("\x1b]9;dcode ")[1].split("\x1b")[0]
+    assert sent == "a: question about execute"
+
+
 def test_in_tmux_a_notification_is_passed_through(chat, env):
     env["TMUX"] = "/nowhere,1,0"
     t = chat([DONE], QUICK + 'notify = "desktop"\n')
-    assert (f"\a\x1bPtmux;\x1b\x1b]9;dcode: {ENDED}\a\x1b\\"
+    assert (f"\a\x1bPtmux;\x1b\x1b]9;dcode {ENDED}\a\x1b\\"
             in t.ask("go"))
 
 
