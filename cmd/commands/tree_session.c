@@ -73,9 +73,9 @@ static int tree_missing_in_chat(const struct sandbox *sb, struct error *err)
 	if (sb->client->provider->flags & SANDBOX_UNISOLATED) {
 		error_set(err, ERR_NOT_FOUND,
 			  "this chat runs on this machine, without a sandbox");
-		return error_hint(err, "!git diff shows what changed. With a "
-				       "sandbox: dcode --sandbox NAME "
-				       "--workspace repo");
+		return error_hint(err, "Use !git diff here, or start dcode "
+				       "with --sandbox NAME --workspace "
+				       "repo.");
 	}
 	error_set(err, ERR_NOT_FOUND,
 		  "the sandbox of this chat has no copy of the repository");
