@@ -68,8 +68,9 @@ UNITS   := $(patsubst tests/unit/%.c,$(B)/tests/unit/%,$(sort $(wildcard tests/u
 # run. A program belongs here when it, or a part of libdcode.a that it links,
 # calls pthread_create: make threaded compares the lists with what was linked.
 # Those of the vendors over tests/unit/cloud_box.h are found by that. What a
-# sandbox does in the background is linked with every use of one; those of LINKED
-# have no threads but that, which background runs.
+# sandbox does in the background is linked with every use of one, and what waits
+# for a child without a pidfd with every use of a program; those of LINKED have no
+# threads but these, which background runs.
 VENDORS  := $(patsubst tests/unit/%_test.c,%,$(shell grep -lE '"cloud_(box|files).h"' tests/unit/*_test.c))
 THREADED := $(VENDORS) aws background choose choose_vertex contract \
             kills docker_life docker_pull await docker docker_top ending eventq \
@@ -78,12 +79,13 @@ THREADED := $(VENDORS) aws background choose choose_vertex contract \
             model_faults model none oauth_net provider_process registry stream \
             supervise_life supervise tools_real web_address worker ws_node ws \
             ws_torture
-LINKED   := allow_list ask_user cache_key cap capture compaction docker_bind \
-            docker_frames effort execute failure failure_stream fetch fetch_lie files \
-            files_find files_hostile files_target grants hooks html lease matches \
-            media numbering plain price pylist read_text sandbox scan select send \
-            setup setup_foreign slurm stat_cache todos tool toolargs transcript \
-            transfer ws_handshake
+LINKED   := allow_list apply_history ask_user cache_key cap capture compaction \
+            docker_bind docker_frames effort evict execute failure failure_stream fetch \
+            fetch_lie files files_find files_hostile files_target git grants hooks html journal \
+            lease matches media numbering odb patch plain price proc proc_run pylist \
+            read_text rewrite sandbox scan select select_read select_secret send \
+            settings setup setup_foreign slurm stat_cache todos tool toolargs \
+            transcript transfer tree_watch turn ws_handshake
 # Unit programs that take a second or longer under ASan, the longest first: so
 # make unit starts them, and make quick leaves them out (measured 2026-11-22; the
 # end of make unit names the slowest).
@@ -216,8 +218,8 @@ threaded: units
 		{ echo 'Makefile: THREADED, LINKED are not what was linked'; exit 1; }
 unit: units
 	@sh tests/run-units.sh $(filter $(RUN),$(call UNIT_OF,$(SLOW))) $(filter $(QUICK),$(RUN))
-# Reads of memory that was never written, which the sanitizers do not see. valgrind 3.19 knows no
-# pidfd_open, so tests that start programs fail in it: only its own findings count.
+# Reads of memory that was never written, which the sanitizers do not see. Tests with deadlines may
+# fail in it: only its own findings count.
 memcheck: units
 	@rc=0; for t in $(UNITS); do echo "  VG   $$t"; \
 		timeout 900 valgrind -q --error-exitcode=97 --child-silent-after-fork=yes \
