@@ -12,8 +12,9 @@ static struct markdown show(struct str text, size_t columns, size_t piece)
 {
 	static const struct theme theme = { 0 };
 	struct error err = { 0 };
-	struct markdown m = { .look = { md4c_load(&err), &theme, columns,
-					false } };
+	struct markdown m = { .look = { .parse = md4c_load(&err),
+					.theme = &theme,
+					.columns = columns } };
 	struct rows tail = { 0 };
 
 	while (text.len) {
