@@ -481,7 +481,7 @@ void settings_store_changed(struct settings *s)
 {
 	if (s->vault) {
 		s->old_vaults = xrealloc(s->old_vaults, s->n_old_vaults + 1,
-					 sizeof(*s->old_vaults));
+					 sizeof(struct vault *));
 		s->old_vaults[s->n_old_vaults++] = s->vault;
 	}
 	s->vault = NULL;
