@@ -385,7 +385,7 @@ def test_both_ends_of_a_command_are_in_the_question(live, padding, columns):
     s.type("go")
     s.keys("Enter")
     seen = s.until(lambda t: "y yes" in t or "y/n/w/a" in t)
-    seen = seen.split("wants")[-1].replace("\n    ", "")
+    seen = seen.split("wants")[-1].replace("\n    ", " ")
     assert "touch PWNED" in seen and "ls -la" in seen
 
 
