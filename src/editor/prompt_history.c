@@ -33,6 +33,8 @@ static struct str item_text(const struct prompt_history *h, size_t i)
 
 static void drop_oldest(struct prompt_history *h, size_t n)
 {
+	if (!n)
+		return;
 	for (size_t i = 0; i < n; i++) {
 		buf_release(&h->items[i].text);
 		free(h->items[i].project);
