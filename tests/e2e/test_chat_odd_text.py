@@ -152,6 +152,7 @@ def test_what_is_typed_stays_on_a_small_screen(live, columns, lines):
         s.type(f"queued {i}")
         s.keys("Enter")
     s.type("one two three four five six seven eight nine ten ")
+    s.until("ten")  # much that arrives with line ends would be a paste
     for i in range(6):
         s.keys("C-j")
     s.type("the caret is here")

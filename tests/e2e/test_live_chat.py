@@ -66,8 +66,10 @@ def test_lines_are_made_without_sending(live):
     s.type("one")
     s.keys("C-j")
     s.type("two\\")
+    s.until("two\\")  # several lines that arrive at once would be a paste
     s.keys("Enter")
     s.type("three")
+    s.until("three")
     s.keys("M-Enter")
     s.type("four")
     s.keys("Enter")
