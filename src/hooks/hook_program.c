@@ -27,8 +27,14 @@ enum {
 	DEEPEST = 4,     /* "sh -c" within "sh -c" */
 };
 
+struct hook_word {
+	char *text; /* owned, without its quotes; NULL after the last word */
+	/* no shell expands a "~" or "$HOME" at its start */
+	bool literal;
+};
+
 struct hook_words {
-	char *list[MOST_WORDS + 1]; /* owned; NULL after the last one */
+	struct hook_word list[MOST_WORDS + 1];
 	size_t n;
 };
 
@@ -72,14 +78,16 @@ static const struct interpreter {
 static void words_release(struct hook_words *w)
 {
 	for (size_t i = 0; i < w->n; i++)
-		free(w->list[i]);
+		free(w->list[i].text);
 	*w = (struct hook_words){ 0 };
 }
 
-static void add_word(struct hook_words *w, struct str word)
+static void add_word(struct hook_words *w, struct str text, bool literal)
 {
 	if (w->n < MOST_WORDS)
-		w->list[w->n++] = xstrndup(word.ptr ? word.ptr : "", word.len);
+		w->list[w->n++] = (struct hook_word){
+			xstrndup(text.ptr ? text.ptr : "", text.len), literal
+		};
 }
 
 /* Appends the "$(...)" at the start of text to word. Returns its length. */
@@ -96,9 +104,28 @@ static size_t add_substitution(struct str text, struct buf *word)
 	return i;
 }
 
-/* Removes a word from the front and appends it without its quotes. */
-static void cut_word(struct str *rest, struct buf *word)
+/* True if quotes at the start of the text keep a shell from expanding "~" or
+ * "$HOME" there. Double quotes do not stop "$HOME". */
+static bool starts_literally(struct str text)
 {
+	static const char *const starts[] = { "'", "\\", "\"~", "\"\\" };
+	size_t end = 0;
+
+	for (size_t i = 0; i < sizeof(starts) / sizeof(*starts); i++)
+		if (str_starts(text, starts[i]))
+			return true;
+	if (!str_starts(text, "~"))
+		return false;
+	while (end < text.len && !strchr("/'\"\\ \t\n;|&<>()", text.ptr[end]))
+		end++;
+	return end < text.len && strchr("'\"\\", text.ptr[end]);
+}
+
+/* Removes a word from the front and sets word to it, without its quotes.
+ * Returns hook_word.literal. */
+static bool cut_word(struct str *rest, struct buf *word)
+{
+	bool literal = starts_literally(*rest);
 	char quote = 0;
 
 	buf_clear(word);
@@ -118,6 +145,7 @@ static void cut_word(struct str *rest, struct buf *word)
 			buf_addc(word, c);
 		*rest = str_skip(*rest, taken);
 	}
+	return literal;
 }
 
 static bool is_number(struct str word)
@@ -135,16 +163,17 @@ static bool skip_redirection(struct hook_words *w, struct str *rest,
 			     struct buf *word)
 {
 	bool input = rest->ptr[0] == '<';
+	bool literal;
 
 	*rest = str_skip(*rest, 1);
 	if (input && rest->len && strchr("<(", rest->ptr[0]))
 		return false;
 	while (rest->len && strchr(" \t>&|", rest->ptr[0]))
 		*rest = str_skip(*rest, 1);
-	cut_word(rest, word);
+	literal = cut_word(rest, word);
 	if (input) {
-		add_word(w, STR("<"));
-		add_word(w, buf_str(word));
+		add_word(w, STR("<"), false);
+		add_word(w, buf_str(word), literal);
 	}
 	return true;
 }
@@ -166,11 +195,12 @@ static void parse_words(struct hook_words *w, const char *command)
 		} else if (strchr(" \t\n;|&()", c)) {
 			rest = str_skip(rest, 1);
 		} else {
-			cut_word(&rest, &word);
+			bool literal = cut_word(&rest, &word);
+
 			/* the 2 of "2>FILE" is not a word */
 			if (!rest.len || !strchr("<>", rest.ptr[0]) ||
 			    !is_number(buf_str(&word)))
-				add_word(w, buf_str(&word));
+				add_word(w, buf_str(&word), literal);
 		}
 	}
 	buf_release(&word);
@@ -220,29 +250,36 @@ static size_t find_program(const struct hook_words *w)
 	size_t i = 0;
 
 	for (; i < w->n; i++) {
-		if (!strcmp(w->list[i], "<") && i + 1 < w->n) {
+		const char *word = w->list[i].text;
+
+		if (!strcmp(word, "<") && i + 1 < w->n) {
 			i++;
-		} else if (is_prefix(w->list[i])) {
+		} else if (is_prefix(word)) {
 			prefixed = true;
-		} else if (!is_assignment(str_of(w->list[i])) &&
-			   !(prefixed && belongs_to_prefix(w->list[i]))) {
+		} else if (!is_assignment(str_of(word)) &&
+			   !(prefixed && belongs_to_prefix(word))) {
 			break;
 		}
 	}
 	return i;
 }
 
-/* True for a path that does not depend on the start directory. Without a shell
- * "~" and "$HOME" are names of directories there. */
-static bool is_absolute(struct str word, bool shell)
+/* True for a path that does not depend on the start directory. Literal, "~" and
+ * "$HOME" are names of directories there. */
+static bool is_absolute(const char *path, bool literal)
 {
 	static const char *const absolute[] = { "/", "~", "$HOME/",
 						"${HOME}/" };
 
 	for (size_t i = 0; i < sizeof(absolute) / sizeof(*absolute); i++)
-		if ((shell || !i) && str_starts(word, absolute[i]))
+		if ((!literal || !i) && str_starts(str_of(path), absolute[i]))
 			return true;
 	return false;
+}
+
+static bool is_relative(const struct hook_word *word)
+{
+	return !is_absolute(word->text, word->literal);
 }
 
 static bool has_slash(const char *word)
@@ -310,50 +347,50 @@ static enum meaning meaning_of(const struct interpreter *p, const char *option)
 }
 
 /* True if "-r./x" or "--require=./x" names a relative file. */
-static bool has_relative_value(const struct interpreter *p, const char *option,
-			       bool shell)
+static bool has_relative_value(const struct interpreter *p,
+			       const struct hook_word *word)
 {
+	const char *option = word->text;
 	const char *equals = strchr(option, '=');
 
 	if (option[1] == '-')
 		return equals && has_slash(equals) &&
-		       !is_absolute(str_of(equals + 1), shell);
+		       !is_absolute(equals + 1, word->literal);
 	return option[1] && strchr(p->file, option[1]) && option[2] &&
-	       has_slash(option) && !is_absolute(str_of(option + 2), shell);
+	       has_slash(option) && !is_absolute(option + 2, word->literal);
 }
 
 static const char *fault_of(const char *command, int depth);
 
-/* True if the interpreter runs a file with a relative path. args ends with
- * NULL. shell: a shell expands them. */
-static bool runs_relative_script(const struct interpreter *p, char *const *args,
-				 bool shell, int depth)
+/* True if the interpreter runs a file with a relative path. args ends with a
+ * NULL text. */
+static bool runs_relative_script(const struct interpreter *p,
+				 const struct hook_word *args, int depth)
 {
 	bool by_option = false;
 
-	for (; *args; args++) {
-		const char *word = *args;
+	for (; args->text; args++) {
+		const char *word = args->text;
 		bool option = (word[0] == '-' || (p->shell && *word == '+')) &&
 			      word[1];
 		enum meaning m = option ? meaning_of(p, word) : SKIP;
 
 		if (!strcmp(word, "<"))
-			return args[1] && !is_absolute(str_of(args[1]), shell);
+			return args[1].text && is_relative(args + 1);
 		if (!strcmp(word, "-") || m == CODE)
 			return false;
 		if (!option)
-			return !(p->text || by_option) &&
-			       !is_absolute(str_of(word), shell);
-		if (has_relative_value(p, word, shell))
+			return !(p->text || by_option) && is_relative(args);
+		if (has_relative_value(p, args))
 			return true;
 		if (m == SKIP)
 			continue;
-		if (!*++args)
+		if (!(++args)->text)
 			return false;
 		if (m == COMMAND)
-			return fault_of(*args, depth + 1) != NULL;
-		if (m == FILE_IS && !is_absolute(str_of(*args), shell) &&
-		    (has_slash(*args) || p->text))
+			return fault_of(args->text, depth + 1) != NULL;
+		if (m == FILE_IS && is_relative(args) &&
+		    (has_slash(args->text) || p->text))
 			return true;
 		by_option = by_option || (m == FILE_IS && p->text);
 	}
@@ -364,16 +401,15 @@ static const char *fault_of_words(const struct hook_words *w, bool shell,
 				  int depth)
 {
 	size_t at = find_program(w);
-	const char *program = at < w->n ? w->list[at] : "";
+	const char *program = at < w->n ? w->list[at].text : "";
 	const struct interpreter *p = find_interpreter(program);
 	bool sources =
 		shell && (!strcmp(program, ".") || !strcmp(program, "source"));
 
-	if (has_slash(program) && !is_absolute(str_of(program), shell))
+	if (has_slash(program) && is_relative(&w->list[at]))
 		return "its program must be an absolute path or a name on PATH";
-	if ((sources && at + 1 < w->n &&
-	     !is_absolute(str_of(w->list[at + 1]), shell)) ||
-	    (p && runs_relative_script(p, w->list + at + 1, shell, depth)))
+	if ((sources && at + 1 < w->n && is_relative(&w->list[at + 1])) ||
+	    (p && runs_relative_script(p, w->list + at + 1, depth)))
 		return "the file that it runs must be an absolute path, since "
 		       "a relative one may be a file of the repository";
 	return NULL;
@@ -400,7 +436,7 @@ const char *hook_program_fault(const char *const *argv, const char *command)
 	if (!argv)
 		return fault_of(command, 0);
 	for (size_t i = 0; argv[i]; i++)
-		add_word(&w, str_of(argv[i]));
+		add_word(&w, str_of(argv[i]), true);
 	fault = fault_of_words(&w, false, 0);
 	words_release(&w);
 	return fault;

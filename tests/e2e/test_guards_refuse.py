@@ -222,10 +222,28 @@ def test_a_script_in_argv_is_absolute_too(write, work, home, model, run, argv,
     assert ("absolute path" in r.err) != runs
 
 
+@pytest.mark.parametrize("words", [
+    "'~/check.sh'", '"~/check.sh"', "sh '~/check.sh'", r"sh \~/check.sh",
+    "sh ~'/check.sh'", "sh '$HOME/check.sh'", r"sh \$HOME/check.sh",
+    "sh <'~/check.sh'", "sh -c \"sh '~/check.sh'\""])
+def test_a_quoted_home_is_a_directory_of_the_repository(
+        write, work, model, run, words):
+    for home in "~", "$HOME":  # no shell expands them
+        (work / home).mkdir()
+        (work / home / "check.sh").write_text("#!/bin/sh\ntouch ran\n")
+        (work / home / "check.sh").chmod(0o755)
+    write(PreToolUse=[hook(words)])
+    model([TOUCH, DONE])
+    r = run("-n", "x", *HOW)
+    assert not (work / "ran").exists() and not (work / "log").exists()
+    assert "absolute path" in r.err
+
+
 @pytest.mark.parametrize("words", ["{home}/check.sh", "~/check.sh",
                                    "$HOME/check.sh", "\"${{HOME}}/check.sh\"",
                                    "A=./b {home}/check.sh", "cat ./x; true",
-                                   "exec ~/check.sh"])
+                                   "exec ~/check.sh", "sh -c '~/check.sh'",
+                                   "sh -c 'sh \"$HOME/check.sh\"'"])
 def test_absolute_first_words_run_in_the_session_directory(
         write, work, home, model, run, words):
     (home / "check.sh").write_text("#!/bin/sh\npwd >>~/mine\n")
