@@ -49,12 +49,11 @@ const char *plan_mode_note(const struct run *r)
 
 const char *plan_mode_take_note(struct run *r)
 {
-	bool told = r->plans;
+	const char *over = r->plans ? MESSAGE_NOTE_PLAN_OVER : NULL;
 
 	r->plans = r->mode == RUN_PLAN;
-	if (!r->plans)
-		r->before_plan = r->mode;
 	if (r->plans)
 		return MESSAGE_NOTE_PLAN;
-	return told ? MESSAGE_NOTE_PLAN_OVER : NULL;
+	r->before_plan = r->mode;
+	return over;
 }

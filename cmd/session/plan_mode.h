@@ -14,7 +14,8 @@ bool plan_mode_hides(const struct run *r, const struct tool *tool);
 bool plan_mode_refuses(const struct run *r, const struct tool *tool,
 		       struct buf *reason);
 /* Returns the note that goes before the next prompt: plan mode is on, or has
- * ended since the last prompt; NULL: neither. Call once for each prompt. */
+ * ended since the last prompt; NULL: neither. Sets run.plans, so call it once
+ * for each prompt. */
 const char *plan_mode_take_note(struct run *r);
 /* Returns the note for a subagent; NULL: plan mode is off. */
 const char *plan_mode_note(const struct run *r);

@@ -1025,12 +1025,14 @@ int run_agent(struct run *r, const char *prompt, const struct stop *stop,
 	      struct error *err)
 {
 	struct stop both = *stop;
+	bool told = r->plans;
 	int rc;
 
 	r->agent.note = plan_mode_take_note(r);
-	if (!run_is_promised(r))
-		return agent_run(&r->agent, prompt, stop, err);
-	both.cancel = &r->promise->asks.cancel;
+	if (run_is_promised(r))
+		both.cancel = &r->promise->asks.cancel;
 	rc = agent_run(&r->agent, prompt, &both, err);
+	if (!r->agent.sent)
+		r->plans = told;
 	return run_is_promised(r) ? settle_promise(r, rc, stop, err) : rc;
 }

@@ -177,7 +177,8 @@ struct agent {
 	bool told_facts;
 	const struct secret_files *secrets; /* or NULL */
 	struct agent_ui ui;
-	/* Files to send with the next prompt, which takes ownership of them. */
+	/* Files to send with the next prompt. agent_run() takes ownership, and
+	 * drops them if it sends no prompt. */
 	struct message attached;
 	/* counts the cost of all requests and sandboxes, or NULL */
 	struct meter *meter;
@@ -204,6 +205,8 @@ struct agent {
 	int64_t max_turns;
 	struct usage usage; /* out: sum of all runs */
 	int64_t turns; /* out: number of the model's answers in the last run */
+	bool sent;     /* out: the prompt of the last run is in the history; no
+			  hook has refused it */
 	struct buf answer;  /* out: text of the last assistant message */
 	enum finish finish; /* out: why the last answer ended */
 	char reason[40];    /* out: the vendor's finish reason, or "" */

@@ -592,6 +592,7 @@ int agent_run(struct agent *a, const char *prompt, const struct stop *stop,
 
 	a->turns = 0;
 	a->all_turns = 0;
+	a->sent = false;
 	a->finish = 0;
 	a->hook_ended = false;
 	a->cuts = 0;
@@ -608,6 +609,7 @@ int agent_run(struct agent *a, const char *prompt, const struct stop *stop,
 	/* connect to the server while the prompt is written to disk */
 	model_dial(a->model, stop);
 	push_prompt(a, text.ptr, false);
+	a->sent = true;
 	for (;;) {
 		rc = check_turns(a, err);
 		if (rc == 0 && a->turns)
@@ -626,6 +628,7 @@ int agent_run(struct agent *a, const char *prompt, const struct stop *stop,
 		free(more);
 	}
 out:
+	message_release(&a->attached);
 	buf_release(&text);
 	return rc;
 }

@@ -13,6 +13,7 @@ from screens import Screen
 from test_approvals import call
 from test_half_written import LATER, draft_at_question
 from test_live_chat import DONE, execute, live  # noqa: F401
+from test_steering import hooks
 from test_trust_c10_policy import INSIDE
 
 # pylint: disable=redefined-outer-name
@@ -155,6 +156,26 @@ def test_a_mode_that_shift_tab_only_passed_does_not_return(live, work):
     answer(s, "y")
     s.until("write_file wants to")
     assert nothing_ran(work)
+
+
+def test_the_note_that_plan_mode_has_ended_waits_for_a_prompt_that_is_sent(
+        live, home):
+    hooks(home, UserPromptSubmit="grep -q never && exit 2; exit 0")
+    s, server = live([PLAN, DONE, DONE])
+    plan(s)
+    answer(s, "n")
+    s.type("/manual")
+    s.keys("Enter")
+    s.until("The mode is manual.")
+    s.type("never this")
+    s.keys("Enter")
+    s.until("a hook blocked the prompt")
+    assert len(server.requests) == 1
+    for n in (1, 2):
+        s.type("now do it")
+        s.keys("Enter")
+        s.until(lambda t, n=n: t.count("done.") == n)
+        assert ("Plan mode has ended" in prompt(server, n)) == (n == 1)
 
 
 def test_the_mode_of_the_last_prompt_returns(live, work):

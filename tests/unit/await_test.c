@@ -141,6 +141,53 @@ static void test_a_model_told_of_another_place_is_asked_anew(void **state)
 	end(&w);
 }
 
+/* agent_steering.take: a message with a file. Stopped, it is not sent. */
+static int takes(void *arg, struct buf *prompt, const struct stop *stop,
+		 struct error *err)
+{
+	struct world *w = arg;
+	struct buf bytes = BUF_INIT(64);
+
+	(void)stop;
+	if (w->awaited++)
+		return 0;
+	buf_adds(prompt, "look");
+	buf_adds(&bytes, "%PDF-1.4\n%%EOF\n");
+	assert_non_null(message_add_media(&w->agent.attached, "a.pdf", &bytes));
+	buf_release(&bytes);
+	return w->asked ? error_set(err, ERR_CANCELLED, "stopped") : 1;
+}
+
+static void settles(void *arg)
+{
+	(void)arg;
+}
+
+/* stopped: the user stops the turn before the message is sent */
+static void steer(struct server *s, bool stopped)
+{
+	struct error err = { 0 };
+	struct world w;
+
+	begin(&w, s,
+	      "[{\"tool_calls\":[{\"name\":\"write_todos\",\"args\":"
+	      "{\"todos\":[]}}]},{\"text\":\"done\"}]");
+	w.asked = stopped;
+	w.agent.steering = (struct agent_steering){ takes, settles, &w };
+	assert_int_equal(agent_run(&w.agent, "hi", &w.stop, &err),
+			 stopped ? -1 : 0);
+	assert_true(w.agent.sent);
+	assert_int_equal(w.agent.attached.n, 0);
+	assert_int_equal(w.agent.turns, stopped ? 1 : 2);
+	end(&w);
+}
+
+static void test_the_files_of_a_message_that_is_not_sent_go(void **state)
+{
+	steer(*state, false);
+	steer(*state, true);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -149,6 +196,8 @@ int main(void)
 			test_calls_that_cannot_run_get_results_that_say_so),
 		cmocka_unit_test(
 			test_a_model_told_of_another_place_is_asked_anew),
+		cmocka_unit_test(
+			test_the_files_of_a_message_that_is_not_sent_go),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);
