@@ -598,6 +598,11 @@ void run_limits(const struct run *r, struct buf *out)
 {
 	const struct allow_list *allow = &r->options.allow;
 
+	if (r->mode == RUN_PLAN) {
+		buf_adds(out, "only read, and write a plan (--approval-mode "
+			      "plan)");
+		return;
+	}
 	if (r->options.yes || (!on_host(r) && !allow->given))
 		return;
 	if (!allow->given) {

@@ -273,6 +273,15 @@ def test_a_task_in_plan_mode_prints_the_plan(run, model, work, more):
     assert (work / "made").exists()
 
 
+def test_a_task_in_plan_mode_says_what_it_may_do(run, model):
+    model([PLAN])
+    said = run("-n", "go", "-M", "anthropic:m", "-y", "--approval-mode",
+               "plan").err
+    assert "this run may only read, and write a plan" in said
+    model([PLAN])  # the control
+    assert "-y allows everything" in run("-n", "go", "-M", "anthropic:m").err
+
+
 @pytest.mark.parametrize("tool", ["srv_add", "srv_look"])
 def test_no_tool_of_an_mcp_server_is_there(run, model, home, work, tool):
     mcp = Mcp(home, work)
