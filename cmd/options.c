@@ -20,7 +20,7 @@ const struct arg_row options_global[] = {
 	  "Start with this skill; the text of -n or -m says what to do with "
 	  "it" },
 	{ "model", 'M', ARG_VALUE, "SPEC",
-	  "Model, as provider:name or name (anthropic:claude-opus-5)" },
+	  "Model, as provider:name, name or short name (opus)" },
 	{ "default-model", 0, ARG_OPTIONAL, "MODEL",
 	  "Store MODEL as the default and exit; without MODEL: show it" },
 	{ "clear-default-model", 0, ARG_FLAG, NULL,

@@ -10,7 +10,7 @@ enum { COLUMN = 38, NAME = 14 }; /* cells */
 static const struct {
 	const char *key, *does;
 } keys[] = {
-	{ "Enter", "send, or queue" },
+	{ "Enter", "send" },
 	{ "Esc", "take back, interrupt" },
 	{ "Alt+Enter", "new line" },
 	{ "Shift+Tab", "next approval mode" },
@@ -19,7 +19,7 @@ static const struct {
 	{ "!", "run a command yourself" },
 	{ "Up, Ctrl+R", "earlier messages" },
 	{ "/help keys", "all keys" },
-	{ "Tab", "complete" },
+	{ "Tab", "complete, or queue" },
 	{ "Ctrl+O", "calls and their output" },
 	{ "Ctrl+X", "write in your editor" },
 	{ "Ctrl+_, Alt+_", "undo, redo" },
