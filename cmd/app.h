@@ -35,11 +35,11 @@ struct app_chat { /* describes the chat in which a command is typed; borrowed */
 	size_t n_include;
 };
 
+struct theme;
+
 /* The screen that a chat draws on the terminal. Code that asks the user without
  * the screen calls app_borrow_terminal() before and app_return_terminal() after
  * that. */
-struct theme;
-
 struct app_terminal {
 	void (*borrow)(void *arg);
 	void (*give_back)(void *arg);

@@ -36,7 +36,7 @@ const char *print_sign(const struct app *app, enum glyph sign);
 /* True if [ui] glyphs is "ascii", or "auto" with a locale that is not UTF-8. */
 bool print_is_ascii(const struct app *app);
 /* Prints a line of progress on stderr without control characters. A check mark
- * at its start becomes ASCII if [ui] glyphs = "ascii". */
+ * at its start becomes ASCII if print_is_ascii(). */
 void print_progress(const struct app *app, const char *line);
 
 enum { PRINT_AGE = 24 };
