@@ -112,6 +112,16 @@ bool str_split(struct str *rest, char sep, struct str *item)
 	return item->len || rest->ptr || at;
 }
 
+size_t str_count_lines(struct str s)
+{
+	struct str line;
+	size_t n = 0;
+
+	while (str_split(&s, '\n', &line))
+		n++;
+	return n;
+}
+
 bool str_to_int(struct str s, int64_t *value)
 {
 	bool negative = str_starts(s, "-");

@@ -28,6 +28,8 @@ size_t str_search(struct str s, struct str needle);
 /* Moves the bytes up to the next sep from the front of *rest to *item, and
  * skips sep. False at the end. "a,,b" gives three items, "" none. */
 bool str_split(struct str *rest, char sep, struct str *item);
+/* Returns the number of lines; the last one need not have a line end. */
+size_t str_count_lines(struct str s);
 /* Parses a decimal number with an optional sign. False for any other text, and
  * on overflow. */
 bool str_to_int(struct str s, int64_t *value);

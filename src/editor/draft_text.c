@@ -144,17 +144,6 @@ bool pastes_is_clean(struct str bytes)
 	return pastes_clean_prefix(bytes) == bytes.len;
 }
 
-static size_t count_lines(struct str s)
-{
-	size_t n = 0;
-
-	for (size_t at; s.len; s = str_skip(s, at + 1)) {
-		at = str_find(s, '\n');
-		n++;
-	}
-	return n;
-}
-
 size_t pastes_add(struct pastes *p, struct buf *bytes, bool clean)
 {
 	struct str s = buf_str(bytes);
@@ -166,7 +155,7 @@ size_t pastes_add(struct pastes *p, struct buf *bytes, bool clean)
 	}
 	new = &p->items[p->n];
 	*new = (struct paste){ .len = s.len,
-			       .lines = count_lines(s),
+			       .lines = str_count_lines(s),
 			       .utf8 = clean || str_is_utf8(s),
 			       .clean = clean };
 	new->bytes = buf_detach(bytes);

@@ -582,16 +582,6 @@ static void add_step(struct comparison *c, const struct diff_step *step)
 		add_changed(&c->stream, true, take_line(&c->new_rest), c->out);
 }
 
-static size_t count_lines(struct str text)
-{
-	struct str line;
-	size_t n = 0;
-
-	while (str_split(&text, '\n', &line))
-		n++;
-	return n;
-}
-
 void diffview_render(const struct diffview *look, struct str old_text,
 		     struct str new_text, struct rows *out)
 {
@@ -605,7 +595,7 @@ void diffview_render(const struct diffview *look, struct str old_text,
 	diffview_begin(&c.stream, look);
 	c.stream.added.line = c.stream.removed.line = 1;
 	if (look->numbers)
-		c.stream.digits = count_digits(count_lines(
+		c.stream.digits = count_digits(str_count_lines(
 			old_text.len > new_text.len ? old_text : new_text));
 	diff_lines(old_text, new_text, &steps);
 	for (size_t i = 0; i < steps.n; i++) {

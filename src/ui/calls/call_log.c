@@ -15,16 +15,6 @@
 #include "tool/result.h"
 #include "ui/summary.h"
 
-static size_t count_lines(struct str text)
-{
-	struct str line;
-	size_t n = 0;
-
-	while (str_split(&text, '\n', &line))
-		n++;
-	return n;
-}
-
 void call_record_describe(struct call_record *r, const struct agent_event *end)
 {
 	struct buf line = BUF_INIT(TOOL_RESULT_BYTES);
@@ -39,7 +29,7 @@ void call_record_describe(struct call_record *r, const struct agent_event *end)
 		buf_adds(&state, "runs");
 	free(r->title);
 	r->title = xstrndup(title.len ? title.ptr : "", title.len);
-	r->lines = count_lines(buf_str(&r->output));
+	r->lines = str_count_lines(buf_str(&r->output));
 	snprintf(r->state, sizeof(r->state), "%s", state.ptr);
 	buf_release(&line);
 	buf_release(&title);
