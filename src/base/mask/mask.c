@@ -681,8 +681,6 @@ void mask_json(const struct mask *m, struct str json, struct buf *out)
 	buf_release(&whole);
 }
 
-enum { NO_LIMIT = 1 << 30 }; /* the buffers hold at most a few chunks */
-
 static void clear_screen_scratch(struct redact_screen *s)
 {
 	s->masked.max = s->text.max = SIZE_MAX / 2;
