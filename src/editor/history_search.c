@@ -108,7 +108,6 @@ static void filter_texts(struct history_search *s)
 		if (find_query(buf_str(&s->query), text) < text.len)
 			s->found[s->n++] = s->texts[i];
 	}
-	s->failed = !s->n;
 }
 
 static void free_lists(struct history_search *s)
@@ -151,18 +150,16 @@ static void drop_last(struct history_search *s)
 	filter_texts(s);
 }
 
-/* Moves the selection by n rows; failed: there is none in that direction. */
+/* Moves the selection by up to n rows. */
 static void move_older(struct history_search *s, size_t n)
 {
 	size_t left = s->n ? s->n - 1 - s->selected : 0;
 
-	s->failed = !left;
 	s->selected += n < left ? n : left;
 }
 
 static void move_newer(struct history_search *s, size_t n)
 {
-	s->failed = !s->selected;
 	s->selected -= n < s->selected ? n : s->selected;
 }
 

@@ -38,7 +38,6 @@ struct history_search {
 	size_t selected; /* index into found */
 	size_t top;      /* index into found of the first row drawn */
 	size_t page;     /* rows of the list when last drawn */
-	bool failed;     /* no (further) prompt contains the query */
 };
 
 /* history must not change until the search has ended. */
