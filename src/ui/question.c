@@ -22,9 +22,6 @@ enum {
 	STEP = 256, /* rows allocated at once */
 };
 
-static const char wrapped[] = "    ";
-static const char next_line[] = "  | ";
-
 struct question_rows { /* the rows of one item */
 	struct buf text;
 	size_t *begin; /* offset in text where each row begins */
@@ -76,7 +73,7 @@ static void wrap_row_at_word(struct pen *p)
 		width = p->column - p->word_column;
 		text->len = p->word;
 	}
-	begin_row(p, wrapped);
+	begin_row(p, QUESTION_WRAPPED);
 	buf_addstr(text, buf_str(&word));
 	p->column += width;
 	p->inked = width;
@@ -88,7 +85,7 @@ static void write_bytes(struct pen *p, struct str bytes, size_t width)
 	if (p->column + width > p->limit)
 		wrap_row_at_word(p);
 	if (p->column + width > p->limit)
-		begin_row(p, wrapped);
+		begin_row(p, QUESTION_WRAPPED);
 	buf_addstr(&p->rows->text, bytes);
 	p->column += width;
 	p->inked = p->inked || bytes.ptr[0] != ' ';
@@ -131,7 +128,7 @@ static size_t word_length(struct str text, bool quotes)
  * is cut between its words. */
 static void begin_word(struct pen *p, struct str text)
 {
-	size_t room = p->limit - (sizeof(wrapped) - 1);
+	size_t room = p->limit - (sizeof(QUESTION_WRAPPED) - 1);
 	size_t n;
 
 	if (!p->words || (p->word_end && text.ptr < p->word_end))
@@ -210,14 +207,14 @@ static size_t write_line_end(struct pen *p, struct str text)
 	size_t n;
 	size_t len = blank_lines(str_skip(text, 1), &n);
 
-	begin_row(p, next_line);
+	begin_row(p, QUESTION_NEXT_LINE);
 	p->line_begins = true;
 	p->on_letter = false;
 	if (n <= BLANK_LINES_SHOWN)
 		return 1;
 	snprintf(number, sizeof(number), "[%zu blank lines]", n);
 	write_ascii(p, number);
-	begin_row(p, next_line);
+	begin_row(p, QUESTION_NEXT_LINE);
 	return 1 + len;
 }
 
@@ -366,10 +363,10 @@ static void add_rows(const struct question_rows *r, size_t from, size_t to,
 static bool is_changed_row(const struct question_rows *r, size_t i, bool before)
 {
 	const char *row = r->text.ptr + r->begin[i];
-	size_t sign = sizeof(next_line) - 1;
+	size_t sign = sizeof(QUESTION_NEXT_LINE) - 1;
 	size_t end = i + 1 < r->n ? r->begin[i + 1] : r->text.len;
 
-	if (!strncmp(row, wrapped, sizeof(wrapped) - 1))
+	if (!strncmp(row, QUESTION_WRAPPED, sizeof(QUESTION_WRAPPED) - 1))
 		return before;
 	return i && end - r->begin[i] > sign &&
 	       (row[sign] == '+' || row[sign] == '-');

@@ -13,6 +13,11 @@ struct question_item {     /* one labelled text, all borrowed */
 			   before the changed ones */
 };
 
+/* Prefixes of the rows below an item's first row: of the text's next line, and
+ * of the rest of a line. */
+#define QUESTION_NEXT_LINE "  | "
+#define QUESTION_WRAPPED "    "
+
 struct question_screen {
 	size_t rows;    /* rows available for the items; 0: no limit */
 	size_t columns; /* width of the terminal */

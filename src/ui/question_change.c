@@ -12,6 +12,7 @@
 
 #include "base/mem.h"
 #include "markup/diffview.h"
+#include "ui/question.h"
 
 /* A row of the question: a line of the difference, or a piece of one. */
 struct change_piece {
@@ -149,19 +150,17 @@ static bool is_of_diff(struct str line)
 void question_change_render(struct str text, const char *label, struct str path,
 			    struct rows *out)
 {
-	static const char line_prefix[] = "  | ";
-	static const char piece_prefix[] = "    ";
 	size_t first = strlen(label) + 4; /* "  label: " */
 	struct pieces pieces = { 0 };
 	struct str row;
 
 	for (bool begins = true; str_split(&text, '\n', &row); begins = false) {
-		size_t prefix = begins ? first : sizeof(line_prefix) - 1;
+		size_t prefix = begins ? first : sizeof(QUESTION_NEXT_LINE) - 1;
 
-		if (pieces.n && str_starts(row, piece_prefix)) {
+		if (pieces.n && str_starts(row, QUESTION_WRAPPED)) {
 			add_piece(&pieces, row, prefix, true);
 		} else if (row.len >= prefix &&
-			   (begins || str_starts(row, line_prefix)) &&
+			   (begins || str_starts(row, QUESTION_NEXT_LINE)) &&
 			   is_of_diff(str_skip(row, prefix))) {
 			add_piece(&pieces, row, prefix, false);
 		} else {

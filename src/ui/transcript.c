@@ -9,8 +9,6 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "markup/diff.h"
-#include "markup/diffview.h"
 #include "term/rows.h"
 #include "tool/result.h"
 #include "ui/summary.h"

@@ -159,6 +159,22 @@ static void add_call_note(const struct toolview_look *look, struct style style,
 	rows_release(&line);
 }
 
+/* Adds wrapped text after an indent. */
+static void add_text(const struct toolview_look *look, const char *indent,
+		     struct style style, struct str text, struct rows *out)
+{
+	struct wrap w = { .columns = look->columns,
+			  .first = { str_of(indent), style },
+			  .rest = { str_of(indent), style },
+			  .words = true };
+	struct rows lines = { 0 };
+
+	rows_add(&lines, style, text);
+	rows_close(&lines);
+	wrap_rows(&lines, &w, out);
+	rows_release(&lines);
+}
+
 static struct str first_line(struct str text)
 {
 	return (struct str){ text.ptr, str_find(text, '\n') };
@@ -266,16 +282,6 @@ static struct str output_of_result(struct str result)
 	return str_is(result, "<no output>") ? (struct str){ 0 } : result;
 }
 
-static size_t count_lines(struct str text)
-{
-	struct str line;
-	size_t n = 0;
-
-	while (str_split(&text, '\n', &line))
-		n++;
-	return n;
-}
-
 /* Adds "231 lines (Ctrl+O shows all), ". */
 static void add_line_count(size_t lines, bool hidden, struct buf *out)
 {
@@ -326,7 +332,7 @@ static void add_command_end(const struct toolview *v,
 
 	if (!v->bytes && !ev->end.len && status.len) {
 		output = output_of_result(ev->text);
-		lines = count_lines(output);
+		lines = str_count_lines(output);
 	}
 	output = cut_to_rows(output, 2 * keep, look);
 	add_last_rows(last_lines(output, keep), 2 * keep, look, out);
@@ -359,7 +365,7 @@ static void add_short_end(const struct toolview *v,
 			  const struct toolview_look *look, int64_t now,
 			  struct rows *out)
 {
-	size_t lines = count_lines(ev->text);
+	size_t lines = str_count_lines(ev->text);
 	int64_t ms = now - v->started;
 	struct buf note = BUF_INIT(256);
 
@@ -400,18 +406,9 @@ static bool add_edit(const struct agent_event *ev,
 static bool add_answers(const struct toolview *v, const struct agent_event *ev,
 			const struct toolview_look *look, struct rows *out)
 {
-	struct wrap w = { .columns = look->columns,
-			  .first = { STR("    "), muted },
-			  .rest = { STR("    "), muted },
-			  .words = true };
-	struct rows lines = { 0 };
-
 	if (!v->tool || !(v->tool->flags & TOOL_INTERACTIVE))
 		return false;
-	rows_add(&lines, (struct style){ 0 }, ev->text);
-	rows_close(&lines);
-	wrap_rows(&lines, &w, out);
-	rows_release(&lines);
+	add_text(look, "    ", (struct style){ 0 }, ev->text, out);
 	return true;
 }
 
@@ -499,22 +496,6 @@ void toolview_release(struct toolview *v)
 	buf_release(&v->tail);
 	buf_release(&v->rest);
 	*v = (struct toolview){ 0 };
-}
-
-/* Adds wrapped text after an indent. */
-static void add_text(const struct toolview_look *look, const char *indent,
-		     struct style style, struct str text, struct rows *out)
-{
-	struct wrap w = { .columns = look->columns,
-			  .first = { str_of(indent), style },
-			  .rest = { str_of(indent), style },
-			  .words = true };
-	struct rows lines = { 0 };
-
-	rows_add(&lines, style, text);
-	rows_close(&lines);
-	wrap_rows(&lines, &w, out);
-	rows_release(&lines);
 }
 
 /* Adds each argument by name, as the model wrote it. */
