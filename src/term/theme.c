@@ -8,10 +8,9 @@
 #include "base/sanitize.h"
 #include "base/str.h"
 
-static const char *const names[N_THEMES] = {
-	"auto",         "dark",          "light", "none",
-	"deuteranopia", "high-contrast", "", /* the user's has a name of its own
-					      */
+/* The built-in themes; theme_user.name is the name of the user's theme. */
+static const char *const names[THEME_USER] = {
+	"auto", "dark", "light", "none", "deuteranopia", "high-contrast",
 };
 
 /* SGR parameters. Only the 16 colours of the user's palette are used, so that

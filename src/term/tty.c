@@ -44,6 +44,7 @@ enum { NOTIFY_BYTES = 512 };
 /* Ends an unfinished sequence, links, synchronized updates and styles; turns on
  * autowrap and shows the cursor. */
 #define SANE "\x1b\\\x1b]8;;\x1b\\\x1b[?2026l\x1b[0m\x1b[?7h\x1b[?25h"
+#define SANE_PLAIN "\x1b[0m\x1b[?7h\x1b[?25h"
 /* xterm, ctlseqs, "Window manipulation": push and pop the window's title. A
  * terminal without that stack keeps the empty title. */
 #define TITLE_PUSH "\x1b[22;2t"
@@ -55,7 +56,6 @@ enum { NOTIFY_BYTES = 512 };
 #define PROGRESS_NONE "\x1b]9;4;0\x1b\\"
 #define PROGRESS_BUSY "\x1b]9;4;3\x1b\\"
 #define PROGRESS_WAITS "\x1b]9;4;4\x1b\\"
-#define SANE_PLAIN "\x1b[0m\x1b[?7h\x1b[?25h"
 
 /* State for the signal handlers. Written only while no handler is installed, or
  * in fields whose type a handler may read at any time. */
