@@ -13,7 +13,7 @@ import pytest
 
 from lifecycle import execute
 from screens import Screen
-from test_trust_c10_policy import INSIDE
+from test_trust_c10_policy import under_policy
 
 DONE = {"text": "all done"}
 CALL = execute("echo $((6*7)) >> ran; cat ran")
@@ -132,9 +132,7 @@ def guarded(dcode, env, home, tmp_path, vendor, model, start):
         if policy:
             (tmp_path / "etc").mkdir()
             (tmp_path / "policy").write_text(policy)
-            program = "unshare"
-            line = ["-m" if os.geteuid() == 0 else "-rm", "sh", "-c", INSIDE,
-                    "sh", tmp_path, dcode, *line]
+            program, *line = under_policy(tmp_path, [dcode, *line])
         if way.chats:
             return Guarded(server, *chat([program, *line], keys), log)
         r = start(*line, program=program,

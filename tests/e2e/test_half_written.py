@@ -2,18 +2,14 @@
 # SPDX-License-Identifier: MIT
 import json
 import os
-import pathlib
-import tempfile
 import time
 
 import pytest
 
-from screens import Screen
 from slash_chat import HELLO, begin, talk  # noqa: F401 (a fixture)
 from test_approvals import call
 from test_ask_user import CITY, ask
 from test_live_chat import DONE, execute, live  # noqa: F401
-from test_trust_c10_policy import INSIDE
 
 # pylint: disable=redefined-outer-name
 
@@ -21,6 +17,7 @@ LATER = {**execute("touch made"), "delay_ms": 1200}
 ASKS = "execute wants to run"
 HINT = "Up/Down"
 ALONE = 2.2  # s after the last key of a draft
+MANUAL = "[startup]\nmode = \"manual\"\n"  # a policy
 
 
 @pytest.fixture
@@ -338,51 +335,33 @@ def test_in_lines_no_answer_counts_at_once(live, work):
     assert (work / "made").exists()
 
 
-@pytest.mark.parametrize("policy", ["", "[startup]\nmode = \"manual\"\n"])
+@pytest.mark.parametrize("policy", ["", MANUAL])
 def test_shift_tab_answers_nothing_under_a_policy_of_manual(
-        dcode, env, model, work, tmp_path, policy):
-    model([WRITE, DONE])
-    (tmp_path / "policy").write_text(policy)
-    place = pathlib.Path(tempfile.mkdtemp(prefix="dcode-tmux-"))
-    s = Screen(place, ["unshare", "-m" if os.geteuid() == 0 else "-rm", "sh",
-                       "-c", INSIDE, "sh", tmp_path, dcode, "-M",
-                       "anthropic:m"], env, work)
-    try:
-        s.until("anthropic:m")
-        s.type("go")
-        s.keys("Enter")
-        s.until("y yes")
-        s.keys("BTab")
-        s.until("requires dcode to ask about every edit" if policy else "done.")
-        assert (work / "new.txt").exists() == (not policy)
-    finally:
-        s.close()
+        live, work, policy):
+    s, _ = live([WRITE, DONE], policy=policy)
+    s.type("go")
+    s.keys("Enter")
+    s.until("y yes")
+    s.keys("BTab")
+    s.until("requires dcode to ask about every edit" if policy else "done.")
+    assert (work / "new.txt").exists() == (not policy)
 
 
 def test_under_a_policy_of_manual_no_key_or_command_reaches_auto_edit(
-        dcode, env, model, work, tmp_path):
-    server = model([WRITE, DONE])
-    (tmp_path / "policy").write_text("[startup]\nmode = \"manual\"\n")
-    place = pathlib.Path(tempfile.mkdtemp(prefix="dcode-tmux-"))
-    s = Screen(place, ["unshare", "-m" if os.geteuid() == 0 else "-rm", "sh",
-                       "-c", INSIDE, "sh", tmp_path, dcode, "-M",
-                       "anthropic:m"], env, work)
-    try:
-        s.until("anthropic:m")
-        s.type("/auto-edit")
-        s.keys("Enter")
-        s.until("auto-edit is not allowed on this machine")
-        s.until("The mode is manual.")
-        s.keys("BTab")
-        s.until(lambda t: "\nplan" in t and "\nauto-edit" not in t)
-        s.keys("BTab")
-        s.until(lambda t: "\nmanual" in t)
-        s.type("go")
-        s.keys("Enter")
-        s.until("y yes")
-        assert not (work / "new.txt").exists() and len(server.requests) == 1
-    finally:
-        s.close()
+        live, work):
+    s, server = live([WRITE, DONE], policy=MANUAL)
+    s.type("/auto-edit")
+    s.keys("Enter")
+    s.until("auto-edit is not allowed on this machine")
+    s.until("The mode is manual.")
+    s.keys("BTab")
+    s.until(lambda t: "\nplan" in t and "\nauto-edit" not in t)
+    s.keys("BTab")
+    s.until(lambda t: "\nmanual" in t)
+    s.type("go")
+    s.keys("Enter")
+    s.until("y yes")
+    assert not (work / "new.txt").exists() and len(server.requests) == 1
 
 
 def test_shift_tab_does_not_answer_for_a_hook_that_asks(live, work, home):

@@ -11,6 +11,7 @@ import pytest
 
 from screens import Screen
 from test_trust_a4_approval import PADDINGS
+from test_trust_c10_policy import under_policy
 
 HELLO = {"turns": [{"text": "Hello there."}], "repeat": True, "by": "count"}
 SLOW = {"turns": [{"text": "Hello there.", "delay_ms": 1500}],
@@ -23,12 +24,15 @@ def live(dcode, env, tmp_path, model):
     """live(turns) -> (Screen at its prompt, the model's server)."""
     open_ones = []
 
-    def begin(turns, args=(), ready="anthropic:m", **size):
+    def begin(turns, args=(), ready="anthropic:m", policy=None, **size):
         server = model(turns)
+        command = [dcode, "-M", "anthropic:m", *args]
+        if policy is not None:
+            (tmp_path / "policy").write_text(policy)
+            command = under_policy(tmp_path, command)
         place = pathlib.Path(tempfile.mkdtemp(prefix="dcode-tmux-"))
         (tmp_path / "work").mkdir(exist_ok=True)
-        s = Screen(place, [dcode, "-M", "anthropic:m", *args], env,
-                   tmp_path / "work", **size)
+        s = Screen(place, command, env, tmp_path / "work", **size)
         open_ones.append(s)
         s.until(ready)
         return s, server

@@ -1,20 +1,15 @@
 """test_plan_mode.py - the model reads and plans; nothing runs before a yes."""
 # SPDX-License-Identifier: MIT
 import json
-import os
-import pathlib
-import tempfile
 import time
 
 import pytest
 
 from mcp_rig import Mcp, calls, results
-from screens import Screen
 from test_approvals import call
-from test_half_written import LATER, draft_at_question
+from test_half_written import LATER, MANUAL, draft_at_question
 from test_live_chat import DONE, execute, live  # noqa: F401
 from test_steering import hooks
-from test_trust_c10_policy import INSIDE
 
 # pylint: disable=redefined-outer-name
 
@@ -311,22 +306,12 @@ def test_the_note_is_not_in_the_title(run, model, work):
     assert "tidy the parser" in shown and "Plan mode" not in shown
 
 
-def test_under_a_policy_of_manual_shift_tab_goes_to_plan(
-        dcode, env, model, work, tmp_path):
-    server = model([PLAN])
-    (tmp_path / "policy").write_text("[startup]\nmode = \"manual\"\n")
-    place = pathlib.Path(tempfile.mkdtemp(prefix="dcode-tmux-"))
-    s = Screen(place, ["unshare", "-m" if os.geteuid() == 0 else "-rm", "sh",
-                       "-c", INSIDE, "sh", tmp_path, dcode, "-M",
-                       "anthropic:m"], env, work)
-    try:
-        s.until("anthropic:m")
-        s.keys("BTab")
-        s.until(lambda t: "\nplan" in t)
-        s.type("go")
-        s.keys("Enter")
-        answer(s, "y")
-        s.until(lambda _: len(server.requests) == 2)
-        s.until(lambda t: "\nmanual" in t)
-    finally:
-        s.close()
+def test_under_a_policy_of_manual_shift_tab_goes_to_plan(live, work):
+    s, server = live([PLAN], policy=MANUAL)
+    s.keys("BTab")
+    s.until(lambda t: "\nplan" in t)
+    s.type("go")
+    s.keys("Enter")
+    answer(s, "y")
+    s.until(lambda _: len(server.requests) == 2)
+    s.until(lambda t: "\nmanual" in t)

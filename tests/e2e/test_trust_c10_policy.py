@@ -18,6 +18,12 @@ INSIDE = ('mkdir -p "$1/etc/dcode" "$1/etc/ssl" && cp --preserve=mode '
           'exec "$@"')
 
 
+def under_policy(tmp_path, command):
+    """The command, for which tmp_path/policy is the managed policy."""
+    return ["unshare", "-m" if os.geteuid() == 0 else "-rm", "sh", "-c",
+            INSIDE, "sh", tmp_path, *command]
+
+
 @pytest.fixture
 def managed(dcode, env, tmp_path):
     """managed(policy, *args) -> a run that has ended; policy None: no file,
@@ -34,8 +40,7 @@ def managed(dcode, env, tmp_path):
                 place.mkdir()
             else:
                 place.write_text(policy)
-            command = ["unshare", "-m" if os.geteuid() == 0 else "-rm", "sh",
-                       "-c", INSIDE, "sh", tmp_path, *command]
+            command = under_policy(tmp_path, command)
         return subprocess.run(command, env=env, cwd=tmp_path / "work",
                               stdin=subprocess.DEVNULL, text=True,
                               capture_output=True, timeout=60, check=False)
