@@ -45,15 +45,21 @@ def talk(t):
     assert t.end() == 0
 
 
-@pytest.mark.parametrize("way", ["menu", "number"])
-def test_a_pasted_key_is_checked_stored_sealed_and_never_shown(
-        vendor, terminal, home, way):
-    server = vendor()
+def ask_for_key(terminal, way):
+    """A start that waits for a key: at the menu, or after a vendor's number."""
     t = terminal()
     t.until(MENU)
     if way == "number":
         t.type("1\r")
         t.until("Paste the key of anthropic (not shown): ")
+    return t
+
+
+@pytest.mark.parametrize("way", ["menu", "number"])
+def test_a_pasted_key_is_checked_stored_sealed_and_never_shown(
+        vendor, terminal, home, way):
+    server = vendor()
+    t = ask_for_key(terminal, way)
     t.type(f"\x1b[200~{GOOD}\x1b[201~\r")
     t.until("anthropic:claude-opus-5-5 accepted the key. It is stored "
             "encrypted.")
@@ -108,11 +114,7 @@ def test_a_key_goes_to_its_own_vendor_only(vendor, terminal, env):
 @pytest.mark.parametrize("way", ["menu", "number"])
 def test_a_key_that_was_cut_is_said_to_be_too_short(vendor, terminal, way):
     server = vendor()
-    t = terminal()
-    t.until(MENU)
-    if way == "number":
-        t.type("1\r")
-        t.until("Paste the key of anthropic (not shown): ")
+    t = ask_for_key(terminal, way)
     t.type("sk-ant-abc\r")
     t.until("This is too short for an API key (10 characters)")
     t.until("(not shown): " if way == "number" else MENU)

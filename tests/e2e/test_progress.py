@@ -60,7 +60,7 @@ def test_the_time_of_a_question_does_not_count(live):
 
 
 def test_an_interrupted_turn_says_what_it_took(live):
-    s, server = live([{"text": "late", "delay_ms": 60000}])
+    s, _ = live([{"text": "late", "delay_ms": 60000}])
     s.type("go")
     s.keys("Enter")
     s.until("waiting for the model  1 s")

@@ -31,6 +31,15 @@ def without_numbers(lines):
             for line in lines]
 
 
+def resume(c):
+    """Leaves the thread and resumes it. Returns what that shows."""
+    c.say("/clear", "Previous thread")
+    c.tmux("clear-history")
+    c.say("/resume latest", "Resumed thread")
+    seen = c.text(True)
+    return seen[seen.rindex("/resume latest"):]
+
+
 @pytest.mark.parametrize("columns, lines", [(80, 30), (40, 30), (200, 50)])
 @on_screen
 def test_prompt_calls_edits_and_answer_look_as_they_did(
@@ -54,11 +63,7 @@ def test_only_the_last_screenful_of_a_long_thread_is_shown(talk):
     for n in range(5):
         c.say(f"question {n}", f"The end {n}.")
         c.until(lambda t: "Esc stops" not in t)
-    c.say("/clear", "Previous thread")
-    c.tmux("clear-history")
-    c.say("/resume latest", "Resumed thread")
-    seen = c.text(True)
-    seen = seen[seen.index("/resume latest"):]
+    seen = resume(c)
     assert "question 4" in seen and "question 1" not in seen
 
 
@@ -83,11 +88,7 @@ def test_what_was_compacted_is_still_shown(talk):
     c.say("about apples", "Hello.")
     c.say("about pears", "Hello again.")
     c.say("/compact", "Context: about ")
-    c.say("/clear", "Previous thread")
-    c.tmux("clear-history")
-    c.say("/resume latest", "Resumed thread")
-    seen = c.text(True)
-    seen = seen[seen.rindex("/resume latest"):]
+    seen = resume(c)
     assert "Hello." in seen and "❯ about pears" in seen
     assert "A summary." not in seen
 
@@ -99,11 +100,7 @@ def test_an_interrupted_answer_says_so(talk):
     c.say("go on", "word word")
     c.keys("Escape")
     c.until("Interrupted")
-    c.say("/clear", "Previous thread")
-    c.tmux("clear-history")
-    c.keys("C-l")
-    seen = c.say("/resume latest", "Resumed thread")
-    seen = seen[seen.rindex("Started new"):]
+    seen = resume(c)
     assert "word word" in seen and "Interrupted" in seen
 
 
@@ -115,11 +112,7 @@ def test_a_declined_call_says_so_without_the_words_for_the_model(talk):
     c.say("do it", "y yes")
     c.type("n")
     c.until("Not run.")
-    c.say("/clear", "Previous thread")
-    c.tmux("clear-history")
-    c.keys("C-l")
-    seen = c.say("/resume latest", "Resumed thread")
-    seen = seen[seen.rindex("Started new"):]
+    seen = resume(c)
     assert "execute make x" in seen and "Declined." in seen, seen
     assert "User rejected" not in seen and "with id" not in seen
 
