@@ -168,6 +168,12 @@ char *message_text(const struct message *m)
 	return buf_detach(&out);
 }
 
+const char *message_bridge(const struct message *m)
+{
+	return m && m->steering ? "(the user sends a message)"
+				: "(interrupted)";
+}
+
 char *message_typed(const struct message *m)
 {
 	static const char *const notes[] = { MESSAGE_NOTE_PLAN "\n",

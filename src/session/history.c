@@ -413,23 +413,24 @@ int history_load(struct conversation *c, struct store *s, int64_t no,
 void history_send(const struct conversation *c, const char *origin,
 		  void (*push)(void *arg, const struct message *m), void *arg)
 {
-	struct conversation bridge = { 0 };
 	bool foreign = false; /* the last answer came from another vendor */
 
-	add_text(&bridge, ROLE_ASSISTANT, "(interrupted)");
-	add_text(&bridge, ROLE_ASSISTANT, "(the user sends a message)");
 	for (size_t i = 0; i < c->n; i++) {
 		const struct message *m = &c->list[i];
-		enum role next = i + 1 < c->n ? c->list[i + 1].role : ROLE_USER;
+		const struct message *next = i + 1 < c->n ? m + 1 : NULL;
 
 		if (m->role == ROLE_ASSISTANT)
 			foreign = m->origin && strcmp(m->origin, origin) != 0;
 		push(arg, m);
-		if (foreign && m->role == ROLE_TOOL && next == ROLE_USER)
-			push(arg, &bridge.list[i + 1 < c->n &&
-					       c->list[i + 1].steering]);
+		if (foreign && m->role == ROLE_TOOL &&
+		    (!next || next->role == ROLE_USER)) {
+			struct conversation bridge = { 0 };
+
+			add_text(&bridge, ROLE_ASSISTANT, message_bridge(next));
+			push(arg, bridge.list);
+			history_release(&bridge);
+		}
 	}
-	history_release(&bridge);
 }
 
 static void push_one(void *arg, const struct message *m)

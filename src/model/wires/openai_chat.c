@@ -145,18 +145,11 @@ static void write_thoughts(struct history *h, const struct message *m)
 		buf_adds(&h->bytes, ",\"reasoning_content\":\"\"");
 }
 
-/* Returns the text of the assistant message between tool results and a message
- * of the user. */
-static const char *bridge_of(const struct message *m)
-{
-	return m->steering ? "(the user sends a message)" : "(interrupted)";
-}
-
 /* Adds an assistant message between tool results and a user message, if a run
  * ended before the model answered the results, or the user wrote into it.
- * Mistral's servers and templates
- * refuse a user message right after results (code 3230,
- * "invalid_request_message_order": litellm issue 17761, read 2026-11-20). */
+ * Mistral's servers and templates refuse a user message right after results
+ * (code 3230, "invalid_request_message_order": litellm issue 17761, read
+ * 2026-11-20). */
 static void bridge_results(struct history *h, const char *words)
 {
 	if (h->last != ROLE_TOOL)
@@ -200,7 +193,7 @@ static void write_parts(struct history *h, const struct message *m)
 	size_t n = 0;
 
 	bridge_results(h, m->role == ROLE_TOOL ? "(the file follows)"
-					       : bridge_of(m));
+					       : message_bridge(m));
 	if (h->last == ROLE_USER && str_ends(buf_str(out), "]}")) {
 		out->len -= strlen("]}");
 		n = 1;
@@ -232,7 +225,7 @@ static void write_user(struct history *h, const struct message *m)
 	char *text = message_text(m);
 	struct buf quoted = BUF_INIT(SIZE_MAX / 2);
 
-	bridge_results(h, bridge_of(m));
+	bridge_results(h, message_bridge(m));
 	json_quote(&quoted, str_of(text));
 	if (h->last == ROLE_USER) {
 		/* Many chat templates require that user and assistant
