@@ -349,9 +349,11 @@ struct tree_comparison {
 	void *arg;
 };
 
+/* Reports a file if its content changed, or is not known. always: also if both
+ * texts are equal. */
 static void compare_file(const struct tree_comparison *k, const char *path,
 			 struct str before, const struct tree_watch_file *now,
-			 bool known)
+			 bool known, bool always)
 {
 	struct tree_watch_change c = { .path = path,
 				       .before = before,
@@ -359,7 +361,7 @@ static void compare_file(const struct tree_comparison *k, const char *path,
 				       .known = known &&
 						(!now->exists || now->known) };
 
-	if (!c.known || !str_eq(c.before, c.after))
+	if (always || !c.known || !str_eq(c.before, c.after))
 		k->each(k->arg, &c);
 }
 
@@ -368,22 +370,12 @@ static void compare_listed(const struct tree_comparison *k,
 			   const struct tree_watch_file *was,
 			   const struct tree_watch_file *now)
 {
-	bool known;
+	bool is_new_or_gone = was->exists != now->exists;
 
-	if (was->exists == now->exists &&
-	    (!was->exists || same_stat(&was->st, &now->st)))
+	if (!is_new_or_gone && (!was->exists || same_stat(&was->st, &now->st)))
 		return;
-	if (was->exists && now->exists && was->known && now->known &&
-	    str_eq(buf_str(&was->text), buf_str(&now->text)))
-		return;
-	known = (!was->exists || was->known) && (!now->exists || now->known);
-	if (was->exists != now->exists && !was->text.len && !now->text.len) {
-		/* an empty file that came or went, or a large one */
-		k->each(k->arg, &(struct tree_watch_change){ .path = was->path,
-							     .known = known });
-		return;
-	}
-	compare_file(k, was->path, buf_str(&was->text), now, known);
+	compare_file(k, was->path, buf_str(&was->text), now,
+		     !was->exists || was->known, is_new_or_gone);
 }
 
 /* Goes through both sorted lists. d reads files that are listed only before:
@@ -420,16 +412,9 @@ static void compare_lists(const struct tree_watch *t,
 
 			readable = readable &&
 				   (!named || next_blob(&blobs, &blob));
-			if (!f->text.len && !blob.len)
-				k->each(k->arg,
-					&(struct tree_watch_change){
-						.path = f->path,
-						.known = readable && named &&
-							 (!f->exists ||
-							  f->known) });
-			else
-				compare_file(k, f->path, blob, f,
-					     readable && named);
+			/* an empty file may be new, or gone */
+			compare_file(k, f->path, blob, f, readable && named,
+				     !f->text.len && !blob.len);
 		}
 	}
 }
