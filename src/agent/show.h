@@ -7,9 +7,8 @@
 
 /*
  * Passes an event to ui with secrets masked in its text, call, change and step.
- * The model's own words are passed unchanged, delta by delta: message_admit()
- * has masked each prompt and result that the model was told. Only AGENTS.md and
- * skills reach it as they are.
+ * The model's own words are passed unchanged, delta by delta: all that the
+ * model was told is masked already (message_admit(), model_brief.mask).
  */
 void show_event(const struct agent_ui *ui, const struct mask *mask,
 		const struct agent_event *ev);

@@ -26,6 +26,7 @@
 #include "base/ids.h"
 #include "base/mask/mask.h"
 #include "base/mem.h"
+#include "base/sanitize.h"
 #include "base/str.h"
 #include "base/thread.h"
 #include "sandbox/exec.h"

@@ -22,6 +22,7 @@
 
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/sanitize.h"
 #include "base/str.h"
 
 enum {

@@ -6,7 +6,6 @@
 #include <stdbool.h>
 
 #include "base/buf.h"
-#include "base/sanitize.h"
 #include "base/screen_text.h"
 
 /*
