@@ -2,7 +2,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The plan is the last answer of the turn, so it is on the screen already. The
- * user says yes, edits it in his own editor, or says no and goes on talking. A
+ * user says yes, edits it in $EDITOR, or says no and goes on talking. A
  * yes approves no call: the calls are judged in the mode that returns. Begin
  * reading at plan_review().
  */

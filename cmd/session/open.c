@@ -53,8 +53,7 @@ static int begin_mode(struct run *r, struct error *err)
 }
 
 /* agent.update_tools callback: if MCP servers have changed their tools, or plan
- * mode has begun or ended, offers
- * the new ones with the next request. */
+ * mode has begun or ended, offers the new ones with the next request. */
 static int update_tools(void *arg, const struct stop *stop, struct error *err)
 {
 	struct run *r = arg;
