@@ -119,18 +119,28 @@ static bool end_turn(struct chat *c, enum message_kind kind, int rc,
 	return !over;
 }
 
+/* Sends or runs a message; text is with the prefix of its kind. */
+static int send_message(struct chat *c, enum message_kind kind,
+			const char *text, const struct stop *stop,
+			struct error *err)
+{
+	int rc;
+
+	turn_begin(&c->turn, c->run->app->meter, clock_ms());
+	rc = message_run(c->run, kind, text + strlen(message_prefix(kind)),
+			 &c->told, stop, err);
+	(void)plain_end(&c->plain);
+	return rc;
+}
+
 /* Runs one message, until the answer or the user's command is complete. Returns
  * false when the chat is over. */
 static bool run_turn(struct chat *c, enum message_kind kind, const char *text)
 {
 	struct stop stop = app_stop(c->run->app);
 	struct error err = { 0 };
-	int rc;
+	int rc = send_message(c, kind, text, &stop, &err);
 
-	turn_begin(&c->turn, c->run->app->meter, clock_ms());
-	rc = message_run(c->run, kind, text + strlen(message_prefix(kind)),
-			 &c->told, &stop, &err);
-	(void)plain_end(&c->plain);
 	return end_turn(c, kind, rc, &err);
 }
 
@@ -302,12 +312,8 @@ static int on_opened(void *arg, struct error *err)
 static int send_first(struct chat *c, const struct stop *stop,
 		      struct error *err)
 {
-	const char *first = c->first;
-	int rc;
+	int rc = send_message(c, MESSAGE_GIVEN, c->first, stop, err);
 
-	turn_begin(&c->turn, c->run->app->meter, clock_ms());
-	rc = message_run(c->run, MESSAGE_GIVEN, first, &c->told, stop, err);
-	(void)plain_end(&c->plain);
 	if (!run_has_come(c->run))
 		return -1;
 	c->first = NULL;

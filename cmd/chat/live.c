@@ -18,7 +18,6 @@
 
 #include "base/io.h"
 #include "base/mem.h"
-#include "base/sanitize.h"
 #include "base/str.h"
 #include "cmd/appearance.h"
 #include "cmd/chat/live_state.h"
@@ -32,7 +31,6 @@ enum {
 	FRAME_MS = 16, /* at least this long between frames that no key has
 			  caused */
 	MAX_BACKLOG = 4 << 20,
-	TITLE_CHARS = 40, /* characters of the directory in the title */
 };
 
 enum {
@@ -285,14 +283,9 @@ static void wait_for_any(struct live *l, struct pollfd p[N_FDS], bool drawn,
 	(void)poll(p, N_FDS, ms < 0 && until != INT64_MAX ? 0 : (int)ms);
 }
 
-/* Composes the window's title: "* dcode: question". The name of the directory
- * is untrusted. */
+/* Composes the window's title: "* dcode: question". */
 static void compose_title(const struct live *l, struct buf *out)
 {
-	const char *cwd = l->notify.cwd;
-	const char *slash = strrchr(cwd, '/');
-	struct buf name = BUF_INIT(TTY_TITLE_MOST);
-	struct str shown;
 	const char *sign = "";
 	const char *state = "";
 
@@ -303,13 +296,7 @@ static void compose_title(const struct live *l, struct buf *out)
 		sign = l->theme.ascii ? "> " : "\u25CF ";
 		state = ": working";
 	}
-	sanitize_line(str_of(slash && slash[1] ? slash + 1 : cwd), &name);
-	shown = buf_str(&name);
-	shown.len = str_char_offset(shown, TITLE_CHARS);
-	buf_adds(out, sign);
-	buf_addstr(out, shown);
-	buf_adds(out, state);
-	buf_release(&name);
+	buf_addf(out, "%s%s%s", sign, l->notify.name, state);
 }
 
 /* Updates the title of the window and the progress in its tab. */

@@ -554,7 +554,7 @@ static bool run_queue_command(struct live *l, const char *text)
 	return done;
 }
 
-static void submit_text(struct live *l, char *text, bool later)
+void live_submit(struct live *l, char *text, bool later)
 {
 	if (run_queue_command(l, text)) {
 		free(text);
@@ -574,16 +574,6 @@ static void submit_text(struct live *l, char *text, bool later)
 	}
 	free(text);
 	live_next(l);
-}
-
-void live_submit(struct live *l, char *text)
-{
-	submit_text(l, text, false);
-}
-
-void live_submit_later(struct live *l, char *text)
-{
-	submit_text(l, text, true);
 }
 
 void live_submit_prompt(struct live *l, const char *text)
@@ -663,11 +653,6 @@ static void start_pending_listing(struct live *l)
 	free(command);
 }
 
-static bool is_model_job(const struct live *l)
-{
-	return l->now.kind == JOB_PROMPT || l->now.kind == JOB_GIVEN;
-}
-
 void live_next(struct live *l)
 {
 	if (l->state == LIVE_IDLE && !l->n_queue && !l->unopened)
@@ -680,7 +665,8 @@ void live_next(struct live *l)
 		return;
 	}
 	dequeue_message(l);
-	start_job(l, is_model_job(l) ? "waiting for the model" : "running");
+	start_job(l, job_is_prompt(l->now.kind) ? "waiting for the model"
+						: "running");
 }
 
 bool live_take_back(struct live *l)
@@ -838,13 +824,14 @@ static void end_work(struct live *l, int rc)
 		live_say(
 			l, warn,
 			"Not run. Tell the agent what you would like instead.");
-	else if (rc < 0 && l->err.code == ERR_CANCELLED && is_model_job(l))
+	else if (rc < 0 && l->err.code == ERR_CANCELLED &&
+		 job_is_prompt(l->now.kind))
 		say_turn(l, warn, "Interrupted after");
 	else if (rc < 0 && l->err.code == ERR_CANCELLED)
 		live_say(l, warn, "Interrupted");
 	else if (rc < 0)
 		(void)app_fail(l->run->app, &l->err);
-	else if (is_model_job(l))
+	else if (job_is_prompt(l->now.kind))
 		end_answer(l);
 	if (l->now.kind == JOB_SLASH)
 		update_run(l);

@@ -236,7 +236,7 @@ static void on_escape(struct live *l)
 
 	l->rewinds = is_at_rest(l) && !second;
 	if (second && is_at_rest(l)) {
-		live_submit(l, xstrdup("/rewind"));
+		live_submit(l, xstrdup("/rewind"), false);
 		return;
 	}
 	if (!live_take_back(l))
@@ -331,10 +331,7 @@ static void send_draft(struct live *l, bool later)
 	app_clean(l->run->app, CLEAN_LATER, buf_str(&text), &kept);
 	(void)prompt_history_add(&l->history, buf_str(&kept), &ignored);
 	buf_release(&kept);
-	if (later)
-		live_submit_later(l, buf_detach(&text));
-	else
-		live_submit(l, buf_detach(&text));
+	live_submit(l, buf_detach(&text), later);
 }
 
 /* Tab, with nothing to complete: queues the draft for the time after the

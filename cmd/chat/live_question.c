@@ -20,7 +20,6 @@
 #include "ui/summary.h"
 
 enum {
-	NOTIFY_CHARS = 40,   /* of the directory, in a notification */
 	MOST_LINE = 8 << 10, /* bytes of the line for an answered question */
 	MOST_CHARS = 160,    /* characters of the question in that line */
 	MOST_DRAFT = 64 << 20,
@@ -349,6 +348,22 @@ void live_answer_inquiry(struct live *l, const struct key_event *ev)
 		answer_inquiry(l, (int)end);
 }
 
+/* Reads the name of the working directory. */
+static void load_name(struct live *l)
+{
+	const char *cwd = settings_cwd(l->run->app->settings);
+	const char *slash = strrchr(cwd, '/');
+	struct buf name = BUF_INIT(1 << 12);
+	struct str shown;
+
+	sanitize_line(str_of(slash && slash[1] ? slash + 1 : cwd), &name);
+	shown = buf_str(&name);
+	shown.len = str_char_offset(shown, LIVE_NAME_CHARS);
+	snprintf(l->notify.name, sizeof(l->notify.name), "%.*s", (int)shown.len,
+		 shown.len ? shown.ptr : "");
+	buf_release(&name);
+}
+
 void live_notify_load(struct live *l)
 {
 	const struct settings *set = l->run->app->settings;
@@ -370,7 +385,7 @@ void live_notify_load(struct live *l)
 		l->notify.way = NOTIFY_OFF;
 	}
 	l->notify.after_ms = seconds * 1000;
-	l->notify.cwd = settings_cwd(set);
+	load_name(l);
 	l->notify.shows_progress = l->notify.titles && tty_shows_progress();
 }
 
@@ -386,18 +401,12 @@ static int64_t compute_away_time(const struct live *l)
  * question about execute". */
 static void notify_user(struct live *l, const char *what, const char *about)
 {
-	const char *cwd = l->notify.cwd;
-	const char *slash = strrchr(cwd, '/');
-	struct str name = str_of(slash && slash[1] ? slash + 1 : cwd);
 	struct buf text = BUF_INIT(MOST_LINE);
 	struct buf bytes = BUF_INIT(MOST_LINE);
 
 	if (l->notify.focus == LIVE_FOCUS_HERE || l->lent || l->gone)
 		return;
-	name.len = str_char_offset(name, NOTIFY_CHARS);
-	/* by itself: a sequence that it begins must not swallow the rest */
-	sanitize_line(name, &text);
-	buf_addf(&text, ": %s%.40s", what, about);
+	buf_addf(&text, "%s: %s%.40s", l->notify.name, what, about);
 	notify_add(l->notify.way, buf_str(&text), &bytes);
 	(void)tty_write(&l->screen.tty, buf_str(&bytes));
 	buf_release(&text);

@@ -11,15 +11,9 @@
 #include "base/str.h"
 #include "cmd/chat/live_state.h"
 
-/* True for a prompt. All other kinds are commands of the user's own. */
-static bool is_prompt(enum job_kind kind)
-{
-	return kind == JOB_PROMPT || kind == JOB_GIVEN;
-}
-
 bool live_queue_can_steer(const struct live *l)
 {
-	return !l->stopping && !l->over && is_prompt(l->now.kind) &&
+	return !l->stopping && !l->over && job_is_prompt(l->now.kind) &&
 	       (l->state == LIVE_WORKING ||
 		(l->state == LIVE_OPENING && l->ahead.sent));
 }
@@ -30,7 +24,7 @@ bool live_queue_steers(const struct live *l, size_t i)
 		return false;
 	/* A command before it, such as "/model", must run first. */
 	while (i--)
-		if (!is_prompt(l->queue[i].kind))
+		if (!job_is_prompt(l->queue[i].kind))
 			return false;
 	return true;
 }

@@ -265,7 +265,7 @@ static int64_t shown_seconds(const struct live *l)
 
 static bool has_turn(const struct live *l)
 {
-	return (l->now.kind == JOB_PROMPT || l->now.kind == JOB_GIVEN) &&
+	return job_is_prompt(l->now.kind) &&
 	       (l->state == LIVE_WORKING || l->ahead.sent);
 }
 

@@ -16,9 +16,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "cmd/calls/call_menu.h"
 #include "cmd/chat/ask.h"
 #include "cmd/chat/ask_screen.h"
+#include "cmd/chat/call_menu.h"
 #include "cmd/chat/message.h"
 #include "cmd/chat/slash_cmd.h"
 #include "cmd/chat/worker.h"
@@ -60,6 +60,13 @@ enum job_kind {
 	JOB_CAP,       /* asks whether the sandbox may cost more than the cap */
 };
 
+/* True if the model answers. All other kinds are commands of the user's own, or
+ * dcode's. */
+static inline bool job_is_prompt(enum job_kind kind)
+{
+	return kind == JOB_PROMPT || kind == JOB_GIVEN;
+}
+
 /* Redirects standard output and error into a pipe. A line that any code prints
  * becomes rows above the live part instead of breaking it. */
 struct printed {
@@ -84,13 +91,16 @@ enum live_focus {
 	LIVE_FOCUS_ELSEWHERE,
 };
 
+enum { LIVE_NAME_CHARS = 40, LIVE_NAME_BYTES = 4 * LIVE_NAME_CHARS + 1 };
+
 struct live_notify {
 	enum notify_way way;
 	enum live_focus focus;
 	int64_t after_ms; /* time without a key until the user counts as away */
 	bool titles;      /* [ui] title */
-	const char *cwd;  /* read once, because /reload replaces the settings
-			     on the worker's thread; app.retired keeps it */
+	/* The directory's, which is untrusted: cut and clean. Read once,
+	 * because /reload replaces the settings on the worker's thread. */
+	char name[LIVE_NAME_BYTES];
 	bool shows_progress;        /* the terminal has a progress in its tab */
 	char title[TTY_TITLE_MOST]; /* of the window, as last set; "": none */
 	enum tty_progress progress; /* as last set */
@@ -223,10 +233,9 @@ static inline struct meter *live_meter(const struct live *l)
 }
 
 /* live_jobs.c: jobs and the queue. */
-/* Sends text, or appends it to the queue. Takes ownership of text. */
-void live_submit(struct live *l, char *text);
-/* Like live_submit(); the message waits for the end of the running turn. */
-void live_submit_later(struct live *l, char *text);
+/* Sends text, or appends it to the queue. Takes ownership of text. later: a
+ * message waits for the end of the running turn. */
+void live_submit(struct live *l, char *text, bool later);
 /* Like live_submit() for text that may come from a pipe: it is never run as a
  * command. */
 void live_submit_prompt(struct live *l, const char *text);

@@ -3,7 +3,6 @@
 #include "cmd/chat/worker.h"
 
 #include <stdio.h>
-#include <time.h>
 
 #include "base/thread.h"
 
@@ -77,18 +76,6 @@ void worker_stop(struct worker *w)
 	pthread_mutex_destroy(&w->turn);
 }
 
-/* Waits at most LOOK_MS for a change. Call with the lock held. */
-static void wait_briefly(struct worker *w)
-{
-	struct timespec until;
-
-	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_nsec += LOOK_MS * 1000000L;
-	until.tv_sec += until.tv_nsec / 1000000000L;
-	until.tv_nsec %= 1000000000L;
-	(void)pthread_cond_timedwait(&w->changed, &w->lock, &until);
-}
-
 /* Sends the notice and waits for its answer. If stop ends the wait, withdraws
  * the question and returns the answer to the withdrawn question. stop may be
  * NULL. */
@@ -104,7 +91,7 @@ static int wait_for_answer(struct worker *w, enum worker_notice notice,
 	w->answered = false;
 	eventq_notify(w->events, (int)notice, arg);
 	while (!w->answered && stop) {
-		wait_briefly(w);
+		thread_wait(&w->changed, &w->lock, LOOK_MS);
 		if (w->answered || stop_check(stop, &ignored) == 0)
 			continue;
 		eventq_notify(w->events, NOTICE_WITHDRAWN, arg);

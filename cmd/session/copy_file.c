@@ -223,9 +223,9 @@ enum {
 	CHUNK = 64 << 10,
 };
 
-#define LEAST_ROOM                                                             \
-	((uint64_t)1 << 30) /* bytes that must stay free, unless 5 % is less   \
-			     */
+/* Bytes that must stay free, unless 5 % is less. */
+#define LEAST_ROOM ((uint64_t)1 << 30)
+
 int copy_check_size(struct copy *c, int64_t before, int64_t bytes,
 		    struct error *err)
 {

@@ -196,25 +196,21 @@ static bool add_used(void *arg, struct thread *t)
 	return true;
 }
 
-/* Adds a model of the built-in table if the user has a key of the vendor; with
- * others set, if not. */
 struct table_rows {
 	struct model_names *names;
-	bool others;
+	bool usable; /* list the models that the user has a key for, or the
+			others */
 };
 
+/* Adds a model of the built-in table. */
 static void add_row(void *arg, const char *provider, const char *model,
 		    const struct model_facts *facts)
 {
 	struct table_rows *t = arg;
-	const struct settings *set = t->names->run->app->settings;
-	struct provider p;
-	bool ready = endpoint_find(&p, set, provider) &&
-		     !endpoint_disabled(&p) && !missing_key(&p, set);
 	char *name;
 
 	(void)facts;
-	if (ready == t->others)
+	if (is_usable(t->names->run->app->settings, provider) != t->usable)
 		return;
 	name = xasprintf("%s:%s", provider, model);
 	add_model(t->names, name, "");
@@ -296,11 +292,11 @@ struct model_names *model_names_list(struct run *r)
 		if (all->items[i].kind == TOML_TABLE)
 			add_list(m, all->items[i].key,
 				 toml_get(&all->items[i], "models"));
-	model_facts_each(NULL, add_row, &(struct table_rows){ m, false });
+	model_facts_each(NULL, add_row, &(struct table_rows){ m, true });
 	add_offered(m);
 	if (app_store(r->app, &store, &ignored) == 0)
 		(void)thread_each(store, &last, add_used, m, &ignored);
-	model_facts_each(NULL, add_row, &(struct table_rows){ m, true });
+	model_facts_each(NULL, add_row, &(struct table_rows){ m, false });
 	return m;
 }
 

@@ -5,7 +5,7 @@
 
 #include "agent/agent.h"
 #include "cmd/app.h"
-#include "cmd/calls/command_changes.h"
+#include "cmd/session/command_changes.h"
 #include "cmd/session/grants.h"
 #include "cmd/session/mode.h"
 #include "cmd/session/options.h"

@@ -57,8 +57,7 @@ def layer_of(path):
         return rank.get("/".join(rest), "vendor")
     if top == "cmd" and rest:
         name = f"cmd/{rest[0]}"
-        return {"cmd/subagents": "cmd/session",
-                "cmd/calls": "cmd/session"}.get(name, name
+        return {"cmd/subagents": "cmd/session"}.get(name, name
                                                     if name in MAY else None)
     return "cmd/main" if top == "cmd" and path.stem in CMD_MAIN else top
 

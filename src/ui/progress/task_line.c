@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/sanitize.h"
@@ -64,18 +63,6 @@ static void draw_line(struct task_line *s)
 	buf_release(&line);
 }
 
-/* Waits until the next frame or the end. Call with the lock held. */
-static void wait_for_frame(struct task_line *s)
-{
-	struct timespec until;
-
-	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_nsec += REDRAW_MS * 1000000L;
-	until.tv_sec += until.tv_nsec / 1000000000L;
-	until.tv_nsec %= 1000000000L;
-	(void)pthread_cond_timedwait(&s->changed, &s->lock, &until);
-}
-
 static void *run_line(void *arg)
 {
 	struct task_line *s = arg;
@@ -83,7 +70,7 @@ static void *run_line(void *arg)
 	pthread_mutex_lock(&s->lock);
 	while (!s->over) {
 		draw_line(s);
-		wait_for_frame(s);
+		thread_wait(&s->changed, &s->lock, REDRAW_MS);
 	}
 	pthread_mutex_unlock(&s->lock);
 	return NULL;

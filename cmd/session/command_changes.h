@@ -1,7 +1,7 @@
 /* command_changes.h - names the files that a command has changed. */
 /* SPDX-License-Identifier: MIT */
-#ifndef CMD_CALLS_COMMAND_CHANGES_H
-#define CMD_CALLS_COMMAND_CHANGES_H
+#ifndef CMD_SESSION_COMMAND_CHANGES_H
+#define CMD_SESSION_COMMAND_CHANGES_H
 
 /*
  * For tools that run on this machine (sandbox `none`): the line "changed: a.c,

@@ -1,6 +1,6 @@
 /* call_menu.c - the list of a thread's tool calls that Ctrl+O opens. */
 /* SPDX-License-Identifier: MIT */
-#include "cmd/calls/call_menu.h"
+#include "cmd/chat/call_menu.h"
 
 #include <stdio.h>
 #include <stdlib.h>

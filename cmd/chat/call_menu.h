@@ -1,7 +1,7 @@
 /* call_menu.h - the list of a thread's tool calls that Ctrl+O opens. */
 /* SPDX-License-Identifier: MIT */
-#ifndef CMD_CALLS_CALL_MENU_H
-#define CMD_CALLS_CALL_MENU_H
+#ifndef CMD_CHAT_CALL_MENU_H
+#define CMD_CHAT_CALL_MENU_H
 
 /*
  * Newest first: the call that runs, the finished ones of this process, and

@@ -1,6 +1,6 @@
 /* command_changes.c - names the files that a command has changed. */
 /* SPDX-License-Identifier: MIT */
-#include "cmd/calls/command_changes.h"
+#include "cmd/session/command_changes.h"
 
 #include <stdlib.h>
 #include <string.h>
