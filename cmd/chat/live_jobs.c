@@ -3,8 +3,9 @@
 /*
  * From top to bottom: the lists that commands let the user choose from,
  * commands that run at once, background jobs that end, the message that is sent
- * while the sandbox is created, the worker's jobs, the queue and /queue, the
- * cap on the cost (--max-usd), and the end of a job.
+ * while the sandbox is created, the worker's jobs, messages into the running
+ * turn, the queue and /queue, the cap on the cost (--max-usd), and the end of a
+ * job.
  *
  * Begin reading at live_submit(), live_next() and live_done(). A message goes
  * from live_submit() to the queue. live_next() starts it as a job on the
@@ -290,11 +291,32 @@ static int run_early_message(struct live *l, const struct stop *stop,
 			   &l->told, stop, err);
 }
 
+static void show_message(struct live *l, const struct waiting *m)
+{
+	struct buf text = BUF_INIT(64 << 20);
+
+	/* Masked, because it stays in the terminal's scrollback. */
+	buf_adds(&text, message_prefix((enum message_kind)m->kind));
+	app_clean(l->run->app, CLEAN_LATER, str_of(m->text), &text);
+	transcript_user(&l->transcript, buf_str(&text));
+	buf_release(&text);
+}
+
+/* Removes message i from the queue and shows it. The caller owns it. */
+static struct waiting send_queued(struct live *l, size_t i)
+{
+	struct waiting m = live_queue_remove(l, i);
+
+	show_message(l, &m);
+	live_print(l); /* print the message before its output */
+	return m;
+}
+
 /* Moves the first queued message to l->now and shows it. */
 static void dequeue_message(struct live *l)
 {
 	free(l->now.text);
-	l->now = live_send_queued(l, 0);
+	l->now = send_queued(l, 0);
 	turn_begin(&l->turn, live_meter(l), clock_ms());
 }
 
@@ -445,6 +467,91 @@ int live_job_close(void *arg)
 	return 0;
 }
 
+/*
+ * While the agent works, Enter queues a message that steers: after the calls of
+ * an answer have run, the agent takes it (agent.steering) and sends it together
+ * with their results. A message queued with Tab waits for the end of the turn.
+ * If a turn ends before it has taken a message, the message is the next prompt.
+ *
+ * The queue belongs to the screen's thread. So the worker asks for a message,
+ * in take_message(), and live_hand_over() answers. A message that was handed
+ * over but not stored, because the user interrupted, returns to the queue.
+ */
+
+/* Returns the index of the message to hand over; n_queue if there is none. */
+static size_t find_message(const struct live *l)
+{
+	size_t i = 0;
+
+	while (i < l->n_queue && !live_queue_steers(l, i))
+		i++;
+	return i;
+}
+
+void live_hand_over(struct live *l)
+{
+	struct live_steering *s = &l->steering;
+	size_t i = find_message(l);
+	bool found = i < l->n_queue;
+
+	if (found) {
+		s->now = send_queued(l, i);
+		live_set_wait(l, "waiting for the model");
+	}
+	atomic_store(&s->waits, found);
+	worker_answer(&l->worker, found);
+}
+
+/* The job has ended: puts a message that was not sent back into the queue. */
+static void return_steering(struct live *l)
+{
+	struct live_steering *s = &l->steering;
+
+	if (!s->now.text)
+		return;
+	live_queue_insert(l, 0, s->now);
+	s->now = (struct waiting){ 0 };
+	l->held = l->held || l->stopping;
+}
+
+static void settle_message(void *arg)
+{
+	struct live *l = arg;
+
+	free(l->steering.now.text);
+	l->steering.now = (struct waiting){ 0 };
+}
+
+/* Implements agent_steering.take. A message that cannot be sent, such as one
+ * with an unknown skill, is reported, and the turn continues. */
+static int take_message(void *arg, struct buf *prompt, const struct stop *stop,
+			struct error *err)
+{
+	struct live *l = arg;
+	const struct live_steering *s = &l->steering;
+
+	while (atomic_load(&s->waits) && worker_steer(&l->worker)) {
+		struct error why = { 0 };
+
+		if (message_prepare(l->run, s->now.text, &l->told, prompt, stop,
+				    &why) == 0)
+			return 1;
+		if (why.code == ERR_CANCELLED || chat_ends(why.code)) {
+			*err = why;
+			return -1;
+		}
+		(void)app_fail(l->run->app, &why);
+		settle_message(l);
+		buf_clear(prompt);
+	}
+	return 0;
+}
+
+struct agent_steering live_steering_of(struct live *l)
+{
+	return (struct agent_steering){ take_message, settle_message, l };
+}
+
 /* Appends the first line of a message, masked, since it stays in the terminal's
  * scrollback. */
 static void add_message(struct live *l, const struct waiting *m,
@@ -554,6 +661,28 @@ static bool run_queue_command(struct live *l, const char *text)
 	return done;
 }
 
+/* Adds a message; text is with the prefix of its kind. later: it waits for the
+ * end of the turn, and messages that steer go before it. */
+static void add_waiting(struct live *l, enum message_kind kind,
+			const char *text, bool later)
+{
+	struct waiting m = {
+		.kind = (enum job_kind)kind,
+		.text = xstrdup(text + strlen(message_prefix(kind))),
+		.steers = kind == MESSAGE_PROMPT && !later &&
+			  live_queue_can_steer(l),
+		.later = kind == MESSAGE_PROMPT && later,
+		.number = ++l->numbered,
+	};
+	size_t at = l->n_queue;
+
+	while (m.steers && at && l->queue[at - 1].later)
+		at--;
+	live_queue_insert(l, at, m);
+	if (m.steers)
+		atomic_store(&l->steering.waits, true);
+}
+
 void live_submit(struct live *l, char *text, bool later)
 {
 	if (run_queue_command(l, text)) {
@@ -568,7 +697,7 @@ void live_submit(struct live *l, char *text, bool later)
 	} else if (run_immediate_command(l, text)) {
 		/* the command has run */
 	} else if (str_trim(str_of(text)).len) {
-		live_queue_add(l, message_classify(str_of(text)), text, later);
+		add_waiting(l, message_classify(str_of(text)), text, later);
 		if (l->asked_choice && l->asked_choice->gives_way)
 			live_drop_choice(l);
 	}
@@ -578,7 +707,7 @@ void live_submit(struct live *l, char *text, bool later)
 
 void live_submit_prompt(struct live *l, const char *text)
 {
-	live_queue_add(l, MESSAGE_GIVEN, text, false);
+	add_waiting(l, MESSAGE_GIVEN, text, false);
 	live_next(l);
 }
 
@@ -669,13 +798,24 @@ void live_next(struct live *l)
 						: "running");
 }
 
+/* Returns the index of the message that was typed last. */
+static size_t find_newest(const struct live *l)
+{
+	size_t newest = 0;
+
+	for (size_t i = 1; i < l->n_queue; i++)
+		if (l->queue[i].number > l->queue[newest].number)
+			newest = i;
+	return newest;
+}
+
 bool live_take_back(struct live *l)
 {
 	struct waiting last;
 
 	if (!l->n_queue)
 		return false;
-	last = live_queue_remove(l, live_queue_newest(l));
+	last = live_queue_remove(l, find_newest(l));
 	put_into_draft(l, message_prefix((enum message_kind)last.kind),
 		       last.text);
 	free(last.text);
@@ -816,7 +956,7 @@ static void end_work(struct live *l, int rc)
 	} else {
 		complete_forget(&l->completer);
 	}
-	live_return_steering(l);
+	return_steering(l);
 	transcript_end_turn(&l->transcript, clock_ms());
 	live_print(l);
 	live_notify_turn(l);

@@ -3,7 +3,7 @@
 /*
  * The queue belongs to the screen's thread. It is in the order of sending. A
  * message steers if the user sent it with Enter while a turn was running: see
- * live_steering.c. Begin reading at live_queue_add().
+ * live_jobs.c.
  */
 #include <string.h>
 
@@ -37,26 +37,6 @@ void live_queue_insert(struct live *l, size_t at, struct waiting m)
 	l->queue[at] = m;
 }
 
-void live_queue_add(struct live *l, enum message_kind kind, const char *text,
-		    bool later)
-{
-	struct waiting m = {
-		.kind = (enum job_kind)kind,
-		.text = xstrdup(text + strlen(message_prefix(kind))),
-		.steers = kind == MESSAGE_PROMPT && !later &&
-			  live_queue_can_steer(l),
-		.later = kind == MESSAGE_PROMPT && later,
-		.number = ++l->numbered,
-	};
-	size_t at = l->n_queue;
-
-	while (m.steers && at && l->queue[at - 1].later)
-		at--;
-	live_queue_insert(l, at, m);
-	if (m.steers)
-		atomic_store(&l->steering.waits, true);
-}
-
 struct waiting live_queue_remove(struct live *l, size_t i)
 {
 	struct waiting m = l->queue[i];
@@ -64,14 +44,4 @@ struct waiting live_queue_remove(struct live *l, size_t i)
 	memmove(l->queue + i, l->queue + i + 1,
 		(--l->n_queue - i) * sizeof(*l->queue));
 	return m;
-}
-
-size_t live_queue_newest(const struct live *l)
-{
-	size_t newest = 0;
-
-	for (size_t i = 1; i < l->n_queue; i++)
-		if (l->queue[i].number > l->queue[newest].number)
-			newest = i;
-	return newest;
 }

@@ -5,11 +5,11 @@
 
 /*
  * live.c has the loop. It calls the files below, and each of them calls only
- * those that follow: live_keys.c (keys), live_jobs.c (jobs), live_steering.c
- * (messages into the running turn), live_question.c (questions and answers),
- * live_screen.c (drawing), live_queue.c (the messages that wait). They share
- * struct live. It belongs to the screen's thread, except for its last part,
- * which belongs to the worker.
+ * those that follow: live_keys.c (keys), live_jobs.c (jobs, and messages into
+ * the running turn), live_question.c (questions and answers), live_screen.c
+ * (drawing), live_queue.c (the messages that wait). They share struct live. It
+ * belongs to the screen's thread, except for its last part, which belongs to
+ * the worker.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -112,7 +112,7 @@ struct live_notify {
 struct waiting {
 	enum job_kind kind;
 	char *text;      /* owned */
-	bool steers;     /* sent into the running turn: live_steering.c */
+	bool steers;     /* sent into the running turn: live_jobs.c */
 	bool later;      /* the user wants it to wait for the end of the turn */
 	unsigned number; /* of the messages of this chat, as they were typed */
 };
@@ -288,13 +288,8 @@ void live_on_job_end(void *arg);
  * the worker has a job, since the model may have to be told first. */
 void live_show_ended(struct live *l);
 
-/* live_steering.c: messages into the running turn. */
-/* Removes message i from the queue and shows it. The caller owns it. */
-struct waiting live_send_queued(struct live *l, size_t i);
 /* Answers NOTICE_STEERING. */
 void live_hand_over(struct live *l);
-/* The job has ended: puts a message that was not sent back into the queue. */
-void live_return_steering(struct live *l);
 /* Returns run.steering for this chat. */
 struct agent_steering live_steering_of(struct live *l);
 
@@ -304,14 +299,8 @@ bool live_queue_can_steer(const struct live *l);
 /* True if message i is sent into the running turn. */
 bool live_queue_steers(const struct live *l, size_t i);
 void live_queue_insert(struct live *l, size_t at, struct waiting m);
-/* Adds a message; text is with the prefix of its kind. later: it waits for the
- * end of the turn, and messages that steer go before it. */
-void live_queue_add(struct live *l, enum message_kind kind, const char *text,
-		    bool later);
 /* Removes message i; the caller owns it. */
 struct waiting live_queue_remove(struct live *l, size_t i);
-/* Returns the index of the message that was typed last. */
-size_t live_queue_newest(const struct live *l);
 
 /* live_keys.c: the effect of keys. */
 /* Implements key_sink.event; arg is the struct live. */

@@ -5,7 +5,7 @@
  * This file does not need a sandbox, a model or a key. run_options_read() reads
  * the flags and checks each one. The *_resolve() functions add settings and
  * provider defaults, in the order in which run_read_flags() (open.c) calls
- * them. options_policy.c enforces the machine's policy file. Begin reading at
+ * them. policy.c enforces the machine's policy file. Begin reading at
  * run_options_read().
  *
  * fs_tools_parse() and run_sandbox_resolve() use the reference program's

@@ -101,16 +101,6 @@ struct run_options {
 /* Reads approvals.sandbox and approvals.review: ERR_CONFIG. */
 int run_asks_resolve(struct run_options *o, const struct settings *set,
 		     struct error *err);
-/* Applies the machine's policy. A flag that it forbids is ERR_POLICY; a limit
- * above the policy's is lowered. */
-int run_policy_apply(struct run_options *o, const struct settings *set,
-		     struct error *err);
-/* ERR_POLICY if the machine's policy forbids to run all calls without asking.
- * what names the flag in the message, such as -y. */
-int run_options_check_yes(const struct settings *set, const char *what,
-			  struct error *err);
-/* Warns if the policy sets a default sandbox, but tools run on this machine. */
-void run_policy_remark(const struct run_options *o, const struct settings *set);
 /* True if tools, the bits of --allow-fs-tools, include this tool. Also true for
  * a tool that the option does not cover. */
 bool fs_tools_permit(unsigned tools, const char *name);

@@ -46,14 +46,3 @@ const char *plan_mode_note(const struct run *r)
 {
 	return r->mode == RUN_PLAN ? MESSAGE_NOTE_PLAN : NULL;
 }
-
-const char *plan_mode_take_note(struct run *r)
-{
-	const char *over = r->plans ? MESSAGE_NOTE_PLAN_OVER : NULL;
-
-	r->plans = r->mode == RUN_PLAN;
-	if (r->plans)
-		return MESSAGE_NOTE_PLAN;
-	r->before_plan = r->mode;
-	return over;
-}

@@ -13,10 +13,6 @@ bool plan_mode_hides(const struct run *r, const struct tool *tool);
  * plan mode. So each call is checked when it is about to run. */
 bool plan_mode_refuses(const struct run *r, const struct tool *tool,
 		       struct buf *reason);
-/* Returns the note that goes before the next prompt: plan mode is on, or has
- * ended since the last prompt; NULL: neither. Sets run.plans, so call it once
- * for each prompt. */
-const char *plan_mode_take_note(struct run *r);
 /* Returns the note for a subagent; NULL: plan mode is off. */
 const char *plan_mode_note(const struct run *r);
 

@@ -36,6 +36,7 @@
 #include "cmd/session/skills.h"
 #include "cmd/session/tools.h"
 #include "config/protect.h"
+#include "providers/built_in.h"
 #include "sandbox/files/files.h"
 #include "sandbox/sandbox.h"
 #include "session/ledger.h"
@@ -620,13 +621,82 @@ void run_limits(const struct run *r, struct buf *out)
 			 "in .git or protected names (-y allows everything)");
 }
 
+static int refuse_by_policy(const char *flag, const char *key,
+			    const struct toml_value *v, struct error *err)
+{
+	return error_set(err, ERR_POLICY,
+			 "%s is not allowed on this machine: %s:%d sets %s",
+			 flag, SETTINGS_POLICY_FILE, v->line, key);
+}
+
+/* ERR_POLICY if -y or yolo (what) would bypass one of these settings. */
+static int check_yes(const struct settings *set, const char *what,
+		     struct error *err)
+{
+	static const char *const keys[] = { "startup.mode", "shell.allow_list",
+					    "startup.yolo_switcher" };
+
+	static const char *const asking[][2] = {
+		{ "approvals.sandbox", "ask" },
+		{ "approvals.review", "all" },
+	};
+	const struct toml_value *v;
+
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+		v = settings_policy(set, keys[i]);
+		if (v && !(v->kind == TOML_BOOL && v->integer))
+			return refuse_by_policy(what, keys[i], v, err);
+	}
+	for (size_t i = 0; i < sizeof(asking) / sizeof(asking[0]); i++) {
+		v = settings_policy(set, asking[i][0]);
+		if (v && v->kind == TOML_STRING &&
+		    !strcmp(v->text, asking[i][1]))
+			return refuse_by_policy(what, asking[i][0], v, err);
+	}
+	return 0;
+}
+
+/* Flags may be stricter than the policy, but not less strict. */
+int run_policy_apply(struct run_options *o, const struct settings *set,
+		     struct error *err)
+{
+	const struct toml_value *list =
+		settings_policy(set, "shell.allow_list");
+	const struct toml_value *steps =
+		settings_policy(set, "runtime.recursion_limit");
+
+	if (o->yes && check_yes(set, "--auto-approve (-y)", err) < 0)
+		return -1;
+	if (o->yolo && check_yes(set, "--yolo", err) < 0)
+		return -1;
+	if (list && o->allow.given)
+		return refuse_by_policy("--shell-allow-list (-S)",
+					"shell.allow_list", list, err);
+	/* One turn has two steps: the model's answer and its tool calls. */
+	if (steps && (!o->max_turns || o->max_turns > steps->integer / 2))
+		o->max_turns = steps->integer / 2;
+	return 0;
+}
+
+void run_policy_remark(const struct run_options *o, const struct settings *set)
+{
+	const struct toml_value *box =
+		settings_policy(set, "sandboxes.default");
+
+	if (box && box->kind == TOML_STRING && box->text[0] &&
+	    sandbox_is_none(o->sandbox))
+		app_warn("[sandboxes] default is '%s', but tools run on this "
+			 "machine: --sandbox was not given",
+			 box->text);
+}
+
 int run_check_mode(const struct run *r, enum run_mode mode, struct error *err)
 {
 	const struct settings *set = r->app->settings;
 	const struct toml_value *manual = settings_policy(set, "startup.mode");
 
 	if (mode == RUN_YOLO)
-		return run_options_check_yes(set, "yolo", err);
+		return check_yes(set, "yolo", err);
 	if (mode == RUN_AUTO_EDIT && manual)
 		return error_set(
 			err, ERR_POLICY,

@@ -15,6 +15,12 @@ bool run_offers(const struct run *r, const struct tool *tool);
  * a user the verdict is RUN_REFUSE instead. -1 if cancelled. */
 int run_decide(struct run *r, struct approval *a, enum run_verdict *verdict,
 	       const struct stop *stop, struct error *err);
+/* Applies the machine's policy. A flag that it forbids is ERR_POLICY; a limit
+ * above the policy's is lowered. */
+int run_policy_apply(struct run_options *o, const struct settings *set,
+		     struct error *err);
+/* Warns if the policy sets a default sandbox, but tools run on this machine. */
+void run_policy_remark(const struct run_options *o, const struct settings *set);
 /* ERR_POLICY if the machine's policy forbids this mode. */
 int run_check_mode(const struct run *r, enum run_mode mode, struct error *err);
 /* True if this chat asks before some calls unless its mode is yolo. False if it

@@ -1021,6 +1021,20 @@ static int settle_promise(struct run *r, int rc, const struct stop *stop,
 	return -1;
 }
 
+/* Returns the note that goes before the next prompt: plan mode is on, or has
+ * ended since the last prompt; NULL: neither. Sets run.plans, so call it once
+ * for each prompt. */
+static const char *take_plan_note(struct run *r)
+{
+	const char *over = r->plans ? MESSAGE_NOTE_PLAN_OVER : NULL;
+
+	r->plans = r->mode == RUN_PLAN;
+	if (r->plans)
+		return MESSAGE_NOTE_PLAN;
+	r->before_plan = r->mode;
+	return over;
+}
+
 int run_agent(struct run *r, const char *prompt, const struct stop *stop,
 	      struct error *err)
 {
@@ -1028,7 +1042,7 @@ int run_agent(struct run *r, const char *prompt, const struct stop *stop,
 	bool told = r->plans;
 	int rc;
 
-	r->agent.note = plan_mode_take_note(r);
+	r->agent.note = take_plan_note(r);
 	if (run_is_promised(r))
 		both.cancel = &r->promise->asks.cancel;
 	rc = agent_run(&r->agent, prompt, &both, err);

@@ -221,8 +221,8 @@ struct request_head {
 	struct params_options options;
 };
 
-/* Returns a masked copy of a text that all requests begin with. AGENTS.md files,
- * skills, agents and MCP servers have written parts of it. Owned. */
+/* Returns a masked copy of a text that all requests begin with. AGENTS.md
+ * files, skills, agents and MCP servers have written parts of it. Owned. */
 static char *mask_fixed_text(const struct model *m, const char *text)
 {
 	char *copy = xstrdup(text);

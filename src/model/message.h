@@ -91,9 +91,9 @@ char *message_text(const struct message *m);
 #define MESSAGE_NOTE_PLAN_OVER                                                 \
 	"[Plan mode has ended: you have all your tools again.]\n"
 #define MESSAGE_FILES "\n\n## Referenced Files\n"
-/* Returns the text of the assistant message that dcode puts between tool results
- * and the user's message m for servers that refuse one right after the other. m
- * NULL: the user has sent none yet. Static. */
+/* Returns the text of the assistant message that dcode puts between tool
+ * results and the user's message m for servers that refuse one right after the
+ * other. m NULL: the user has sent none yet. Static. */
 const char *message_bridge(const struct message *m);
 /* Returns the user's text as it was typed, without what dcode added; owned. */
 char *message_typed(const struct message *m);
