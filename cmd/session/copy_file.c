@@ -178,6 +178,16 @@ bool incoming_leaves_out(struct incoming *in, const struct archive_item *item,
 	return true;
 }
 
+/* True if the directory, a real path, is in a bare repository that is there
+ * and that --bring does not name. */
+static bool is_below_bare(const struct incoming *in, const char *directory)
+{
+	size_t len = bare_repo_above(directory);
+
+	return len &&
+	       !is_included(in, last_component((struct str){ directory, len }));
+}
+
 static int refuse_path(const char *target, const char *why, struct error *err)
 {
 	return error_set(err, ERR_POLICY, "%s is not written: %s", target, why);
@@ -195,6 +205,8 @@ int incoming_check(struct incoming *in, const char *target, struct error *err)
 
 	if (find_git(in, path) || (real && find_git(in, str_of(real))))
 		rc = refuse_path(target, is_git, err);
+	else if (real && is_below_bare(in, real))
+		rc = refuse_path(target, is_bare, err);
 	else if (real && name.len && incoming_open(in, real, err) < 0)
 		rc = -1;
 	else if (real && name.len && is_in_bare(in, name))

@@ -371,13 +371,15 @@ int bare_repo_find(struct bare_repos *b, struct tree_dir *disk,
 	return found;
 }
 
-bool bare_repo_above(const char *directory)
+size_t bare_repo_above(const char *directory)
 {
 	uid_t owner = project_owner(directory);
 	size_t len = strlen(directory);
+	bool has_git;
+	size_t root = project_root(directory, owner, &has_git);
 	bool found = false;
 
-	do {
+	while (!has_git || len > root) {
 		char *path = xstrndup(directory, len);
 		int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
@@ -385,8 +387,10 @@ bool bare_repo_above(const char *directory)
 		if (dir >= 0)
 			close(dir);
 		free(path);
-	} while (!found && project_go_up(directory, &len, owner));
-	return found;
+		if (found || !project_go_up(directory, &len, owner))
+			break;
+	}
+	return found ? len : 0;
 }
 
 void bare_repo_release(struct bare_repos *b)

@@ -57,9 +57,11 @@ void bare_repo_add(struct bare_repos *b, struct str path);
  * paths; disk: what exists now. Either may be NULL. */
 int bare_repo_find(struct bare_repos *b, struct tree_dir *disk,
 		   const char *path);
-/* True if this directory (a real path), or one above it, is a bare
+/* Returns the length of the nearest bare repository's name: directory (a real
+ * path), or one above it; 0: none. The walk up ends below a directory that has
+ * a .git, because git uses that one: a worktree may be in its bare
  * repository. */
-bool bare_repo_above(const char *directory);
+size_t bare_repo_above(const char *directory);
 void bare_repo_release(struct bare_repos *b);
 
 struct nested_repo { /* initialise with { 0 } */

@@ -132,6 +132,35 @@ def test_a_file_that_would_complete_a_repository_does_not_come(
     assert run("sandbox", "cp", f"{name}:other", ".").status == 0
 
 
+@pytest.mark.parametrize("to", ["bare/hooks/post-commit", "bare/hooks/",
+                                "bare/hooks", "in/post-commit"])
+def test_nothing_goes_below_a_repository_that_has_no_git_directory(
+        run, there, name, tmp_path, to):
+    work = tmp_path / "work"
+    git(work, "init", "-q", "--bare", "bare")
+    (work / "in").symlink_to("bare/hooks")
+    before = sorted((work / "bare/hooks").iterdir())
+    there("printf '#!/bin/sh\n' >post-commit; mkdir d; echo x >d/x")
+    for source in ("post-commit", "d"):
+        done = run("sandbox", "cp", f"{name}:{source}", to)
+        assert done.status != 0 and "repository" in done.err, done.err
+    assert sorted((work / "bare/hooks").iterdir()) == before
+    assert run("sandbox", "cp", "--bring", "bare", f"{name}:post-commit",
+               "bare/hooks/post-commit").status == 0
+
+
+def test_a_worktree_within_its_bare_repository_takes_files(
+        run, there, name, tmp_path):
+    work = tmp_path / "work"
+    git(work, "init", "-q", "from")
+    git(work / "from", "commit", "-q", "--allow-empty", "-m", "x")
+    git(work, "clone", "-q", "--bare", "from", "bare")
+    git(work / "bare", "worktree", "add", "-q", "main")
+    there("echo x >x")
+    assert run("sandbox", "cp", f"{name}:x", "bare/main/sub").status == 0
+    assert (work / "bare/main/sub").read_text() == "x\n"
+
+
 def test_a_repository_that_is_named_as_the_source_needs_the_flag(
         run, there, name, tmp_path):
     there(fill("t"))
