@@ -138,6 +138,9 @@ static void save_typed_text(struct chat_input *in, struct buf *early)
 /* Like save_typed_text() without the wait; used before a list is shown. */
 static void save_typed_text_now(struct chat_input *in, struct buf *early)
 {
+	pthread_mutex_lock(&in->lock);
+	in->asks = true;
+	pthread_mutex_unlock(&in->lock);
 	if (isatty(STDIN_FILENO)) {
 		read_lines(in);
 		read_partial_line(in);
@@ -194,10 +197,13 @@ static int chat_read_answer(struct chat_input *in, struct buf *early,
 
 static void restore_typed_text(struct chat_input *in, struct buf *early)
 {
+	pthread_mutex_lock(&in->lock);
 	in->begun = false;
 	buf_addstr(early, buf_str(&in->typed));
 	buf_release(&in->typed);
 	in->typed = *early;
+	in->asks = false;
+	pthread_mutex_unlock(&in->lock);
 }
 
 enum {

@@ -3,6 +3,8 @@
 #ifndef CMD_CHAT_ASK_LINES_H
 #define CMD_CHAT_ASK_LINES_H
 
+#include <pthread.h>
+
 #include "base/buf.h"
 #include "base/stop.h"
 #include "cmd/chat/ask.h"
@@ -11,14 +13,18 @@
 
 enum { CHAT_MAX_LINE = 10 << 20 };
 
-struct chat_input {            /* initialise with cancel set and typed =
-				  BUF_INIT(CHAT_MAX_LINE) */
+struct chat_input {            /* initialise with cancel set, lock, and typed
+				  = BUF_INIT(CHAT_MAX_LINE) */
 	struct cancel *cancel; /* Ctrl-C; borrowed */
 	struct buf typed; /* input bytes that are not yet a complete line */
 	bool ended;       /* standard input is at its end */
 	bool begun; /* the end of a message that was set aside is still missing
 		     */
 	int64_t until; /* deadline of reads as clock_ms(); 0: none */
+	/* Another thread may read what is typed, with the lock held, while
+	 * nothing is asked. */
+	pthread_mutex_t lock;
+	bool asks; /* a question reads the terminal */
 };
 
 /* Appends a line without its line end. Returns 1 for a line, 0 at the end of

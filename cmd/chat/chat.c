@@ -2,14 +2,20 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/chat/chat.h"
 
+#include <poll.h>
+#include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <termios.h>
 #include <unistd.h>
 
+#include "base/io.h"
 #include "base/mem.h"
 #include "base/sanitize.h"
 #include "base/str.h"
+#include "base/thread.h"
 #include "cmd/chat/ask_lines.h"
 #include "cmd/chat/ends.h"
 #include "cmd/chat/external.h"
@@ -28,7 +34,8 @@
 enum {
 	/* Bytes of a line. Linux's n_tty drops the rest. */
 	TERMINAL_LINE = 4095,
-	PASTE_MS = 20, /* lines that arrive closer together are one paste */
+	PASTE_MS = 20,  /* lines that arrive closer together are one paste */
+	WATCH_MS = 200, /* between looks at a terminal that another reads */
 };
 
 struct chat {
@@ -44,6 +51,11 @@ struct chat {
 	bool armed;        /* Ctrl-C was pressed once at an empty prompt */
 	const char *first; /* unsent message of -m or a pipe, or NULL */
 	bool over;         /* the chat ends after the first message */
+	/* Watches what is typed while the run is being opened. */
+	pthread_t watch;
+	struct cancel unwatch; /* ends the watch */
+	bool watches;
+	_Atomic bool leaves; /* /quit or Ctrl-D was typed during the opening */
 };
 
 static void on_event(void *arg, const struct agent_event *ev)
@@ -297,11 +309,112 @@ static void print_banner(const struct chat *c)
 	free(model);
 }
 
+/* True if a line that is typed now is for the chat: it runs in the foreground,
+ * and no program reads a password. */
+static bool has_terminal(void)
+{
+	struct termios mode;
+
+	return tcgetpgrp(STDIN_FILENO) == getpgrp() &&
+	       tcgetattr(STDIN_FILENO, &mode) == 0 && (mode.c_lflag & ECHO);
+}
+
+/* Reads what was typed, unless a question is open. Returns false at the end of
+ * input. */
+static bool read_early_lines(struct chat_input *in)
+{
+	struct pollfd p = { .fd = STDIN_FILENO, .events = POLLIN };
+	char chunk[4096];
+	ssize_t n = 1;
+
+	pthread_mutex_lock(&in->lock);
+	while (n > 0 && !in->asks && has_terminal() && io_poll(&p, 1, 0) > 0) {
+		n = io_read(STDIN_FILENO, chunk, sizeof(chunk));
+		if (n > 0)
+			buf_add(&in->typed, chunk, (size_t)n);
+	}
+	in->ended |= n == 0;
+	pthread_mutex_unlock(&in->lock);
+	return n != 0;
+}
+
+/* True if the user has typed /quit or Ctrl-D, and no message before that. */
+static bool wants_to_leave(struct chat *c)
+{
+	struct chat_input *in = &c->input;
+	bool leaves;
+	size_t end;
+
+	pthread_mutex_lock(&in->lock);
+	end = str_find(buf_str(&in->typed), '\n');
+	leaves = (in->ended && !in->typed.len) ||
+		 (end < in->typed.len &&
+		  slash_is(c->run->app, (struct str){ in->typed.ptr, end },
+			   "/quit"));
+	pthread_mutex_unlock(&in->lock);
+	return leaves;
+}
+
+/* The watch's thread: cancels the opening if the user leaves. */
+static void *watch_terminal(void *arg)
+{
+	struct chat *c = arg;
+	const struct stop stop = stop_on(&c->unwatch);
+	struct error ignored = { 0 };
+	bool on = true;
+
+	while (on && stop_check(&stop, &ignored) == 0) {
+		struct pollfd p[2] = {
+			{ .fd = STDIN_FILENO, .events = POLLIN },
+			{ .fd = c->unwatch.fd[0], .events = POLLIN },
+		};
+
+		if (poll(p, 2, -1) < 0 || p[1].revents)
+			continue;
+		/* A closed terminal also raises SIGHUP. */
+		if (p[0].revents & ~POLLIN)
+			break;
+		on = read_early_lines(&c->input);
+		if (wants_to_leave(c)) {
+			c->leaves = true;
+			cancel_trigger(&c->run->app->cancel);
+			break;
+		}
+		(void)stop_sleep(&stop, WATCH_MS, &ignored);
+	}
+	return NULL;
+}
+
+/* /quit and Ctrl-D end an opening at once: a setup may take minutes. Without a
+ * thread they wait, as all other lines do. */
+static void begin_watch(struct chat *c)
+{
+	struct error ignored = { 0 };
+
+	if (!isatty(STDIN_FILENO) || c->input.ended ||
+	    cancel_init(&c->unwatch, &ignored) < 0)
+		return;
+	c->watches = thread_start(&c->watch, watch_terminal, c, &ignored) == 0;
+	if (!c->watches)
+		cancel_release(&c->unwatch);
+}
+
+static void end_watch(struct chat *c)
+{
+	if (!c->watches)
+		return;
+	cancel_trigger(&c->unwatch);
+	pthread_join(c->watch, NULL);
+	cancel_release(&c->unwatch);
+	c->watches = false;
+}
+
 static int on_opened(void *arg, struct error *err)
 {
 	struct chat *c = arg;
 
 	(void)err;
+	end_watch(c);
 	print_banner(c);
 	c->plain.whole_lines = false;
 	return 0;
@@ -323,7 +436,7 @@ static int send_first(struct chat *c, const struct stop *stop,
 
 /* Opens the run. Sends the first message if the sandbox is still being created,
  * else runs the startup command. */
-static int open_once(struct chat *c, bool again, struct error *err)
+static int open_watched(struct chat *c, bool again, struct error *err)
 {
 	struct stop stop = app_stop(c->run->app);
 
@@ -332,8 +445,23 @@ static int open_once(struct chat *c, bool again, struct error *err)
 		return -1;
 	if (run_is_promised(c->run))
 		return send_first(c, &stop, err);
-	(void)on_opened(c, err);
+	print_banner(c);
+	c->plain.whole_lines = false;
 	return startup_run(c->run, &stop, err);
+}
+
+/* Like open_watched(). Returns 1 if the user left meanwhile. */
+static int open_once(struct chat *c, bool again, struct error *err)
+{
+	int rc;
+
+	begin_watch(c);
+	rc = open_watched(c, again, err);
+	end_watch(c);
+	if (!c->leaves || app_signal())
+		return rc;
+	app_signal_clear(c->run->app);
+	return 1;
 }
 
 /* Opens the run. After Ctrl-C the user is at the prompt, and his next message
@@ -360,7 +488,7 @@ static int open_chat(struct chat *c, struct buf *next, struct error *err)
 		if (rc == 0 || slash_is(app, buf_str(next), "/quit"))
 			return 1;
 	}
-	return 0;
+	return rc;
 }
 
 /* Reads and runs messages until the chat is over. next: the message that was
@@ -413,6 +541,7 @@ static int chat_in_lines(struct run *r, const char *first)
 	struct chat c = { .run = r,
 			  .told = BUF_INIT(MESSAGE_MAX_TOLD),
 			  .input = { .cancel = &r->app->cancel,
+				     .lock = PTHREAD_MUTEX_INITIALIZER,
 				     .typed = BUF_INIT(CHAT_MAX_LINE) } };
 	struct choice_lines lines = { r->app, &c.input };
 	const struct app_asker asker = { choice_ask_lines, &lines };

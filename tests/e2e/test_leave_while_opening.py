@@ -45,7 +45,8 @@ def leave(s, way):
 
 
 @pytest.mark.parametrize("way, status, kind", [
-    ("/quit", 0, ()), ("Ctrl-D", 0, ()),
+    *((way, 0, kind) for way in ("/quit", "Ctrl-D")
+      for kind in ((), ("--plain",), ("--plain", "-m", "apples"))),
     *((n, 128 + n, kind) for n in (signal.SIGTERM, signal.SIGHUP)
       for kind in ((), ("--plain",)))])
 def test_leaving_while_a_setup_runs_deletes_the_sandbox_and_says_so(
@@ -57,6 +58,22 @@ def test_leaving_while_a_setup_runs_deletes_the_sandbox_and_says_so(
     assert "Local sandbox terminated" in seen
     assert "dcode did not create it" not in seen and "Error:" not in seen
     assert json.loads(run("sandbox", "list", "--json").out)["data"] == []
+
+
+def test_lines_typed_while_a_setup_runs_are_sent_in_their_order(
+        live, tmp_path):
+    """The control: only a first /quit ends the opening."""
+    setup = tmp_path / "setup.sh"
+    setup.write_text("echo it runs\nsleep 3\n")
+    s, server = live(HELLO, args=[*LOCAL, "--plain", "--sandbox-setup",
+                                  str(setup)], ready="it runs")
+    for line in ("about apples", "/quit"):
+        s.type(line)
+        s.keys("Enter")
+        s.until(line)
+    assert s.status() == 0
+    assert "Hello there." in s.text(True)
+    assert "about apples" in json.dumps(server.requests[0]["body"])
 
 
 class Refuses(http.server.BaseHTTPRequestHandler):
