@@ -16,7 +16,7 @@
  * conversation alone. The web tools are among them. */
 static bool permits_tool(const struct tool *tool)
 {
-	/* That a tool of an MCP server only reads is the server's own claim. */
+	/* Only the server itself claims that its tool just reads. */
 	if (tool->flags & TOOL_FOREIGN)
 		return run_web_has(tool);
 	if (tool == &tool_job_kill)

@@ -151,9 +151,9 @@ void run_report_lost(const struct run *r, bool has_tree)
 				   "--apply, --keep or save = true.");
 	else if (lost.len)
 		print_line(r->app,
-			   "To keep files next time: --keep keeps the sandbox, "
-			   "--download PATH copies a file out of it, with "
-			   "--workspace repo you can apply the changes.");
+			   "To keep files next time: --workspace repo (to "
+			   "apply the changes), --keep (to keep the sandbox) "
+			   "or --download PATH (to copy a file out of it).");
 	buf_release(&lost);
 }
 

@@ -127,10 +127,11 @@ int deno_call_server(struct sandbox_client *client, const char *id,
 	return rc;
 }
 
-/* Returns how many seconds from now to request. The end of a sandbox to which
- * dcode attached is unknown, and can be up to 30 minutes away, the most that
- * the server allows. A shorter request would shorten its life, so the first
- * requests ask for 30 minutes. After 30 s DENO_LONGEST_S cannot be too short
+/* Returns for how many seconds from now the sandbox should live. The request
+ * sets the end, it does not add to it, so a short one would shorten the life.
+ * When dcode attaches, it does not know the sandbox's end, which may be
+ * DENO_LIFETIME_S away: it requests all of that. After UNKNOWN_MS that end is
+ * less than DENO_LONGEST_S away, so the usual request cannot shorten the life
  * any more. */
 static int64_t extension_seconds(const struct deno_box *b, int64_t lifetime_s)
 {

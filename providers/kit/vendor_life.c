@@ -87,7 +87,7 @@ static void record_state(struct wait *w, const struct vendor_state *s)
 				    s->slow ? SLOW_MS : w->v->wait_ms);
 	if (!w->spec || !w->spec->progress || s->step == STEP_READY)
 		return;
-	snprintf(line, sizeof(line), "the %s is %s", w->v->noun, w->word);
+	snprintf(line, sizeof(line), "%s state: %s", w->v->noun, w->word);
 	w->spec->progress(w->spec->arg, line);
 }
 

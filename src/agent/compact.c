@@ -517,8 +517,8 @@ static size_t find_cut(const struct compaction *p)
 	return cut;
 }
 
-/* True if a summary would replace at least one message besides an earlier
- * summary and the messages that are kept in any case. */
+/* True if a summary would replace at least one message that is neither an
+ * earlier summary nor kept in any case. */
 static bool is_worth_summarizing(const struct compaction *p)
 {
 	size_t kept = find_kept(&p->c, 0, p->cut);

@@ -359,7 +359,8 @@ static enum contract_verdict locked_file(struct contract *c)
 		verdict = contract_fail(c, "%s", r.error.message);
 	else if (strcmp(r.out.ptr, "end\n") != 0)
 		snprintf(c->reason, sizeof(c->reason),
-			 "permission_denied not tried: its user reads all");
+			 "permission_denied not tested: this user can read "
+			 "every file");
 	else
 		verdict = both_fail(c, "locked", FILE_PERMISSION_DENIED,
 				    FILE_PERMISSION_DENIED);

@@ -974,7 +974,7 @@ static size_t left_cells(const struct fuzzy_item *item)
 	       (item->args.len ? 1 + width_cells(item->args) : 0);
 }
 
-/* Adds a description; one that is cut ends in the sign for that. */
+/* Adds a description. If it is too long, cuts it and adds sign ("…"). */
 static void add_summary(struct str text, const char *sign, size_t room,
 			struct rows *rows)
 {

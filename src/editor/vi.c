@@ -283,7 +283,8 @@ static void keep_text(struct vi *v, struct editor *e, size_t from, size_t to,
 	v->draft = e->drafts;
 }
 
-/* Forgets a kept text with markers of an earlier draft's pastes. */
+/* Clears the text to put (p, P) if it has markers of pasted text that belong to
+ * an earlier draft. */
 static void drop_old_pastes(struct vi *v, const struct editor *e)
 {
 	struct str text = buf_str(&v->text);

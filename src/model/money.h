@@ -38,7 +38,7 @@ void usage_sum(struct usage *total, const struct usage *u);
 struct costly_param {
 	enum costly_kind {
 		COSTLY_ANSWERS, /* requests several answers */
-		COSTLY_TIER,    /* is billed by other prices than the list's */
+		COSTLY_TIER,    /* has prices that are not in the list */
 		/* makes the server add input, tools or models that dcode does
 		 * not see */
 		COSTLY_UNSEEN,

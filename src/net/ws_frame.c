@@ -97,7 +97,7 @@ static int check_head(struct ws_parser *p, struct error *err)
 	if (p->head[1] & MASKED)
 		return refuse_malformed(p, "the server masks its frames", err);
 	if (op >= WS_CLOSE && !(p->head[0] & WS_FIN))
-		return refuse_malformed(p, "a control frame in fragments", err);
+		return refuse_malformed(p, "a fragmented control frame", err);
 	if (op >= WS_CLOSE && (p->head[1] & LENGTH) > WS_CONTROL_MAX)
 		return refuse_malformed(p, "a control frame of over 125 bytes",
 					err);

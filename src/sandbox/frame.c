@@ -284,7 +284,7 @@ static const struct str next_root = { "\n.//./", 6 };
 
 enum { PATH_BYTES = 64 << 10 };
 
-/* Passes one record, without its newline, to each. */
+/* Calls each with the path in one record (without its newline). */
 static bool deliver_path(struct path_records *p, struct str record,
 			 bool (*each)(void *arg, struct str path), void *arg)
 {

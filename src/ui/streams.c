@@ -88,9 +88,9 @@ static void erase_status(struct output_guard *g)
 	g->status_shown = false;
 }
 
-/* Ends the lines that other text has left unfinished in the place where
- * something is written now. tool: it is output of a tool, which may continue
- * its own line. */
+/* Ends an unfinished line of the answer or of a tool's output before data is
+ * written after it. tool: data is output of a tool, so it may continue the line
+ * of a tool. */
 static void end_other_lines(struct output_guard *g, bool tool, struct str data)
 {
 	bool answer = g->shared && g->answer_open;

@@ -325,7 +325,8 @@ struct side_list { /* sorted by path */
  */
 struct shared_base {
 	const struct apply_request *request;
-	struct apply_result *result; /* has the merge; kept is set here */
+	/* in: the merge; out: kept */
+	struct apply_result *result;
 	/* changes from the base to the sandbox's tree */
 	struct side_list changes;
 	/* changes from the sandbox's tree to the merged tree */

@@ -49,6 +49,16 @@ def test_create_makes_one(daytona, model, task, how):
     assert cloud.left() == [] and len(cloud.past) == 1
 
 
+def test_a_slow_create_says_in_which_state_the_sandbox_is(daytona, model,
+                                                          task):
+    daytona(delay=0.5)
+    model([DONE])
+    r = task()
+    assert r.status == 0, r.err
+    assert "Daytona sandbox ready" in r.err
+    assert "sandbox state: creating\n" in r.err
+
+
 def test_create_that_fails_leaves_nothing(daytona, model, task):
     cloud = daytona()
     cloud.fail_start = "no runner has room"

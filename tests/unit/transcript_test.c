@@ -277,6 +277,30 @@ static void a_file_tool_is_one_line(void **state)
 	transcript_release(&t);
 }
 
+static void a_note_for_the_model_is_not_a_line_of_a_result(void **state)
+{
+	static const char *const results[] = {
+		"1  a\n2  b\n\n[Read 2 lines (lines 1-2 of 5 total).]",
+		"1  a\n2  b\n[Commands run in sh on Linux, as the user root.]",
+		"1  a\n2  b\n\n[Read 2 lines.]\n[Commands run in sh.]\n"
+		"[The setup script of this sandbox ended in /a.]",
+		"1  [Read \n2  [Commands run in sh.]",
+		"a\n\n",
+	};
+	struct part call = call_of("1", "read_file", "{\"file_path\":\"a.c\"}");
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(results) / sizeof(*results); i++) {
+		struct transcript t = begin();
+
+		tool(&t, EVENT_TOOL_CALL, &call, "", 0);
+		tool(&t, EVENT_TOOL_RESULT, &call, results[i], 1);
+		shows(&t, "{tool|\xE2\x8F\xBA}{muted| }{bold tool|read_file}"
+			  " a.c{muted| (2 lines)}\n");
+		transcript_release(&t);
+	}
+}
+
 static void several_calls_at_once_stay_apart(void **state)
 {
 	struct transcript t = begin();
@@ -712,6 +736,8 @@ int main(void)
 		cmocka_unit_test(a_result_that_was_stored_shows_its_last_lines),
 		cmocka_unit_test(a_long_line_takes_two_rows_for_each_line),
 		cmocka_unit_test(a_file_tool_is_one_line),
+		cmocka_unit_test(
+			a_note_for_the_model_is_not_a_line_of_a_result),
 		cmocka_unit_test(several_calls_at_once_stay_apart),
 		cmocka_unit_test(an_edit_is_shown_as_a_diff),
 		cmocka_unit_test(a_failed_edit_shows_why_and_no_diff),

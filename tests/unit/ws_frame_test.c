@@ -160,7 +160,7 @@ static const struct {
 	    "{1002 protocol WebSocket: the server masks its frames}"),
 	ROW("\x89\x00", "[ping ]"),
 	ROW("\x09\x00",
-	    "{1002 protocol WebSocket: a control frame in fragments}"),
+	    "{1002 protocol WebSocket: a fragmented control frame}"),
 	ROW("\x89\x7e\x00\x7e",
 	    "{1002 protocol WebSocket: a control frame of over 125 bytes}"),
 	ROW("\x80\x00", "{1002 protocol WebSocket: a continuation frame "

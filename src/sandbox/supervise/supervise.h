@@ -45,7 +45,8 @@ struct supervisor {
 	 * which is copied for the calls, because a cancelled command is killed
 	 * after supervise_execute() has returned. */
 	size_t arg_size;
-	/* Limits of the vendor. 0: the default, which is given last. */
+	/* Limits of the vendor. 0 selects the default, the last number in each
+	 * comment. */
 	size_t max_command; /* bytes of a command, at least 16 KiB; 120000 */
 	size_t max_answer;  /* bytes of an answer, at least 2 KiB; 1 MiB */
 	int64_t longest_ms; /* how long a request may take; 20 s */

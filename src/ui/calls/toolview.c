@@ -358,6 +358,30 @@ static void add_command_end(const struct toolview *v,
 	buf_release(&note);
 }
 
+/* Returns a result without the notes that dcode has put below it for the model:
+ * read_file says which part of a file it read, and the first result from a
+ * sandbox describes the sandbox (add_facts() and add_start() in
+ * src/agent/toolrun.c). */
+static struct str without_notes(struct str text)
+{
+	static const char *const leads[] = { "[Read ", "[Commands run in ",
+					     "[The setup script " };
+	bool found = true;
+
+	while (found) {
+		struct str last = last_lines(text, 1);
+
+		found = false;
+		for (size_t i = 0; i < sizeof(leads) / sizeof(*leads); i++)
+			found |= str_starts(last, leads[i]);
+		if (found)
+			text.len = (size_t)(last.ptr - text.ptr);
+		while (found && text.len && text.ptr[text.len - 1] == '\n')
+			text.len--;
+	}
+	return text;
+}
+
 /* Adds the call's line with the size of its result: "read_file a.c (12 lines)".
  */
 static void add_short_end(const struct toolview *v,
@@ -365,7 +389,7 @@ static void add_short_end(const struct toolview *v,
 			  const struct toolview_look *look, int64_t now,
 			  struct rows *out)
 {
-	size_t lines = str_count_lines(ev->text);
+	size_t lines = str_count_lines(without_notes(ev->text));
 	int64_t ms = now - v->started;
 	struct buf note = BUF_INIT(256);
 
