@@ -391,7 +391,6 @@ static void forget_history(struct model *m)
 	account_forget(&m->account);
 	m->account.media = (struct account_media){ 0 };
 	call_ids_release(&m->call_ids);
-	m->call_ids = (struct call_ids){ 0 };
 }
 
 bool model_offers(const struct model *m, const char *tool)
@@ -562,10 +561,14 @@ void model_push(struct model *m, const struct message *message)
 		if (len >= sizeof(m->prompt.end))
 			memcpy(m->prompt.end, h->bytes.ptr + len - 2, 2);
 	}
-	for (size_t i = 0; i < message->n; i++)
-		if (message->parts[i].kind == PART_MEDIA && !h->hides)
-			weigh_media(m, &message->parts[i]);
-	call_ids_add(&m->call_ids, message);
+	for (size_t i = 0; i < message->n; i++) {
+		const struct part *p = &message->parts[i];
+
+		if (p->kind == PART_MEDIA && !h->hides)
+			weigh_media(m, p);
+		if (p->kind == PART_TOOL_CALL && p->id)
+			(void)call_ids_add(&m->call_ids, p->id);
+	}
 	if (m->tools && tool_set_translate(m->tools, message, &sent)) {
 		wire_push(m->wire, &m->history, m->origin, &sent);
 		message_release(&sent);

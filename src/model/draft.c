@@ -563,41 +563,17 @@ void draft_name(char **field, const char *value)
 		*field = xstrndup(value, len);
 }
 
-void call_ids_add(struct call_ids *ids, const struct message *m)
-{
-	for (size_t i = 0; i < m->n; i++) {
-		if (m->parts[i].kind != PART_TOOL_CALL || !m->parts[i].id)
-			continue;
-		/* The capacity is n rounded up to a power of two, so it need
-		 * not be stored. */
-		if (!(ids->n & (ids->n - 1)))
-			ids->list = xrealloc(ids->list, ids->n ? ids->n * 2 : 1,
-					     sizeof(*ids->list));
-		ids->list[ids->n++] = xstrdup(m->parts[i].id);
-	}
-}
-
-void call_ids_release(struct call_ids *ids)
-{
-	for (size_t i = 0; i < ids->n; i++)
-		free(ids->list[i]);
-	free(ids->list);
-	*ids = (struct call_ids){ 0 };
-}
-
-/* True if an earlier call of the conversation has this id. Vendors refuse such
- * a call, because results refer to calls by id. Some servers restart their
+/* True if a call of the message or an earlier one has this id. Vendors refuse
+ * such a call, because results refer to calls by id. Some servers restart their
  * numbering with each message. */
 static bool is_used_id(const struct message *m, const struct call_ids *earlier,
 		       const char *id)
 {
 	for (size_t i = 0; i < m->n; i++)
-		if (m->parts[i].id && wire_same_id(m->parts[i].id, id))
+		if (m->parts[i].id &&
+		    wire_hash_id(m->parts[i].id) == wire_hash_id(id))
 			return true;
-	for (size_t i = 0; earlier && i < earlier->n; i++)
-		if (wire_same_id(earlier->list[i], id))
-			return true;
-	return false;
+	return earlier && call_ids_has(earlier, id);
 }
 
 /* Returns the call's id, or a new one if it has none or another call has the

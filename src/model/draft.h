@@ -3,6 +3,7 @@
 #ifndef MODEL_DRAFT_H
 #define MODEL_DRAFT_H
 
+#include "model/call_ids.h"
 #include "model/model.h"
 
 enum { /* limits per answer; beyond them: ERR_LIMIT */
@@ -90,13 +91,6 @@ struct draft_reason {
  * none has. The table ends with { 0 }. A NULL reason is ignored. */
 void draft_stopped(struct draft *d, const char *reason,
 		   const struct draft_reason *rows);
-
-struct call_ids {    /* ids of a conversation's calls; initialize to { 0 } */
-	char **list; /* owned */
-	size_t n;
-};
-void call_ids_add(struct call_ids *ids, const struct message *m);
-void call_ids_release(struct call_ids *ids);
 
 /* Moves the parts to reply->message. Leaves out empty parts, repairs arguments,
  * and removes the calls if the answer is a refusal. Calls get ids that are

@@ -244,8 +244,7 @@ void wire_id(struct buf *out, const char *id)
 	write_plain(out, id, SIZE_MAX, "call");
 }
 
-/* Returns the 64-bit FNV-1a hash of the id as wire_id() writes it. */
-static uint64_t hash_id(const char *id)
+uint64_t wire_hash_id(const char *id)
 {
 	uint64_t hash = 0xCBF29CE484222325u;
 
@@ -262,16 +261,7 @@ void wire_short_id(struct buf *out, const char *id)
 	}
 	write_plain(out, id, ID_FRONT, "");
 	out->len--; /* remove the closing quote */
-	buf_addf(out, "_%016" PRIx64 "\"", hash_id(id));
-}
-
-bool wire_same_id(const char *a, const char *b)
-{
-	while (*a && *b && plain_char(*a) == plain_char(*b)) {
-		a++;
-		b++;
-	}
-	return !*a && !*b;
+	buf_addf(out, "_%016" PRIx64 "\"", wire_hash_id(id));
 }
 
 bool wire_is_blank(const char *text)

@@ -165,8 +165,8 @@ void wire_id(struct buf *out, const char *id);
 /* Like wire_id(), but at most 64 bytes: in a longer id, a hash replaces the
  * end. */
 void wire_short_id(struct buf *out, const char *id);
-/* True if wire_id() maps both to the same id. */
-bool wire_same_id(const char *a, const char *b);
+/* Returns the 64-bit FNV-1a hash of the id as wire_id() writes it. */
+uint64_t wire_hash_id(const char *id);
 
 /* Messages as lists of blocks, for the protocols of Anthropic and Bedrock. Each
  * put_ function appends a block. */

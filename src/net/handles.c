@@ -79,6 +79,7 @@ static const struct library_symbol symbols[] = {
 static const struct library library = {
 	.name = "libcurl",
 	.files = { "libcurl.so.4", "libcurl-gnutls.so.4" },
+	.needs = "libcrypto.so.3",
 	.package = "libcurl4",
 	.needed = "7.83",
 };

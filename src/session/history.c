@@ -15,8 +15,8 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "model/call_ids.h"
 #include "model/draft.h"
-#include "model/wire.h"
 #include "session/thread.h"
 
 /* characters of a new call id, as many as call_id() of model/draft.c makes */
@@ -39,6 +39,7 @@ struct repair {
 	/* owned: every id of a call in use, before and after the repair */
 	char **ids;
 	size_t n_ids;
+	struct call_ids used; /* the same ids */
 	/* owned: calls of the last answer, answered or not */
 	struct open_call *calls;
 	size_t n_calls;
@@ -139,15 +140,8 @@ static const char *remember_id(struct repair *r, const char *id)
 	if (!(r->n_ids & (r->n_ids - 1)))
 		r->ids = xrealloc(r->ids, r->n_ids ? r->n_ids * 2 : 1,
 				  sizeof(*r->ids));
+	(void)call_ids_add(&r->used, id);
 	return r->ids[r->n_ids++] = xstrdup(id);
-}
-
-static bool is_used(const struct repair *r, const char *id)
-{
-	for (size_t i = 0; i < r->n_ids; i++)
-		if (wire_same_id(r->ids[i], id))
-			return true;
-	return false;
 }
 
 /* Records a call whose result has not been found yet. It gets a new id if its
@@ -156,7 +150,7 @@ static void open_call(struct repair *r, struct part *p)
 {
 	struct open_call *call;
 	const char *stored = p->id ? p->id : "";
-	bool taken = !stored[0] || is_used(r, stored);
+	bool taken = !stored[0] || call_ids_has(&r->used, stored);
 
 	if (!(r->n_calls & (r->n_calls - 1)))
 		r->calls = xrealloc(r->calls, r->n_calls ? r->n_calls * 2 : 1,
@@ -324,6 +318,7 @@ void history_repair(struct conversation *c)
 	for (size_t i = 0; i < r.n_ids; i++)
 		free(r.ids[i]);
 	free(r.ids);
+	call_ids_release(&r.used);
 	free(r.calls);
 	free(c->list);
 	c->list = r.out.list;

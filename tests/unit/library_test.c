@@ -30,6 +30,25 @@ static void the_first_file_that_is_there_fills_the_table(void **state)
 	assert_true(t.fabs(-2) == 2);
 }
 
+/* With or without what it needs: if that is missing, the library itself says
+ * so. */
+static void what_a_library_needs_may_be_missing(void **state)
+{
+	const char *const needs[] = { "libc.so.6", "libnone.so.1" };
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		const struct library math = { .name = "libm",
+					      .files = { "libm.so.6" },
+					      .needs = needs[i] };
+		struct error err = { 0 };
+		struct table t = { 0 };
+
+		assert_int_equal(library_load(&math, symbols, 2, &t, &err), 0);
+		assert_true(t.cos(0) == 1);
+	}
+}
+
 static void a_missing_library_says_what_to_install(void **state)
 {
 	const struct library none = { .name = "libnone",
@@ -65,6 +84,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_first_file_that_is_there_fills_the_table),
+		cmocka_unit_test(what_a_library_needs_may_be_missing),
 		cmocka_unit_test(a_missing_library_says_what_to_install),
 		cmocka_unit_test(
 			an_old_library_is_named_with_the_version_it_needs),
