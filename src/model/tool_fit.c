@@ -7,6 +7,7 @@
  * bounded. */
 #include "model/tool_fit.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -26,6 +27,7 @@ enum {
 	MOST_NOTES = 4000,       /* bytes added to a tool's description */
 	MOST_SCHEMA = 512 << 10, /* bytes */
 	MOST_TEXT = 64 << 10,    /* bytes of a description */
+	MOST_COUNT = 1 << 30,    /* minLength and the like */
 };
 
 struct fit {
@@ -595,7 +597,15 @@ static void fit_items(const struct fit *f, cJSON *schema, bool is_array)
 	if (cJSON_IsArray(items)) {
 		cJSON *either = cJSON_DetachItemFromObjectCaseSensitive(
 			schema, "items");
+		cJSON *item;
+		cJSON *next;
 
+		for (item = either->child; item; item = next) {
+			next = item->next;
+			if (!cJSON_IsObject(item))
+				cJSON_Delete(cJSON_DetachItemViaPointer(either,
+									item));
+		}
 		if (either->child) {
 			items = cJSON_AddObjectToObject(schema, "items");
 			cJSON_AddItemToObject(items, "anyOf", either);
@@ -613,15 +623,73 @@ static void fit_items(const struct fit *f, cJSON *schema, bool is_array)
 		cJSON_AddObjectToObject(schema, "items");
 }
 
-static const char *const counts[] = { "minimum",          "maximum",
-				      "exclusiveMinimum", "exclusiveMaximum",
-				      "minLength",        "maxLength",
-				      "minItems",         "maxItems",
-				      "minProperties",    "maxProperties",
-				      "multipleOf",       NULL };
+/* Keywords by the values that draft 2020-12 gives them. tool_schema_each()
+ * checks those whose values are schemas. */
+enum value { VALUE_NUMBER, VALUE_COUNT, VALUE_TEXT, VALUE_FLAG, VALUE_LIST };
 
-static const char *const texts[] = { "description", "title", "format",
-				     "pattern", NULL };
+static const struct {
+	const char *name;
+	enum value value;
+} values[] = {
+	{ "minimum", VALUE_NUMBER },
+	{ "maximum", VALUE_NUMBER },
+	{ "exclusiveMinimum", VALUE_NUMBER },
+	{ "exclusiveMaximum", VALUE_NUMBER },
+	{ "minLength", VALUE_COUNT },
+	{ "maxLength", VALUE_COUNT },
+	{ "minItems", VALUE_COUNT },
+	{ "maxItems", VALUE_COUNT },
+	{ "minContains", VALUE_COUNT },
+	{ "maxContains", VALUE_COUNT },
+	{ "minProperties", VALUE_COUNT },
+	{ "maxProperties", VALUE_COUNT },
+	{ "description", VALUE_TEXT },
+	{ "title", VALUE_TEXT },
+	{ "format", VALUE_TEXT },
+	{ "pattern", VALUE_TEXT },
+	{ "contentEncoding", VALUE_TEXT },
+	{ "contentMediaType", VALUE_TEXT },
+	{ "uniqueItems", VALUE_FLAG },
+	{ "deprecated", VALUE_FLAG },
+	{ "readOnly", VALUE_FLAG },
+	{ "writeOnly", VALUE_FLAG },
+	{ "examples", VALUE_LIST },
+};
+
+static bool is_value(const cJSON *item, enum value value)
+{
+	double number = cJSON_IsNumber(item) ? item->valuedouble : -1;
+
+	switch (value) {
+	case VALUE_NUMBER:
+		return cJSON_IsNumber(item);
+	case VALUE_COUNT:
+		return number >= 0 && number < MOST_COUNT &&
+		       number == (double)(int64_t)number;
+	case VALUE_TEXT:
+		return cJSON_IsString(item);
+	case VALUE_FLAG:
+		return cJSON_IsBool(item);
+	default:
+		return cJSON_IsArray(item);
+	}
+}
+
+/* True for what draft 2020-12 allows in dependentRequired: lists of names. */
+static bool has_lists_of_names(const cJSON *map)
+{
+	const cJSON *list;
+	const cJSON *name;
+
+	cJSON_ArrayForEach (list, map) {
+		if (!cJSON_IsArray(list))
+			return false;
+		cJSON_ArrayForEach (name, list)
+			if (!cJSON_IsString(name))
+				return false;
+	}
+	return cJSON_IsObject(map);
+}
 
 /* Keywords that have no effect here or would make the converted schema
  * invalid. */
@@ -639,6 +707,7 @@ static void fit_values(cJSON *schema)
 		const char *limit, *flag;
 	} old[] = { { "minimum", "exclusiveMinimum" },
 		    { "maximum", "exclusiveMaximum" } };
+	const cJSON *multiple;
 
 	for (size_t i = 0; i < 2; i++) { /* exclusive limits of draft 4 */
 		cJSON *limit = get_member(schema, old[i].limit);
@@ -650,20 +719,17 @@ static void fit_values(cJSON *schema)
 			   cJSON_CreateNumber(limit->valuedouble));
 		delete_member(schema, old[i].limit);
 	}
-	for (size_t i = 0; counts[i]; i++)
-		if (!cJSON_IsNumber(get_member(schema, counts[i])))
-			delete_member(schema, counts[i]);
-	for (size_t i = 0; texts[i]; i++)
-		if (!cJSON_IsString(get_member(schema, texts[i])))
-			delete_member(schema, texts[i]);
+	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++)
+		if (!is_value(get_member(schema, values[i].name),
+			      values[i].value))
+			delete_member(schema, values[i].name);
+	multiple = get_member(schema, "multipleOf");
+	if (!cJSON_IsNumber(multiple) || multiple->valuedouble <= 0)
+		delete_member(schema, "multipleOf");
+	if (!has_lists_of_names(get_member(schema, "dependentRequired")))
+		delete_member(schema, "dependentRequired");
 	for (size_t i = 0; noise[i]; i++)
 		delete_member(schema, noise[i]);
-	for (const struct tool_union *u = tool_unions; u->name; u++) {
-		const cJSON *list = get_member(schema, u->name);
-
-		if (list && (!cJSON_IsArray(list) || !list->child))
-			delete_member(schema, u->name);
-	}
 }
 
 /* Moves "required": true of draft 3, which is in the property, to the list of

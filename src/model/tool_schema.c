@@ -172,12 +172,62 @@ static enum holds find_holds(const char *keyword)
 	return HOLDS_VALUE;
 }
 
+/* Removes from a list or a map of schemas what is not a schema. */
+static void prune_list(cJSON *parts)
+{
+	cJSON *inner;
+	cJSON *after;
+
+	for (inner = parts->child; inner; inner = after) {
+		after = inner->next;
+		if (!cJSON_IsObject(inner) && !cJSON_IsBool(inner))
+			cJSON_Delete(cJSON_DetachItemViaPointer(parts, inner));
+	}
+}
+
+/* True if the value is what its keyword requires. A list in "items" is of an
+ * older draft; both this and odd properties are for tool_fit.c to correct. */
+static bool is_right(const cJSON *item, enum holds holds)
+{
+	switch (holds) {
+	case HOLDS_ONE:
+		return cJSON_IsObject(item) || cJSON_IsBool(item) ||
+		       (cJSON_IsArray(item) && !strcmp(item->string, "items"));
+	case HOLDS_LIST:
+		return cJSON_IsArray(item) && item->child;
+	case HOLDS_MAP:
+		return cJSON_IsObject(item) ||
+		       !strcmp(item->string, "properties");
+	default:
+		return true;
+	}
+}
+
+static void prune_parts(cJSON *schema)
+{
+	cJSON *item;
+	cJSON *next;
+
+	for (item = schema->child; item; item = next) {
+		enum holds holds = find_holds(item->string);
+
+		next = item->next;
+		if ((holds == HOLDS_LIST && cJSON_IsArray(item)) ||
+		    (holds == HOLDS_MAP && cJSON_IsObject(item) &&
+		     strcmp(item->string, "properties") != 0))
+			prune_list(item);
+		if (!is_right(item, holds))
+			cJSON_Delete(cJSON_DetachItemViaPointer(schema, item));
+	}
+}
+
 void tool_schema_each(cJSON *schema, unsigned depth, tool_schema_visit *visit,
 		      void *arg)
 {
 	cJSON *item;
 	cJSON *next;
 
+	prune_parts(schema);
 	for (item = schema->child; item; item = next) {
 		enum holds holds = find_holds(item->string);
 		cJSON *inner;

@@ -137,7 +137,8 @@ struct surplus { /* tools of one server that exceed the vendor's limit */
 /* In refusals, vendors name a tool by its position in the request:
  * "tools.14.custom" and "tools.15.member" (Anthropic; Bedrock, whose "member"
  * counts from 1), "tools[14].function" (OpenAI),
- * "tools[0].function_declarations[14]" (Gemini). */
+ * "tools[0].function_declarations[14]" (Gemini), ["body", "tools", 14] (servers
+ * written with FastAPI, such as Mistral's and vLLM). */
 static const char *const places[] = { "function_declarations",
 				      "functionDeclarations", "tools", NULL };
 
@@ -404,15 +405,19 @@ static int64_t read_number(struct str *s)
 	return number;
 }
 
-/* Parses a tool's position (".14", "[14]") at the start of rest. -1 if there is
- * none. */
+/* Parses a tool's position (".14", "[14]", "\", 14") at the start of rest. -1
+ * if there is none. */
 static int64_t index_after(struct str rest)
 {
 	int64_t index;
 
-	if (!rest.len || (rest.ptr[0] != '.' && rest.ptr[0] != '['))
-		return -1;
-	rest = str_skip(rest, 1);
+	if (str_starts(rest, "\",")) {
+		rest = str_trim(str_skip(rest, 2));
+	} else {
+		if (!rest.len || (rest.ptr[0] != '.' && rest.ptr[0] != '['))
+			return -1;
+		rest = str_skip(rest, 1);
+	}
 	index = read_number(&rest);
 	if (str_starts(rest, ".member"))
 		index--;

@@ -139,7 +139,33 @@ ODD = {
     "none": {"type": "object"},
     "wrong": {"type": "object", "properties": [], "required": "a"},
     "undefined": {"type": "object", "properties": {}, "required": ["ghost"]},
+    "mistyped": {"type": "object", "contains": [], "uniqueItems": {"a": 1},
+                 "dependentRequired": {"a": "b"}, "properties": {
+                     "a": {"type": "string", "minLength": -1, "title": 5,
+                           "contentEncoding": 0, "deprecated": "soon"},
+                     "b": {"type": "array", "items": {"not": 3, "$defs": 1},
+                           "prefixItems": [None], "examples": "x"},
+                     "c": {"anyOf": ["x", {"type": "string"}],
+                           "propertyNames": "date", "multipleOf": 0}}},
 }
+HOLDS = {"contains": dict, "not": dict, "propertyNames": dict, "$defs": dict,
+         "uniqueItems": bool, "deprecated": bool, "examples": list,
+         "prefixItems": dict, "anyOf": dict, "title": str,
+         "contentEncoding": str, "dependentRequired": list}
+
+
+def mistyped(value):
+    """Keywords whose values are not what draft 2020-12 says, at any depth."""
+    if isinstance(value, list):
+        return [f for inner in value for f in mistyped(inner)]
+    if not isinstance(value, dict):
+        return []
+    found = [k for k, of in HOLDS.items() for v in [value.get(k)]
+             if v is not None and not all(
+                 isinstance(one, of) for one in
+                 (v if isinstance(v, list) and of is dict and v else [v]))]
+    found += [k for k in ("minLength", "multipleOf") if value.get(k, 1) <= 0]
+    return found + [f for inner in value.values() for f in mistyped(inner)]
 
 
 @pytest.fixture
@@ -186,9 +212,11 @@ def test_every_vendor_is_sent_schemas_that_it_takes(offer, ask, wire):
     for name in ODD:
         _, words, schema = found["s_" + name]
         assert not faults(wire, schema), (name, schema)
+        assert not mistyped(schema), (name, schema)
         assert words.startswith(f"Tool {name}.")
     # the checks find faults where there are some
     assert faults(wire, ODD["arms"]) and faults(wire, ODD["keys"])
+    assert len(set(mistyped(ODD["mistyped"]))) == len(HOLDS) + 2
     # what was told before is told still
     said = {n: json.dumps(t) for n, t in found.items()}
     assert "page_id" in said["s_either"] and "page_url" in said["s_either"]
@@ -277,6 +305,21 @@ def test_a_refused_request_is_asked_again_without_the_tool_it_names(
         assert {"s_one", "s_three"} <= set(sent(wire, server, i))
         assert "s_two" not in sent(wire, server, i)
     assert r.err.count("MCP server s: its tool s_two is left out") == 1, r.err
+
+
+def test_a_refusal_that_names_the_tool_by_a_path_of_json_is_heeded(
+        offer, ask):
+    offer({"one": obj("a"), "two": obj("a")})
+    _, server = ask("others", [{"text": "look"}])
+    n = list(sent("others", server)).index("s_one")
+    where = {"loc": ["body", "tools", n, "function", "parameters"],
+             "msg": "Input should be a valid dictionary"}
+    r, server = ask("others", [
+        {"fault": {"status": 422, "body": {"detail": [where]}},
+         "text": "done"}])
+    assert r.status == 0 and len(server.requests) == 2, r.err
+    assert "s_one" not in sent("others", server)
+    assert "s_two" in sent("others", server)
 
 
 def test_a_refusal_that_names_no_tool_of_a_server_is_told(offer, ask):
