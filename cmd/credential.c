@@ -1,5 +1,13 @@
 /* credential.c - finds, asks for and stores API keys. */
 /* SPDX-License-Identifier: MIT */
+/*
+ * For dcode auth, dcode install, the first start and every command that needs a
+ * stored key. Three parts: variables whose address a stored key does not go to
+ * (credential_ask_address()), the passphrase of the stored keys
+ * (credential_store()), and keys by name: which one is meant
+ * (credential_find()), where it comes from (credential_state()), and how it is
+ * stored (credential_store_key()). config/vault.h encrypts them.
+ */
 #include "cmd/credential.h"
 
 #include <stdlib.h>

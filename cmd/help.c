@@ -1,5 +1,11 @@
 /* help.c - dcode help: prints options, commands and pages, as text or JSON. */
 /* SPDX-License-Identifier: MIT */
+/*
+ * Begin reading at run_help(). Its word is a command or a page of the manual;
+ * if it is both, the command's usage is printed before the page.
+ * scripts/docs/gendocs.py makes man pages and completions from
+ * command_help_json().
+ */
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>

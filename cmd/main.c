@@ -168,6 +168,7 @@ static int dispatch_line(struct app *app, struct line *l)
 	if ((l->c || args_value(args, "install")) && check_options(l, &err) < 0)
 		return command_refuse(l->c ? l->c : &command_install,
 				      l->sub ? l->sub->name : NULL, &err);
+	/* Version and help work under any policy, even a broken one. */
 	app->unattended = !l->c && args_value(args, "non-interactive");
 	if (policy_check(app, l->sub, &err) < 0)
 		return app_fail(app, &err);

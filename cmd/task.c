@@ -1,5 +1,13 @@
 /* task.c - dcode -n: runs one task unattended. */
 /* SPDX-License-Identifier: MIT */
+/*
+ * Begin reading at run_task(), which has the steps of a run in their order. The
+ * answer goes to stdout, as text (struct plain) or as JSON events (struct
+ * events); all else goes to stderr. There is no user to ask: run_decide()
+ * allows or refuses each call. classify_failure() turns an error into the exit
+ * status and the word "status" of the JSON result. print_end() prints the
+ * result, after the sandbox was deleted, stopped or kept.
+ */
 #include "cmd/task.h"
 
 #include <errno.h>

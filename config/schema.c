@@ -1,6 +1,13 @@
 /* schema.c - defines all settings, and the keys inside table settings. */
 /* SPDX-License-Identifier: MIT */
-
+/*
+ * settings_core has a row for each setting, settings_keys one for each key
+ * inside a setting that is a table. A provider has rows of its own, in its
+ * folder. All that describes settings comes from these rows: `dcode config`,
+ * the warnings about unknown keys and wrong types, the environment variables,
+ * and the table in cmd/manual/toml.md (`make manual`). struct setting is in
+ * config/setting.h; config/settings.h reads values.
+ */
 #include "config/settings.h"
 
 enum { CREDENTIAL = SETTING_SECRET | SETTING_ENV_ONLY };

@@ -800,6 +800,7 @@ int choice_ask_lines(void *arg, const struct app_question *q, struct error *err)
 		rc = chat_read_answer(c->input, &early, prompt, &line);
 		if (rc > 0)
 			answer = ask_parse_choice(q, buf_str(&line));
+		/* A line that is not an answer was meant as a message. */
 		if (rc > 0 && answer == ASK_NO_CHOICE && q->gives_way) {
 			buf_addf(&early, "%s\n", line.ptr);
 			answer = (int)q->safe;

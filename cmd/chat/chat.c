@@ -1,5 +1,12 @@
 /* chat.c - the chat without a screen: a conversation, line by line. */
 /* SPDX-License-Identifier: MIT */
+/*
+ * run_chat() chooses between this chat and the one with a screen (live.c).
+ * Begin reading at chat_in_lines(): open_chat() opens the run,
+ * run_conversation() reads and runs messages, and what follows closes the run.
+ * While the run is being opened, a thread (watch_terminal()) reads what is
+ * typed, so that /quit and Ctrl-D work at once.
+ */
 #include "cmd/chat/chat.h"
 
 #include <poll.h>

@@ -144,6 +144,8 @@ static void prompt_exit(struct run *r, bool may_apply)
 			 : "d or Enter deletes it with its changes; ",
 		 can_stop ? "s stops it, its files stay; " : "");
 	fprintf(stderr, "%s\n", help);
+	/* If the changes cannot be applied, deleting the sandbox would lose
+	 * them: let the user choose again. */
 	do {
 		answer = asker->choose(asker->arg, &q, &ignored);
 	} while (answer >= 0 && answers[answer] == all[APPLY] &&

@@ -261,6 +261,9 @@ static void wait_for_any(struct live *l, struct pollfd p[N_FDS], bool drawn,
 	bool hears = has_screen_room(l) && (drawn || !draws);
 	int64_t ms;
 
+	/* While another program has the terminal, it gets the keys, and nothing
+	 * is drawn. Events wait while the screen is behind, so that a fast
+	 * command does not fill memory. */
 	p[FD_SCREEN].fd = p[FD_OUTPUT].fd = -1;
 	if (draws)
 		until = min_time(until, screen_wait(&l->screen, p + FD_SCREEN));

@@ -954,6 +954,7 @@ static void end_work(struct live *l, int rc)
 				       buf_str(&l->files));
 		complete_update(&l->completer, &l->editor);
 	} else {
+		/* any other job may have created or deleted files */
 		complete_forget(&l->completer);
 	}
 	return_steering(l);
@@ -985,6 +986,8 @@ static void end_work(struct live *l, int rc)
 		l->over = true;
 		l->status = app_signal() ? 128 + app_signal() : 1;
 	} else if (!app_signal() || app_signal() == SIGINT) {
+		/* Ctrl-C ended this job only; SIGTERM and SIGHUP end the
+		 * chat. */
 		app_signal_clear(l->run->app);
 	}
 	l->stopping = false;

@@ -482,6 +482,8 @@ static void on_editor(struct live *l, const struct key_event *ev)
 		l->drafted = l->typed;
 		return;
 	}
+	/* A key that changes nothing in an empty draft does not count as
+	 * typing: a question need not wait for it. */
 	empty = editor_is_empty(&l->editor);
 	result = l->vi.on ? vi_event(&l->vi, &l->editor, ev)
 			  : editor_event(&l->editor, ev);

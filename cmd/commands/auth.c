@@ -1,5 +1,11 @@
 /* auth.c - dcode auth: API keys, stored encrypted on this machine. */
 /* SPDX-License-Identifier: MIT */
+/*
+ * Rows of `subs`, at the end, name the function of each subcommand. Keys are
+ * read into locked memory (cmd/secret.h) and stored by cmd/credential.c. A
+ * provider may have several secrets, such as Modal's id and secret: struct keys
+ * has those that one command concerns.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

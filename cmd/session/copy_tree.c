@@ -188,11 +188,13 @@ static const char *find_objection(struct sieve *s,
 	    (!item->target || !item->target[0] ||
 	     strlen(item->target) >= PATH_MAX))
 		return "the link has no valid target";
+	/* Attack: an archive has a link "a" to "/" and then a file "a/b". */
 	if (path_set_above(&s->links, path) ||
 	    (S_ISDIR(item->mode) && path_set_has(&s->links, path)))
 		return "a directory of its path is a link";
 	if (!item->original)
 		return NULL;
+	/* a hard link: its target must be in the copy, too */
 	if (archive_plain_path(item->original, &s->original) ||
 	    !s->original.len)
 		return "it is a link to a file outside the copied directory";

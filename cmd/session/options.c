@@ -612,6 +612,9 @@ int run_workspace_resolve(struct run_options *o, struct app *app,
 				 flag);
 	if (flag)
 		o->workspace = flag;
+	/* On this machine the tools already work in the tree. A setting is
+	 * ignored, because it is meant for runs with a sandbox; a flag is
+	 * refused. */
 	if (sandbox_is_none(o->sandbox)) {
 		o->workspace = NULL;
 		if (flag && strcmp(flag, "none") != 0)
@@ -993,6 +996,8 @@ int run_sandbox_resolve(struct run_options *o, struct app *app,
 			return -1;
 		}
 	}
+	/* The registry reads files of the user's providers: without a sandbox
+	 * it is not needed. */
 	if (sandbox_is_none(name))
 		p = sandbox_provider_find(name);
 	else if (app_providers(app, &registry, err) < 0)

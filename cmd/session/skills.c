@@ -1,5 +1,14 @@
 /* skills.c - lists a run's skills to the model and sends them when used. */
 /* SPDX-License-Identifier: MIT */
+/*
+ * The system prompt has the name, description and path of each skill
+ * (src/skills); the model reads the file when it needs the skill. On this
+ * machine the files are read where they are. In a sandbox they do not exist
+ * until a call names one: begin reading at run_skills_prepare(), which looks
+ * for such names in the arguments of each call and sends these skills, packed
+ * as a tar archive, before the call runs. The second entry is
+ * run_skills_invoke(), for a skill that the user has called.
+ */
 #include "cmd/session/skills.h"
 
 #include <ctype.h>

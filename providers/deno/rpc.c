@@ -981,6 +981,7 @@ int deno_rpc_call(struct deno_rpc *r, struct deno_call *c,
 			rc = -1;
 		}
 	} else if (w->stream >= 0 && !w->done)
+		/* nobody reads the rest: the server must not send it */
 		queue_stream_event(r, "cancel", w->stream, NO_MORE("reason"));
 	release_call(&r->calls, w);
 	pthread_mutex_unlock(&r->lock);

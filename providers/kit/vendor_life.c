@@ -692,6 +692,7 @@ int vendor_remove(struct sandbox_client *client, const char *id,
 	cJSON_Delete(answer);
 	if (rc > 0 || ended)
 		return rc;
+	/* The vendor deletes in the background, so ask until it is gone. */
 	if (v->awaits_end && (rc == 0 || why.http_status == 409))
 		return poll_until(c, id, END_MS, check_ended, stop, err);
 	if (v->awaits_end && why.http_status == 400)

@@ -312,6 +312,8 @@ static int modal_find_image(struct modal *m, const struct sandbox_spec *spec,
 		return -1;
 	if (spec->snapshot)
 		named = spec->snapshot;
+	/* An id ("im-...") names an image that exists; every other name must be
+	 * looked up or built. */
 	if (named && str_starts(str_of(named), "im-"))
 		image = named;
 	else if (named)

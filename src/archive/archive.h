@@ -9,6 +9,14 @@
 
 #include "base/buf.h"
 
+/*
+ * In this order: archive_writer packs a directory of this machine (write.c),
+ * archive_stream builds a stream entry by entry (stream.c), archive_single is
+ * for a stream of one entry (single.c), archive_extract() unpacks an untrusted
+ * stream into a directory (read.c), and archive_visit() reads one without
+ * writing anything (visit.c). libarchive is loaded on first use (api.h).
+ */
+
 struct archive_counts {
 	int64_t files, directories, links;
 	int64_t skipped; /* each was reported to archive_log.skipped */

@@ -574,6 +574,8 @@ static int begin_array(struct json_split *s, struct error *err)
 static int add_mark(struct json_split *s, char c, struct error *err)
 {
 	bool array = s->place == AT_ELEMENT || s->place == AT_NEXT;
+	/* No end after a comma: then `first` is false and a key or an element
+	 * must follow. */
 	bool may_end =
 		s->place == AT_COMMA || s->place == AT_NEXT ||
 		(s->first && (s->place == AT_KEY || s->place == AT_ELEMENT));

@@ -122,6 +122,8 @@ static void pass_to_sink(struct sanitizer *c, unsigned char old, uint32_t cp,
 {
 	const struct sanitize_sink *k = c->sink;
 
+	/* A control sequence (CSI, ECMA-48 5.4): its numbers are collected
+	 * until the final byte, which is passed on with them. */
 	if (c->state == CSI && old != CSI) {
 		c->n[0] = c->n[1] = -1;
 		c->n_at = 0;
@@ -165,6 +167,7 @@ static void handle_char(struct sanitizer *c, uint32_t cp, struct str bytes,
 		buf_addc(out, ' ');
 		return;
 	}
+	/* CR LF is one line end */
 	if (cp == '\n' && c->after_cr) {
 		c->after_cr = false;
 		return;

@@ -375,10 +375,15 @@ static bool runs_relative_script(const struct interpreter *p,
 			      word[1];
 		enum meaning m = option ? meaning_of(p, word) : SKIP;
 
+		/* the interpreter reads the script from this file */
 		if (!strcmp(word, "<"))
 			return args[1].text && is_relative(args + 1);
+		/* The code is standard input or the next argument, or nothing
+		 * is run (--version). */
 		if (!strcmp(word, "-") || m == CODE)
 			return false;
+		/* The first word that is not an option is the script, unless
+		 * that is text (as with awk) or came with an option. */
 		if (!option)
 			return !(p->text || by_option) && is_relative(args);
 		if (has_relative_value(p, args))

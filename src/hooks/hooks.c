@@ -871,6 +871,8 @@ int hooks_load(struct hooks **out, const struct hooks_source *src,
 	int rc = has_user < 0 ? -1 : 0;
 
 	*out = NULL;
+	/* In the home directory both names are the same file: it is the
+	 * user's. */
 	if (rc == 0 &&
 	    !(has_user && path_is_same(src->user_file, src->project_file)))
 		has_project = read_or_do_without(src, true, &project, err);

@@ -952,9 +952,12 @@ int lifecycle_open(struct managed_sandbox *box,
 	if (rc == 0)
 		return 0;
 	*err = failure;
+	/* a create that was cut may have reached the provider */
 	box->none_made = !box->sandbox.id && !box->resumed &&
 			 (!box->ours || failure.nothing_made ||
 			  !lifecycle_was_cut(&failure));
+	/* After Ctrl-C the user gets the prompt at once: a thread deletes what
+	 * was created. lifecycle_close() waits for it. */
 	if (request->cancels_at_once && box->request.store && stop->cancel &&
 	    cancel_triggered(stop->cancel) && start_ending(box, &failure))
 		return -1;

@@ -1,5 +1,12 @@
 /* child.c - starts and stops a server that is a program, and talks to it. */
 /* SPDX-License-Identifier: MIT */
+/*
+ * Begin reading at mcp_child_open(): it determines the environment, the
+ * directory and the program, in this order, because each needs the one before.
+ * dcode does not start the program itself but a guard (mcp/guard.h), which
+ * kills the program and its descendants when dcode ends in any way. src/rpc
+ * speaks JSON-RPC over the program's standard streams.
+ */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>

@@ -1,5 +1,13 @@
 /* entry.c - reads the servers under mcpServers in a JSON file. */
 /* SPDX-License-Identifier: MIT */
+/*
+ * Begin reading at mcp_entries_read(); read_entry() reads one server. The
+ * format is that of Claude Code's .mcp.json. Other programs' names for the same
+ * members are accepted, because such files are copied between programs. An
+ * invalid entry stays in the list with the reason (refuse_entry()), so that
+ * lists of servers can show it. ${NAME} is not replaced here, but when the
+ * server starts (mcp/expand.h).
+ */
 #include "mcp/entry.h"
 
 #include <fnmatch.h>

@@ -1,5 +1,11 @@
 /* list.c - the tools of one server, as announced, sanitized. */
 /* SPDX-License-Identifier: MIT */
+/*
+ * Begin reading at mcp_list_read(). The server is not trusted, and the model
+ * reads what it sends. So all texts are sanitized (clean_text(),
+ * clean_schema()), a long description is cut, and a tool that is invalid or too
+ * large is left out with a reason (note_lost()).
+ */
 #include "mcp/list.h"
 
 #include <stdlib.h>

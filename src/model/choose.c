@@ -366,6 +366,8 @@ static int own_url(const struct provider *p, const struct settings *set,
 		return -1;
 	if (*url)
 		*from = config_place(p, set);
+	/* A stored key does not go to the address in a variable that is set
+	 * for all programs: that may be another server's. */
 	if (!*url && key && settings_env_source(set, key) == SOURCE_STORED) {
 		*url = stored_key_url(p, set, env);
 		if (*url)
@@ -506,6 +508,7 @@ static int find_url(struct model_choice *c, const struct provider *p,
 		return error_hint(err, "Set base_url in [models.providers.%s].",
 				  p->name);
 	}
+	/* Ollama's variable may be what its server listens on: "0.0.0.0" */
 	if (*own && p->preset && p->preset->listen_port && !strstr(url, "://"))
 		made = listen_to_url(url, p->preset->listen_port);
 	if (!made)

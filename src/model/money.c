@@ -9,7 +9,11 @@
  * cut, its highest possible cost stays counted as "unclear": the vendor bills
  * what it generated, and dcode cannot know how much that was. Sums saturate, so
  * that numbers from a server cannot make the cap wrap around. meter.lock guards
- * struct meter and its accounts: subagents send requests on several threads. */
+ * struct meter and its accounts: subagents send requests on several threads.
+ *
+ * The caller is account_reserve() in model/exchange.c. A running sandbox costs
+ * money, too: meter_time_left() says when it would exceed the cap, and
+ * stop_at_cap() in agent/loop.c ends the run then. */
 #include "model/money.h"
 
 #include <inttypes.h>

@@ -554,6 +554,7 @@ static void fit_enum(const struct fit *f, cJSON *schema, cJSON *list)
 	}
 	if (f->rules->any_enum)
 		return;
+	/* "const" means an enum of one value */
 	value = cJSON_DetachItemFromObjectCaseSensitive(schema, "const");
 	if (value && !item) {
 		item = cJSON_AddArrayToObject(schema, "enum");
@@ -563,6 +564,7 @@ static void fit_enum(const struct fit *f, cJSON *schema, cJSON *list)
 	}
 	for (value = item ? item->child : NULL; value; value = next) {
 		next = value->next;
+		/* null is expressed by the type instead */
 		if (cJSON_IsNull(value)) {
 			cJSON_Delete(cJSON_DetachItemViaPointer(item, value));
 			add_text(list, "null");
@@ -580,6 +582,7 @@ static void fit_enum(const struct fit *f, cJSON *schema, cJSON *list)
 		texts = false;
 	if (texts)
 		return;
+	/* Without the enum the schema needs a type: that of its first value. */
 	if (!list->child && item->child)
 		add_text(list, cJSON_IsBool(item->child)     ? "boolean"
 			       : cJSON_IsNumber(item->child) ? "number"

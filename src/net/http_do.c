@@ -722,6 +722,7 @@ static int run_transfer(struct http_exchange *x, struct handle *hd,
 			rc = read_result(x, hd, err);
 			break;
 		}
+		/* the caller does not wait longer for the rest */
 		if (clock_ms() >= x->suffices_at) {
 			rc = 0;
 			break;

@@ -1,5 +1,12 @@
 /* callback.c - receives the answer of a login that the browser delivers. */
 /* SPDX-License-Identifier: MIT */
+/*
+ * Begin reading at oauth_callback_wait(). Each round handles one event: a
+ * browser connects or sends its request, or the user pastes a line.
+ * read_query() checks the state and the issuer of a redirect, from either
+ * source. This is a small HTTP server with one path, because a program that is
+ * not a web site redirects to http://127.0.0.1:PORT (RFC 8252, 7.3).
+ */
 #include "oauth/callback.h"
 
 #include <errno.h>

@@ -5,6 +5,14 @@
 
 #include "sandbox/sandbox.h"
 
+/*
+ * Begin reading at helper_run(). It sends one command that consists of the
+ * arguments, prelude.sh and the script (compose_command() in helper.c). The
+ * script answers in frames (sandbox/frame.h), because the shell's start-up
+ * files may print, too. The scripts do as little as possible: C code, mostly in
+ * sandbox/files/, decides what the bytes mean.
+ */
+
 enum helper_script {
 	HELPER_READ,
 	HELPER_LS,

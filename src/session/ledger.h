@@ -8,6 +8,16 @@
 
 #include "base/error.h"
 
+/*
+ * A sandbox must not be forgotten, whenever dcode is killed. So the ledger is
+ * written before each request that makes or deletes one, and after its answer:
+ * LEDGER_INTENT, create, LEDGER_LIVE; then LEDGER_REMOVING, delete,
+ * LEDGER_GONE. The label is written with the intent and sent with the create,
+ * so lifecycle/gc.c finds the sandbox by it even if the answer with the id
+ * never came. ledger_claim() and ledger_claim_removal() decide which process
+ * may continue with a sandbox or delete it.
+ */
+
 struct store; /* session/session.h */
 
 enum ledger_state {

@@ -1,5 +1,12 @@
 /* question.c - shows a tool call to the user before it may run. */
 /* SPDX-License-Identifier: MIT */
+/*
+ * Begin reading at question_render(). It has two steps. wrap_item() writes the
+ * whole text of an item as rows with a struct pen, which counts columns and
+ * spells out what could deceive the reader. Then fair_share() decides how many
+ * rows each item may have, and add_change() (a difference) or add_ends() (other
+ * texts) selects them.
+ */
 #include "ui/question.h"
 
 #include <stdio.h>

@@ -1,5 +1,13 @@
 /* fetch.c - fetches a web page as text. */
 /* SPDX-License-Identifier: MIT */
+/*
+ * Begin reading at fetch_page(). The model chooses the address. Attack: a page
+ * or a file makes it choose a server that only this machine can reach (the
+ * cloud's metadata, a router, a program on localhost), directly, by a redirect,
+ * or by a name whose next DNS answer differs. So find_addresses() resolves each
+ * host once and checks every address, send_request() connects to a checked
+ * address only, and follow_redirect() applies the same checks.
+ */
 #include "web/fetch.h"
 
 #include <stdio.h>

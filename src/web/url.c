@@ -288,6 +288,8 @@ int web_url_parse(struct web_url *url, struct str text, struct error *err)
 	rest = str_skip(rest, url->tls ? 8 : 7);
 	host = rest;
 	host.len = 0;
+	/* Browsers end the host at a backslash as well, other programs do not:
+	 * such a URL is refused below, since it can name two hosts. */
 	while (host.len < rest.len && rest.ptr[host.len] &&
 	       !strchr("/?#\\", rest.ptr[host.len]))
 		host.len++;
@@ -296,6 +298,7 @@ int web_url_parse(struct web_url *url, struct str text, struct error *err)
 		return error_set(
 			err, ERR_USAGE,
 			"URLs with a user or a password are not supported");
+	/* the port's colon; those inside an IPv6 address come before "]" */
 	end = str_starts(host, "[") ? str_find(host, ']') : 0;
 	end += str_find(str_skip(host, end), ':');
 	if (rest.len && rest.ptr[0] == '\\')

@@ -181,6 +181,8 @@ static int sync_filesystems(const struct placement *b, struct error *err)
 	dev_t seen[FILESYSTEMS];
 	size_t n = 0;
 
+	/* A tree may have mounts: each directory's device is looked up, and
+	 * every device seen is synced once. */
 	for (size_t i = b->first; i < b->last; i++) {
 		const char *path = b->replay->plan->changes[i].path;
 		const char *name;

@@ -124,9 +124,11 @@ static int add_record(struct scan *s, struct str line, struct error *err)
 	if (rest.len > PATH_BYTES)
 		rest.len = PATH_BYTES;
 	record.path = xstrndup(rest.len ? rest.ptr : "", rest.len);
+	/* the script writes a line feed within a path as \1 */
 	if (record.kind != SCAN_NAME)
 		for (char *p = record.path; *p; p++)
 			*p = *p == '\1' ? '\n' : *p;
+	/* n is a power of two: the array is full, so double it */
 	if (!(s->n & (s->n - 1)))
 		s->records = xrealloc(s->records, s->n ? s->n * 2 : 1,
 				      sizeof(*s->records));

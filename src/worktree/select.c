@@ -731,6 +731,7 @@ static int look(struct tree_walk *k, const char *path, bool anyway,
 		add_left(k, path, why, false);
 		return 0;
 	}
+	/* Last, because it may read the file's contents. */
 	l = (struct select_look){ k->w->cache, dir, path, &st, k->head };
 	why = anyway ? NULL : select_find_secret(&l, &keyless);
 	if (why && (why == select_unreadable || !is_asked(k, path, why))) {

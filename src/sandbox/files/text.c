@@ -140,6 +140,7 @@ static bool is_latin1(struct str raw)
 		size_t good = str_utf8_prefix(
 			(struct str){ raw.ptr, raw.len < 4 ? raw.len : 4 });
 
+		/* bytes that are not in text of any such encoding */
 		if ((c < ' ' && !(c >= '\t' && c <= '\r') && c != 0x1b) ||
 		    c == 0x7f || c == 0xff ||
 		    (c >= 0x80 && c < 0xa0 && !high_controls[c - 0x80] &&

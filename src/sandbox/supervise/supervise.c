@@ -383,6 +383,8 @@ static int run_job(struct job *j, struct sandbox *sb, struct exec_result *res,
 	bool own_time = within.deadline < stop->deadline;
 	int rc;
 
+	/* Each round is one request: the first starts the job, the others get
+	 * its next output. */
 	do {
 		rc = request_until_answered(j, &within, &why);
 		if (rc == 0)
@@ -390,6 +392,8 @@ static int run_job(struct job *j, struct sandbox *sb, struct exec_result *res,
 		if (rc == 0)
 			rc = evaluate_answer(j, res, &why);
 	} while (rc > 0);
+	/* Nothing to kill: the job has ended, was never sent, or is out of
+	 * reach. */
 	if (rc == 0 || !j->sent || j->ended || why.code == ERR_GONE ||
 	    why.code == ERR_UNREACHABLE) {
 		if (j->ended)
@@ -399,6 +403,8 @@ static int run_job(struct job *j, struct sandbox *sb, struct exec_result *res,
 		j->failed_ms = clock_ms();
 		if (sandbox_kill(sb, &j->kill, stop, err) < 0)
 			return -1;
+		/* The command's own time limit is an outcome, not an error: the
+		 * kill has returned the rest of its output. */
 		if (j->ended && own_time && why.code == ERR_TIMEOUT)
 			rc = deliver_output(j, &why);
 		res->timed_out = rc == 0;
