@@ -320,6 +320,35 @@ def test_a_literal_path_is_found_although_it_holds_pattern_characters(
         assert f"{repo}/{name}" in text, name
 
 
+def test_a_pattern_may_be_an_absolute_one(ask, repo):
+    for name in ("a.c", "src/a.c", "src/b/c.c", "other/src/a.c"):
+        put(repo, name)
+    found = {f"{repo}/src/**/*.c": {"src/a.c", "src/b/c.c"},
+             f"{repo}/src/a.c": {"src/a.c"}, f"{repo}/*.c": {"a.c"},
+             f"{repo}x/a.c": set(), "/a.c": {"a.c"}}
+    texts = ask([call("glob", pattern=p) for p in found] +
+                [grep(glob=p) for p in found], repo)
+    for i, want in enumerate(list(found.values()) * 2):
+        assert set(re.findall(rf"{repo}/([\w/.]+)", texts[i])) == want, i
+
+
+def test_a_pattern_that_is_the_path_of_an_ignored_file_finds_it(ask, repo):
+    put(repo, ".gitignore", "build/\n*.log\n")
+    for name in ("build/o.js", "build/p.js", "a/x.log", "b/x.log"):
+        put(repo, name)
+    one, other, searched, every, name, inside = ask([
+        call("glob", pattern="build/o.js"), call("glob", pattern="a/x.log"),
+        grep(glob=f"{repo}/build/o.js"), call("glob", pattern="build/*.js"),
+        call("glob", pattern="x.log"), call("glob", pattern=".git/HEAD")],
+        repo)
+    assert "build/o.js" in one and "build/o.js" in searched
+    assert "a/x.log" in other and "b/x.log" not in other
+    assert left(one) == left(other) == left(searched) == 0
+    for text in (every, name):
+        assert "No files found" in text and left(text) == 2
+    assert "No files found" in inside
+
+
 def test_a_class_still_means_its_characters(ask, repo):
     for name in ("app/i/page.tsx", "app/x/page.tsx", "app/[id]/page.tsx"):
         put(repo, name)

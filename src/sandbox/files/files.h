@@ -161,9 +161,10 @@ struct files_search {
 /*
  * files_glob() and files_grep() skip what git ignores
  * (scripts/sandbox/search.sh: nested .gitignore, info/exclude, the user's
- * exclude file; tracked files are never skipped if git is available). They
- * never enter a ".git", unless root is or lies in one. Repositories within the
- * tree follow their own patterns.
+ * exclude file; tracked files are never skipped if git is available), unless
+ * the pattern of names is the path of one file. They never enter a ".git",
+ * unless root is or lies in one. Repositories within the tree follow their own
+ * patterns.
  */
 /* Returns absolute paths of the regular files below root that match. A link
  * counts if it points to a regular file below root. At most 10,000, within 5

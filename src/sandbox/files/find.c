@@ -201,12 +201,30 @@ static void filter_args(struct helper *h, size_t at,
 	h->args[at + 2] = f->prune ? STR("1") : STR("");
 }
 
-/* Appends the last two arguments of glob.sh and grep.sh. */
+/* Appends the last two arguments of glob.sh and grep.sh. A pattern that is the
+ * path of a file finds it even if git ignores it. */
 static void place_args(struct helper *h, const struct sandbox *sb,
-		       const struct files_search *what)
+		       const struct files_search *what,
+		       const struct glob_filter *f)
 {
 	h->args[h->n_args++] = str_of(sb->workdir ? sb->workdir : "/");
-	h->args[h->n_args++] = what->ignored ? STR("1") : STR("");
+	h->args[h->n_args++] = what->ignored || f->is_path ? STR("1") : STR("");
+}
+
+/* Returns an absolute pattern below the root as one that is relative to it,
+ * with a "/" in front. Any other one is returned unchanged. */
+static struct str relative_pattern(const char *pattern, const char *root)
+{
+	struct str rest = str_of(pattern);
+	struct str above = str_of(root);
+
+	while (str_ends(above, "/"))
+		above.len--;
+	if (!above.len || rest.len <= above.len ||
+	    strncmp(pattern, root, above.len) != 0 ||
+	    rest.ptr[above.len] != '/')
+		return rest;
+	return str_skip(rest, above.len);
 }
 
 int files_glob(struct sandbox *sb, const struct files_search *what,
@@ -214,7 +232,7 @@ int files_glob(struct sandbox *sb, const struct files_search *what,
 	       struct error *err)
 {
 	bool live = sb->client->provider->flags & SANDBOX_STDIN;
-	struct str pattern = str_of(what->pattern);
+	struct str pattern = relative_pattern(what->pattern, what->root);
 	struct find_search s = { .root = what->root, .list = list };
 	struct glob_filter filter;
 	char limit[24];
@@ -232,7 +250,7 @@ int files_glob(struct sandbox *sb, const struct files_search *what,
 	glob_filter(pattern, &filter);
 	filter_args(&h, 1, &filter);
 	h.args[4] = helper_decimal(live ? 0 : GLOB_BYTES_TEXT, limit);
-	place_args(&h, sb, what);
+	place_args(&h, sb, what, &filter);
 	rc = helper_run(sb, &h, stop, err);
 	if (s.full)
 		rc = 0; /* on_path() stopped it: enough names */
@@ -419,6 +437,7 @@ int files_grep(struct sandbox *sb, const struct files_search *what,
 	       struct error *err)
 {
 	const char *glob = what->glob;
+	struct str names = { 0 };
 	bool live = sb->client->provider->flags & SANDBOX_STDIN;
 	struct glob_filter filter = { .test = "", .exact = true };
 	struct lines l = { .out = BUF_INIT(2 * GREP_BYTES) };
@@ -433,15 +452,17 @@ int files_grep(struct sandbox *sb, const struct files_search *what,
 	int rc;
 
 	*list = (struct files_matches){ 0 };
-	if (glob && glob_new(&g, str_of(glob), GLOB_HIDDEN, err))
+	if (glob)
+		names = relative_pattern(glob, what->root);
+	if (glob && glob_new(&g, names, GLOB_HIDDEN, err))
 		return -1;
 	if (glob)
-		glob_filter(str_of(glob), &filter);
+		glob_filter(names, &filter);
 	filter_args(&h, 2, &filter);
 	l.most = line_limit(what->cap, filter.exact);
 	h.args[5] = helper_decimal(live ? 0 : l.most, numbers[0]);
 	h.args[6] = helper_decimal(live ? 0 : GREP_BYTES, numbers[1]);
-	place_args(&h, sb, what);
+	place_args(&h, sb, what, &filter);
 	rc = search_files(sb, &h, what->pattern, stop, err);
 	if (!rc) {
 		collect_matches(&l, g, what, list);

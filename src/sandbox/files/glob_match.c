@@ -416,6 +416,7 @@ void glob_filter(struct str pattern, struct glob_filter *filter)
 		from++;
 	while (to > from && !is_special(clean.ptr[to - 1]))
 		to--;
+	filter->is_path = by_path && from == clean.len;
 	filter->exact = !by_path;
 	for (size_t i = from; i < to; i++)
 		filter->exact &=

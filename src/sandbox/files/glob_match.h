@@ -39,6 +39,7 @@ struct glob_filter {
 	/* the test matches the same names as the pattern with GLOB_HIDDEN, and
 	 * no others */
 	bool exact;
+	bool is_path; /* the pattern is the path of one file */
 };
 void glob_filter(struct str pattern, struct glob_filter *filter);
 

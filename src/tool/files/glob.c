@@ -94,13 +94,14 @@ const struct tool tool_glob = {
 			"last component at any depth ('*.py'); one with '/' "
 			"matches the path below the search root "
 			"('src/**/*.c'), and a leading '/' means the root "
-			"itself ('/*.md'). Supports *, ?, [abc], [!abc], {a,b} "
+			"itself ('/*.md') or begins an absolute path below "
+			"it. Supports *, ?, [abc], [!abc], {a,b} "
 			"and ** for any directories; a name that begins with "
 			"'.' needs a pattern that does. The exact path of an "
 			"existing file is found even if it contains these "
 			"characters. Files that git ignores are left out and "
-			"counted, unless path names a directory of them; .git "
-			"is never entered.",
+			"counted, unless path names a directory of them or the "
+			"pattern is the path of one; .git is never entered.",
 	},
 	.args = args,
 	.summary = "{pattern}[ in {path}]",
