@@ -247,8 +247,17 @@ s_answer() {
 		"$s_word $s_code $s_o $s_lo $s_e $s_le"
 }
 
-# Of the jobs whose names begin with s_job, those that have ended go with all
-# that is left of them, and who looks after their output.
+# Waits for the end of a job that was killed just now.
+s_await() {
+	s_turn=0
+	while [ ! -s "$s_dir/done" ] && [ $s_turn -lt 40 ]; do
+		s_turn=$((s_turn + 1))
+		s_nap 0.05
+	done
+}
+
+# Of the jobs whose names begin with s_job, or are in s_jobs, those that have
+# ended go with all that is left of them, and who looks after their output.
 s_leave() {
 	for s_base in "/tmp/$s_name" "/tmp/$s_name.$s_uid" \
 		"${HOME:-/tmp}/$s_name" "$PWD/$s_name"; do
@@ -257,6 +266,14 @@ s_leave() {
 		s_more=
 		for s_dir in "$s_base"/*/; do
 			s_dir=${s_dir%/}
+			case " $s_jobs" in
+			*" ${s_dir##*/} "*)
+				s_await
+				[ ! -s "$s_dir/done" ] ||
+					[ -e "$s_dir/never" ] ||
+					rm -rf "$s_dir"
+				;;
+			esac
 			case ${s_dir##*/} in
 			"$s_job"*) [ ! -s "$s_dir/done" ] || rm -rf "$s_dir" ;;
 			esac

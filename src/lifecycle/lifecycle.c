@@ -107,12 +107,16 @@ static void report_job(void *arg, const struct job_state *job)
 			     job->number, job->command);
 }
 
-/* Tells the user what happens to background commands, and ends those that must
- * not outlive this process. */
-static void end_jobs(struct managed_sandbox *box)
+/* True if processes can outlive the sandbox because it is a directory on a
+ * machine that continues to exist. If the client lacks SANDBOX_LEAVES, no
+ * process outlives the request that started it. */
+static bool shares_machine(const struct managed_sandbox *box)
 {
-	jobs_each(box->sandbox.jobs, report_job, box);
-	(void)jobs_end(&box->sandbox.jobs);
+	const struct sandbox_client *client = box->request.client;
+
+	return !(client->provider->flags & SANDBOX_UNISOLATED) &&
+	       !(client->lacks & SANDBOX_LEAVES) &&
+	       sandbox_isolation(client) <= ISOLATION_NONE;
 }
 
 /* Warns that a deletion failed. If the key was refused, the hint is different:
@@ -966,18 +970,6 @@ int lifecycle_open(struct managed_sandbox *box,
 	return -1;
 }
 
-/* True if processes can outlive the sandbox because it is a directory on a
- * machine that continues to exist. If the client lacks SANDBOX_LEAVES, no
- * process outlives the request that started it. */
-static bool shares_machine(const struct managed_sandbox *box)
-{
-	const struct sandbox_client *client = box->request.client;
-
-	return !(client->provider->flags & SANDBOX_UNISOLATED) &&
-	       !(client->lacks & SANDBOX_LEAVES) &&
-	       sandbox_isolation(client) <= ISOLATION_NONE;
-}
-
 /* Waits until every cancelled command has been killed, or killing it has been
  * given up. Longer waits are announced. */
 static void await_kills(struct managed_sandbox *box)
@@ -1172,7 +1164,10 @@ int lifecycle_close(struct managed_sandbox *box, struct error *err)
 	}
 	stays = !box->ours ||
 		(box->request.on_exit != LIFECYCLE_DELETE && box->sandbox.id);
-	end_jobs(box);
+	jobs_each(box->sandbox.jobs, report_job, box);
+	if (stays ? !box->ours : shares_machine(box))
+		jobs_remove(box->sandbox.jobs, !stays);
+	(void)jobs_end(&box->sandbox.jobs);
 	lifecycle_keepalive_stop(box);
 	end_background(box, stays);
 	await_kills(box);

@@ -401,6 +401,7 @@ enum {
 	THEIRS_MS = 90000,
 	/* time limit of an attached job that was ordered without one */
 	NOWAY_MS = 24 * 3600 * 1000,
+	REMOVE_MS = 5000, /* for all requests of jobs_remove() */
 };
 
 static struct jobs *jobs_new(void)
@@ -843,6 +844,34 @@ static size_t end_attached(struct jobs *j)
 	}
 	pthread_mutex_unlock(&j->lock);
 	return running;
+}
+
+void jobs_remove(struct jobs *j, bool all)
+{
+	struct stop stop = stop_cleanup(REMOVE_MS);
+	struct buf names = BUF_INIT(JOBS_STORED * (SUPERVISE_JOB + 1) + 1);
+	struct error ignored = { 0 };
+
+	if (!j)
+		return;
+	watch_end(j->watch);
+	j->watch = NULL;
+	for (size_t i = 0; i < j->n; i++) {
+		struct background_job *job = j->list[i];
+
+		if (!job->state.stays || job->lost)
+			continue;
+		if (all && job->state.running)
+			(void)kept_kill(job->sb, job->name, &stop, &ignored);
+		/* Without a directory, a late start would run the command. */
+		if (job->phase != JOB_SURE)
+			continue;
+		if (all || (job->told && !job->state.running))
+			buf_addf(&names, "%s ", job->name);
+	}
+	if (names.len)
+		(void)kept_remove(j->list[0]->sb, names.ptr, &stop, &ignored);
+	buf_release(&names);
 }
 
 size_t jobs_end(struct jobs **at)

@@ -66,6 +66,10 @@ bool jobs_has_failed(const struct job_state *state);
 void jobs_describe(const struct job_state *state, struct buf *out);
 /* Appends "job 1 ended with exit code 1 after 12 s: make test". */
 void jobs_describe_end(const struct job_state *state, struct buf *out);
+/* Call before jobs_end() where a job's directory would stay for others to find.
+ * Removes it for jobs of whose end the model was told. all: for every job,
+ * after killing those that run. Takes some seconds at most. j may be NULL. */
+void jobs_remove(struct jobs *j, bool all);
 /* Kills attached jobs, leaves persistent ones running, frees *j and sets it to
  * NULL. Takes some seconds at most. Returns the number of jobs killed. */
 size_t jobs_end(struct jobs **j);

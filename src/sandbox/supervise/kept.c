@@ -180,6 +180,16 @@ int kept_claim(struct sandbox *sb, const char *job, const struct stop *stop,
 	return request_word(sb, &request, stop, err);
 }
 
+int kept_remove(struct sandbox *sb, const char *jobs, const struct stop *stop,
+		struct error *err)
+{
+	struct job_request request = { .op = JOB_LEAVE,
+				       .job = "0", /* begins no name */
+				       .jobs = jobs };
+
+	return request_word(sb, &request, stop, err);
+}
+
 static enum kept_state state_of(enum job_word word)
 {
 	switch (word) {

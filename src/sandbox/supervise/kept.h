@@ -57,6 +57,11 @@ int kept_kill(struct sandbox *sb, const char *job, const struct stop *stop,
  * it continues. */
 int kept_claim(struct sandbox *sb, const char *job, const struct stop *stop,
 	       struct error *err);
+/* Removes all that the sandbox stores of these jobs, except of those that still
+ * run after two seconds, and of those that must never start. jobs: as in
+ * kept_list(). */
+int kept_remove(struct sandbox *sb, const char *jobs, const struct stop *stop,
+		struct error *err);
 /* Asks for the status of all jobs with one request. jobs: names with a blank
  * after each. */
 int kept_list(struct sandbox *sb, const char *jobs,

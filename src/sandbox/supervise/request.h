@@ -42,7 +42,8 @@ enum supervise_op {
 struct job_request {
 	enum supervise_op op;
 	/* SUPERVISE_JOB characters of a-z2-7. JOB_LEAVE: the first
-	 * SUPERVISE_PREFIX of them, which are the same for all jobs. */
+	 * SUPERVISE_PREFIX of them, which are the same for all jobs. With jobs:
+	 * a word that begins no name. */
 	const char *job;
 	const char *nonce; /* new for each request, in the same form as job */
 	/* bytes of standard output received so far; -1: start at the oldest
@@ -65,7 +66,8 @@ struct job_request {
 	bool preloaded;    /* the scripts are already loaded */
 	const char *owner; /* see struct supervisor; or NULL */
 	bool kept;         /* a persistent job (kept.h) */
-	const char *jobs;  /* JOB_LIST with kept: names of the jobs */
+	/* JOB_LIST and JOB_LEAVE with kept: names of the jobs */
+	const char *jobs;
 	/* with kept: max is taken from here; or NULL */
 	struct answer_piece *piece;
 };
