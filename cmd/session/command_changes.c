@@ -5,41 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/sanitize.h"
 #include "base/str.h"
 #include "markup/diff.h"
-
-enum {
-	MOST_NAMES = 5,
-	MOST_CHARS = 80, /* characters of a name */
-};
-
-struct changed_names {
-	struct buf *out;
-	size_t n; /* changed files */
-	size_t added, removed;
-	bool counted; /* a text file was compared */
-};
-
-/* Appends a name without control characters, and its end if it is long. */
-static void add_name(struct changed_names *l, const char *path)
-{
-	struct buf name = BUF_INIT(1 << 16);
-	struct str shown;
-	size_t chars = 0;
-
-	sanitize_line(str_of(path), &name);
-	shown = buf_str(&name);
-	for (size_t i = 0; i < shown.len; i++)
-		chars += ((unsigned char)shown.ptr[i] & 0xC0) != 0x80;
-	if (chars > MOST_CHARS) {
-		buf_adds(l->out, "...");
-		shown = str_skip(shown,
-				 str_char_offset(shown, chars - MOST_CHARS));
-	}
-	buf_addstr(l->out, shown);
-	buf_release(&name);
-}
+#include "sandbox/changed_files.h"
 
 static bool is_binary(struct str text)
 {
@@ -48,14 +16,11 @@ static bool is_binary(struct str text)
 
 static void add_change(void *arg, const struct tree_watch_change *c)
 {
-	struct changed_names *l = arg;
+	struct changed_files *l = arg;
 	size_t added;
 	size_t removed;
 
-	if (l->n++ < MOST_NAMES) {
-		buf_adds(l->out, l->n > 1 ? ", " : "");
-		add_name(l, c->path);
-	}
+	changed_files_add(l, str_of(c->path));
 	if (!c->known || is_binary(c->before) || is_binary(c->after))
 		return;
 	diff_count(c->before, c->after, &added, &removed);
@@ -69,7 +34,7 @@ void command_changes_watch(void *arg, struct buf *changed,
 {
 	struct command_changes *c = arg;
 	struct error ignored = { 0 };
-	struct changed_names l = { .out = changed };
+	struct changed_files l = { .out = changed };
 	char *state;
 
 	if (!changed) {
@@ -82,11 +47,7 @@ void command_changes_watch(void *arg, struct buf *changed,
 		return;
 	}
 	tree_watch_end(&c->watch, add_change, &l, stop);
-	if (l.n > MOST_NAMES)
-		buf_addf(changed, " and %zu more", l.n - MOST_NAMES);
-	if (l.counted)
-		buf_addf(changed, " (+%zu \xE2\x88\x92%zu)", l.added,
-			 l.removed);
+	changed_files_end(&l);
 }
 
 void command_changes_close(struct command_changes *c)

@@ -143,6 +143,7 @@ static int run_bind_begin(struct run *r, struct sandbox *sb,
 	state = path_join(settings_dir(r->app->settings), ".state");
 	if (rc == 0 && r->box.label[0])
 		rc = workspace_note_bound(state, dir, r->box.label, err);
+	sb->names_changes = r->interactive;
 	free(state);
 	return rc;
 }
@@ -738,6 +739,7 @@ int run_workspace_fill(struct run *r, struct sandbox *sb,
 		rc = fill_tree(&f, sb, root, decision, stop, err);
 	if (rc == 0 && f.w.label)
 		rc = commit_tree(&f, sb, stop, err);
+	sb->names_changes = r->interactive && f.w.label && f.w.base[0];
 	select_release(&f.s);
 	workspace_close(&f.w);
 	free(root);

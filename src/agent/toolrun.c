@@ -281,6 +281,7 @@ int agent_run_own_command(struct agent *a, const char *command,
 		.arg = &c,
 		.redraw = a->ui.redraws ? on_own_redraw : NULL,
 		.end = &end,
+		.changed = &changed,
 	};
 	int rc;
 
@@ -566,6 +567,7 @@ static void *run_job(void *arg)
 		.arg = job,
 		.redraw = job->batch->agent->ui.redraws ? on_redraw : NULL,
 		.end = &job->end,
+		.changed = &job->changed,
 		.ask = job->batch->agent->ui.ask,
 		.ask_arg = job->batch->agent->ui.arg,
 		.web = job->batch->agent->web,

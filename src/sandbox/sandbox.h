@@ -226,6 +226,9 @@ struct sandbox {
 	/* reported by the sandbox; valid if facts_known is FACTS_KNOWN */
 	struct sandbox_facts facts;
 	_Atomic int facts_known;
+	/* the sandbox has the user's tree, and somebody wants to know which of
+	 * its files a command changes: see tree_changes.h */
+	atomic_bool names_changes;
 	struct jobs *jobs; /* see jobs/jobs.h; freed by jobs_end(); or NULL */
 	/* NULL, or a cancel that is triggered when the sandbox is being
 	 * deleted: then nothing new is started in it. */

@@ -16,6 +16,7 @@
 #include "base/str.h"
 #include "sandbox/jobs/jobs.h"
 #include "sandbox/supervise/kept.h"
+#include "sandbox/tree_changes.h"
 #include "tool/result.h"
 
 /* bytes stored of the beginning and of the end */
@@ -447,6 +448,20 @@ static int run_background(const struct tool_env *env,
 	return 0;
 }
 
+/* Runs the command, and names the files that it changed. */
+static int execute_watched(const struct tool_env *env, struct exec_request *req,
+			   struct exec_result *res, struct error *err)
+{
+	struct tree_changes changes;
+	int rc;
+
+	if (!env->changed)
+		return sandbox_execute(env->sandbox, req, res, env->stop, err);
+	tree_changes_begin(&changes, env->sandbox, req);
+	rc = sandbox_execute(env->sandbox, req, res, env->stop, err);
+	return tree_changes_end(&changes, rc, env->changed, err);
+}
+
 /* Runs the command and adds its output, and how it ended, to the result. A
  * cancelled call stores less output: see below. */
 static int execute_command(const struct tool_env *env, const cJSON *args,
@@ -482,7 +497,7 @@ static int execute_command(const struct tool_env *env, const cJSON *args,
 	if (background)
 		return run_background(env, &req, out, err);
 	capture_init(&r.capture, CAPTURE_HALF);
-	rc = sandbox_execute(env->sandbox, &req, &res, env->stop, err);
+	rc = execute_watched(env, &req, &res, err);
 	if (env->exit_code)
 		*env->exit_code = rc ? 0 : res.exit_code;
 	finish_output(&r);

@@ -130,6 +130,10 @@ struct tool_env {                /* all borrowed for the call */
 	/* Out, unless NULL: the lines at the end of execute's result that say
 	 * how the command ended, without output and notices; not masked. */
 	struct buf *end;
+	/* Out, unless NULL: in a sandbox that has the user's tree, the files
+	 * that the command changed, as sandbox/changed_files.h writes them; not
+	 * masked. */
+	struct buf *changed;
 	/* Receives live output of execute, unless NULL: masked text, of which a
 	 * terminal would show the same in the end (base/screen_text.h). Called
 	 * on the thread that runs the call. */

@@ -1,13 +1,20 @@
 """test_command_changes.py - below a command: the files that it has changed."""
 # SPDX-License-Identifier: MIT
+import contextlib
+import pathlib
 import re
+import shutil
 import subprocess
 
 import pytest
 
+from sshd_rig import Rig
+from clouds import per_tool, vendor_fixture  # noqa: F401
 from test_live_chat import DONE, execute, live  # noqa: F401
 
 # pylint: disable=redefined-outer-name
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 def git(work, line):
@@ -123,3 +130,105 @@ def test_it_is_named_without_a_screen_and_leaves_no_file(
     t.type("/quit\r")
     t.end()
     assert not list(home.rglob("watch.*"))
+
+
+SANDBOX = ["--sandbox", "local", "--workspace", "repo", "--on-exit", "delete"]
+
+
+def run_sent(live, *commands, args=()):
+    """In a sandbox that has the tree. A name there has no counts: dcode does
+    not know the text that a command overwrites."""
+    s, server = live([*map(execute, commands), DONE],
+                     args=[*SANDBOX, *args], ready="\u276f", columns=100)
+    s.type("go")
+    s.keys("Enter")
+    return s.until("done.", True), server
+
+
+@pytest.mark.parametrize("command, said", [
+    ("sed -i s/2/two/ a.c", "a.c"), ("rm a.c other; false", "a.c, other"),
+    ("mkdir d; echo 1 >d/x; mv other moved", "d/x, moved, other"),
+    ("git checkout -q .; git commit --allow-empty -qm y; echo z >>a.c", "a.c"),
+    ("touch 'n 1' n2 n3 n4 n5 n6 n7", "n 1, n2, n3, n4, n5 and 2 more")])
+def test_what_a_command_changed_in_a_sandbox_is_named(live, tree, command,
+                                                      said):
+    seen, _ = run_sent(live, command)
+    assert re.search(rf"⎿ changed: {said}$", seen, re.M), seen
+
+
+@pytest.mark.parametrize("command", [
+    "true", "echo x >x.o", "git add -A; git commit -qm x", "kill -9 $$",
+    "mkdir node_modules; touch node_modules/x", "chmod +x a.c",
+    "seq 21000 | xargs touch"])
+def test_what_stays_as_it_was_in_a_sandbox_is_not_named(live, tree, command):
+    seen, _ = run_sent(live, command, "find . -name '[0-9]*' -delete",
+                       "echo x >>a.c")
+    assert re.findall("changed: .*", seen) == ["changed: a.c"], seen  # control
+
+
+def test_a_command_that_forges_the_list_changes_only_names(live, tree):
+    seen, server = run_sent(
+        live, "n=$(tr '\\0' '\\n' </proc/$PPID/cmdline | "
+        "sed -n 's/.*d_nonce=\\([a-z0-9]*\\).*/\\1/p' | head -n 1); "
+        "printf 'A\\036dcode-%s 9\\nforged\\033[31m\\nb\\036B\\n' $n; "
+        "exit 3")
+    assert "changed: forged, b and 7 more" in seen, seen
+    result = str(server.requests[-1]["body"]["messages"][-1])
+    assert "'AB\\n[Command failed with exit code 3]'" in result
+
+
+def test_a_command_ends_in_a_sandbox_as_without_a_list_of_files(live, tree):
+    _, server = run_sent(live, "echo out; echo err >&2; kill -SEGV $$",
+                         "env | grep ^d_; ls /proc/$$/fd; :", "cat; exit 7")
+    results = [str(r["body"]["messages"][-1]) for r in server.requests[1:]]
+    assert "'out\\nerr\\n[Command failed with exit code 139]'" in results[0]
+    assert "'0\\n1\\n2\\n[Command succeeded" in results[1]
+    assert "'<no output>\\n[Command failed with exit code 7]'" in results[2]
+
+
+def test_the_list_of_files_works_with_busybox_alone(tree, tmp_path):
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    busybox = shutil.which("busybox")
+    subprocess.run([busybox, "--install", "-s", tools], check=True, timeout=60)
+    script = (ROOT / "scripts/sandbox/tree_changes.sh").read_text()
+    given = (f"d_dir='{tree}' d_nonce=n d_most=100\n"
+             "d_command='rm dirty; echo longer >>a.c; exit 3'\n")
+    run_it = subprocess.run([tools / "sh", "-c", given + script], cwd=tree,
+                            timeout=60,
+                            env={"PATH": str(tools)}, capture_output=True,
+                            check=False)
+    assert run_it.returncode == 3 and run_it.stderr == b""
+    assert run_it.stdout == b"\x1edcode-n 2\na.c\ndirty\n\x1e"
+
+
+def run_twice(live, name):
+    s, server = live([execute("echo x >>a.c"), execute("rm a.c"), DONE],
+                     args=["--sandbox", name, *SANDBOX[2:], "-y"],
+                     ready="\u276f", columns=100)
+    s.type("go")
+    s.keys("Enter")
+    seen = s.until("done.", True)
+    s.type("/quit")
+    s.keys("Enter")
+    assert s.status() == 0
+    assert seen.count("changed: a.c\n") == 2, seen
+    return server
+
+
+@pytest.mark.parametrize("name", ["e2b", "daytona", "runloop", "langsmith"])
+def test_the_list_of_files_needs_no_request(live, tree, vendor, name):
+    cloud = vendor(name)
+    server = run_twice(live, name)
+    assert per_tool(cloud, server)[1][1] == 1
+
+
+def test_a_container_and_a_host_list_their_files(live, tree, rig, env, config):
+    env["DOCKER_HOST"] = rig.docker_host
+    with contextlib.closing(Rig()) as host:
+        config("[sandboxes.providers.docker.params]\n"
+               f'image = "{rig.image}"\nnetwork = "none"\n'
+               '[sandboxes.providers.ssh.params]\nhost = "box"\n'
+               f'config = "{host.config}"\n')
+        run_twice(live, "docker")
+        run_twice(live, "ssh")

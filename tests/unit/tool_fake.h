@@ -66,6 +66,11 @@ static void fake_results_dir(const struct exec_request *req, struct error *err)
 	(void)req->output(req->arg, EXEC_STDOUT, dir, NULL, err);
 }
 
+const char *sandbox_tree_dir(const struct sandbox *sb)
+{
+	return sb->workdir;
+}
+
 int sandbox_execute(struct sandbox *sb, const struct exec_request *req,
 		    struct exec_result *res, const struct stop *stop,
 		    struct error *err)

@@ -1,0 +1,89 @@
+#!/bin/sh
+# tree_changes.sh - runs a command, then names the files that it changed.
+# SPDX-License-Identifier: MIT
+#
+# Given: d_dir (the tree), d_nonce, d_command, d_most (lines of a listing).
+# Lists the tree before and after the command, compares size and time, and
+# prints an aside (frame.h) "COUNT\nNAME\nNAME..." with the first names. Nothing
+# if the tree has too many files or a listing takes too long. Files that git
+# ignores are not named.
+# shellcheck disable=SC2154
+
+# Lists the files. The last line is the exit status; without it, the list is not
+# complete.
+d_list() {
+	{
+		cd -- "$d_dir" && timeout "$d_seconds" find . \
+			\( -name .git -o -name node_modules -o -name .venv \
+			-o -name __pycache__ \) -prune \
+			-o \( -type f -o -type l \) "$@"
+		echo "=$?"
+	} | head -n "$d_most"
+}
+
+d_gnu() {
+	d_seconds=0.5
+	d_list -printf '%T@|%s|%p\n'
+}
+
+# For busybox: its find has no -printf, its timeout no fractions.
+d_busybox() {
+	d_seconds=1
+	d_list -exec stat -c '%y|%s|%n' {} +
+}
+
+# find fails if it may not read a directory, but lists the rest.
+d_is_complete() {
+	case $1 in
+	'=0' | *'
+=0' | *'
+=1') return 0 ;;
+	esac
+	return 1
+}
+
+# Removes the names that git ignores, if there is a git.
+d_tracked() {
+	d_all=$(head -n 1000)
+	d_checked=$(cd -- "$d_dir" && printf '%s\n' "$d_all" |
+		timeout 1 git -c core.quotePath=off check-ignore -v -n --stdin)
+	case $? in
+	0 | 1)
+		# A pattern that begins with "!" includes the file.
+		d_tab=$(printf '\t')
+		printf '%s\n' "$d_checked" | sed -n -e "s/^::$d_tab//p" \
+			-e "s/^[^$d_tab]*:[0-9]*:![^$d_tab]*$d_tab//p"
+		;;
+	*) printf '%s\n' "$d_all" ;;
+	esac
+}
+
+d_report() {
+	export LC_ALL=C
+	d_names=$(printf '%s\n' "$d_before" "$d_after" | sort | uniq -u |
+		cut -d'|' -f3- | sed -n 's,^\./,,p' | sort -u | d_tracked)
+	[ -n "$d_names" ] || return
+	printf '\036dcode-%s ' "$d_nonce"
+	printf '%s\n' "$d_names" | wc -l
+	printf '%s\n' "$d_names" | head -n 5 | head -c 3000 | tr -d '\036'
+	printf '\036'
+}
+
+d_shell=${BASH_VERSION:+$BASH}
+d_shell=${d_shell:-sh}
+[ -c /dev/null ] || exec "$d_shell" -c "$d_command"
+# A shell tells its standard error about a command that a signal has killed.
+exec 3>&2 2>/dev/null
+d_kind=d_gnu
+d_before=$(d_gnu)
+d_is_complete "$d_before" || {
+	d_kind=d_busybox
+	d_before=$(d_busybox)
+}
+"$d_shell" -c "$d_command" 2>&3 3>&-
+d_status=$?
+if d_is_complete "$d_before"; then
+	d_after=$($d_kind)
+	[ "$d_before" = "$d_after" ] || ! d_is_complete "$d_after" || d_report
+fi
+exit $d_status

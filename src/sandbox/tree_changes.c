@@ -1,0 +1,107 @@
+/* tree_changes.c - asks a command's own request which files it changed. */
+/* SPDX-License-Identifier: MIT */
+#include "sandbox/tree_changes.h"
+
+#include "base/str.h"
+#include "sandbox/changed_files.h"
+#include "sandbox/quote.h"
+
+enum {
+	COMMAND_MAX = 64 << 10, /* bytes of a command that is watched */
+	SCRIPT_MAX = 512 << 10,
+	LISTED_MAX = 20000,   /* files of the tree */
+	CLAIMED_MAX = 100000, /* changed files that a report may claim */
+};
+
+static const unsigned char changes_sh[] = {
+#include "scripts/sandbox/tree_changes.sh.inc"
+};
+
+static int pass_output(struct tree_changes *c, enum exec_stream stream,
+		       struct buf *reply, struct error *err)
+{
+	int rc = 0;
+
+	if (c->text.len)
+		rc = c->inner.output(c->inner.arg, stream, buf_str(&c->text),
+				     reply, err);
+	buf_clear(&c->text);
+	return rc;
+}
+
+/* exec_request.output: removes the aside. A command can find the nonce in its
+ * parent's arguments and print an aside too: that only forges names. */
+static int filter_output(void *arg, enum exec_stream stream, struct str chunk,
+			 struct buf *reply, struct error *err)
+{
+	struct tree_changes *c = arg;
+
+	if (stream != EXEC_STDOUT)
+		return c->inner.output(c->inner.arg, stream, chunk, reply, err);
+	aside_feed(&c->aside, chunk, &c->text);
+	return pass_output(c, stream, reply, err);
+}
+
+static void add_script(const struct tree_changes *c, const char *dir,
+		       struct buf *out)
+{
+	buf_addf(out, "d_most=%d d_nonce=%s\n", LISTED_MAX + 1, c->aside.nonce);
+	quote_assign(out, "d_dir", str_of(dir));
+	quote_assign(out, "d_command", c->inner.command);
+	quote_script(out, SCRIPT(changes_sh));
+}
+
+void tree_changes_begin(struct tree_changes *c, const struct sandbox *sb,
+			struct exec_request *req)
+{
+	size_t most = sb->client->provider->max_command;
+
+	*c = (struct tree_changes){ .inner = *req,
+				    .command = BUF_INIT(SCRIPT_MAX),
+				    .text = BUF_INIT(SIZE_MAX / 2) };
+	if (!sb->names_changes || !req->output ||
+	    req->command.len > COMMAND_MAX)
+		return;
+	aside_init(&c->aside);
+	add_script(c, sandbox_tree_dir(sb), &c->command);
+	c->asks = !c->command.over && (!most || c->command.len <= most);
+	if (!c->asks)
+		return;
+	req->command = buf_str(&c->command);
+	req->output = filter_output;
+	req->arg = c;
+}
+
+/* Parses "COUNT\nNAME\nNAME...", which the sandbox wrote. */
+static void read_report(struct str report, struct buf *out)
+{
+	struct changed_files l = { .out = out };
+	struct str line;
+	int64_t n;
+
+	if (!str_split(&report, '\n', &line) ||
+	    !str_to_int(str_trim(line), &n) || n < 1 || n > CLAIMED_MAX)
+		return;
+	while ((int64_t)l.n < n && str_split(&report, '\n', &line))
+		if (line.len)
+			changed_files_add(&l, line);
+	if (l.n)
+		l.n = (size_t)n;
+	changed_files_end(&l);
+}
+
+int tree_changes_end(struct tree_changes *c, int rc, struct buf *out,
+		     struct error *err)
+{
+	if (c->asks) {
+		aside_end(&c->aside, &c->text);
+		if (rc == 0)
+			rc = pass_output(c, EXEC_STDOUT, NULL, err);
+		if (c->aside.found)
+			read_report(buf_str(&c->aside.text), out);
+	}
+	aside_release(&c->aside);
+	buf_release(&c->command);
+	buf_release(&c->text);
+	return rc;
+}
