@@ -157,10 +157,17 @@ void run_report_lost(const struct run *r, bool has_tree)
 	buf_release(&lost);
 }
 
-/* False if the answer is blank. */
+/* False if the answer is blank, or only characters that dcode removes. */
 static bool has_answer(const struct run *r)
 {
-	return str_trim(buf_str(&r->agent.answer)).len > 0;
+	struct str text = str_trim(buf_str(&r->agent.answer));
+	struct buf shown = BUF_INIT(4 * text.len + 1);
+	bool has;
+
+	sanitize_text(text, &shown);
+	has = str_trim(buf_str(&shown)).len > 0;
+	buf_release(&shown);
+	return has;
 }
 
 /* Appends the reason given by the vendor's content filter, if any. */
@@ -218,10 +225,11 @@ int run_remark_outcome(const struct run *r, const char **status,
 				"refused: %s that would write a file or run a "
 				"command",
 				acts == 1 ? "the only call" : "every call");
-		(void)error_hint(
-			why,
-			"-y allows all calls, -S LIST allows some commands, "
-			"--sandbox NAME runs them in a sandbox.");
+		if (!run_allows_all(r)) /* else a hook refused them */
+			(void)error_hint(why,
+					 "-y allows all calls, -S LIST allows "
+					 "some commands, --sandbox NAME runs "
+					 "them in a sandbox.");
 		error_topic(why, "approvals");
 		return STATUS_REFUSED;
 	}

@@ -30,6 +30,7 @@ def result(r):
 def turns_of(wire):
     return {"empty": ({"text": ""}, "an empty answer"),
             "blank": ({"text": " \n\t "}, "an empty answer"),
+            "invisible": ({"text": "\u200b\x1b[m\x07"}, "an empty answer"),
             "thinking": ({"thinking": "hmm", "text": ""},
                          "the model thought but gave no answer"),
             "filter": ({"text": "Half", "stop": FILTER[wire]},
