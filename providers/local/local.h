@@ -94,6 +94,8 @@ struct pump_program {
 	/* the kill runs on its thread; NULL: on the caller's */
 	struct sandbox *sb;
 	struct pipe_reaper *reaper;
+	/* Called when the program runs; or NULL. */
+	void (*started)(void *arg, const char *marker, pid_t pid);
 	/* Called when the program has ended or was killed; or NULL. */
 	void (*ended)(void *arg, const char *marker);
 	void *arg;

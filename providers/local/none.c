@@ -114,14 +114,18 @@ static void start_guard(struct orphans *o, const char *token)
 	buf_release(&killer);
 }
 
-/* Writes to the guard. Errors are ignored: commands must run even if somebody
- * killed the guard. */
+/* Writes a line to the guard; pid 0: none. Errors are ignored: commands must
+ * run even if somebody killed the guard. */
 static void write_to_guard(const struct orphans *o, char what,
-			   const char *number)
+			   const char *number, pid_t pid)
 {
-	char line[32];
-	int len = snprintf(line, sizeof(line), "%c%s\n", what, number);
+	char line[48];
+	int len = snprintf(line, sizeof(line), "%c%s", what, number);
 
+	if (pid)
+		len += snprintf(line + len, sizeof(line) - (size_t)len, " %ld",
+				(long)pid);
+	line[len++] = '\n';
 	if (o->fd >= 0)
 		(void)!io_write(o->fd, line, (size_t)len);
 }
@@ -133,7 +137,18 @@ static void orphans_begin(struct orphans *o, const char *token,
 	pthread_mutex_lock(&o->lock);
 	if (!o->pid)
 		start_guard(o, token);
-	write_to_guard(o, '+', number);
+	write_to_guard(o, '+', number, 0);
+	pthread_mutex_unlock(&o->lock);
+}
+
+/* Call with the command's DCODE_EXEC=TOKEN-NUMBER and its process, which leads
+ * a session. */
+static void orphans_started(void *arg, const char *marker, pid_t pid)
+{
+	struct orphans *o = arg;
+
+	pthread_mutex_lock(&o->lock);
+	write_to_guard(o, '=', strrchr(marker, '-') + 1, pid);
 	pthread_mutex_unlock(&o->lock);
 }
 
@@ -144,7 +159,7 @@ static void orphans_end(void *arg, const char *marker)
 	struct orphans *o = arg;
 
 	pthread_mutex_lock(&o->lock);
-	write_to_guard(o, '-', strrchr(marker, '-') + 1);
+	write_to_guard(o, '-', strrchr(marker, '-') + 1, 0);
 	pthread_mutex_unlock(&o->lock);
 }
 
@@ -399,6 +414,7 @@ static int none_execute(struct sandbox *sb, const struct exec_request *req,
 			.marker = marker,
 			.sb = sb,
 			.reaper = &n->reaper,
+			.started = orphans_started,
 			.ended = orphans_end,
 			.arg = &n->orphans },
 		req, res, stop, err);

@@ -519,6 +519,8 @@ int pump_program(const struct pump_program *program,
 	if (rc == 0)
 		rc = proc_spawn(&spec, &r->pid, err);
 	pump_close_theirs(&r->pump);
+	if (rc == 0 && program->started)
+		program->started(r->arg, r->marker, r->pid);
 	if (rc == 0)
 		rc = follow_program(r, program->sb, res, stop, err);
 	kill_drop(&r->kill);

@@ -3,12 +3,13 @@
 # SPDX-License-Identifier: MIT
 #
 # After supervise_kill.sh. $1 is the value of DCODE_EXEC in the command's
-# environment. Looks until nobody is found: what forks faster than it is killed
-# is stopped first. Prints one line at the end; 1 when something does not die.
+# environment, $2 its session, if that is known. Looks until nobody is found:
+# what forks faster than it is killed is stopped first. Prints one line at the
+# end; 1 when something does not die.
 # shellcheck disable=SC2034 # what supervise_kill.sh reads
 
 s_job=$1
-s_sessions=
+s_sessions=${2-}
 s_all=
 s_nl='
 '

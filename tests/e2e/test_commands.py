@@ -221,6 +221,26 @@ def test_commands_do_not_outlive_a_kill_of_dcode(start, model, env, tmp_path,
     os.kill(kept, 9)
 
 
+@pytest.mark.parametrize("clear", ["env -i", "exec env -i",
+                                   "env -i PATH=/usr/bin:/bin sh -c 'sleep "
+                                   "600' & exec env -i"])
+def test_a_command_without_its_environment_does_not_outlive_a_kill(
+        start, model, tmp_path, clear):
+    seconds = f"6{os.getpid():07d}"
+    model([execute(f"echo ready >ready; {clear} sleep {seconds}"), DONE])
+    adopt_orphans()
+    p = start(*TASK)
+    wait_for_file(tmp_path, "ready")
+
+    def sleeping():
+        return [c for c in processes().values()
+                if c.split()[:2] == ["sleep", seconds]]
+    wait_for(sleeping)
+    p.signal(signal.SIGKILL)
+    p.p.wait()
+    wait_for(lambda: not sleeping(), 3)
+
+
 # As users write them: it ends with cd, and so does the profile that it writes.
 SETUP = """#!/bin/bash
 set -e
