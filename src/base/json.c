@@ -1,13 +1,11 @@
-/* json.c - parses, repairs, writes and splits JSON. */
+/* json.c - reads trees of JSON, writes and splits JSON. */
 /* SPDX-License-Identifier: MIT */
 /*
- * What cJSON does not have: depth limits, repair of JSON written by models, the
- * line of a syntax error. At the end json_split, for a document that is too
- * large to be parsed at once: it parses one value of it at a time.
+ * Trees come from json_parse.c. At the end json_split, for a document that is
+ * too large to be parsed at once: it parses one value of it at a time.
  */
 #include "base/json.h"
 
-#include <ctype.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,104 +15,6 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-
-cJSON *json_parse(struct str text)
-{
-	const char *end = NULL;
-	cJSON *tree;
-
-	if (!text.len)
-		return NULL;
-	tree = cJSON_ParseWithLengthOpts(text.ptr, text.len, &end, false);
-	if (!tree)
-		return NULL;
-	if (str_trim((struct str){ end, (size_t)(text.ptr + text.len - end) })
-		    .len) {
-		cJSON_Delete(tree);
-		return NULL;
-	}
-	return tree;
-}
-
-/* Returns the UTF-16 code unit of a \\uXXXX escape, or -1. */
-static long read_unit(struct str s)
-{
-	char digits[5] = { 0 };
-	char *end;
-	long code;
-
-	if (s.len < 6 || s.ptr[0] != '\\' || s.ptr[1] != 'u' ||
-	    !isxdigit((unsigned char)s.ptr[2]))
-		return -1;
-	memcpy(digits, s.ptr + 2, 4);
-	code = strtol(digits, &end, 16);
-	return *end ? -1 : code;
-}
-
-/* Returns how many bytes of the escape at the front of s are valid and can be
- * copied. 0 if the escape is NUL or half a surrogate pair. */
-static size_t measure_escape(struct str s)
-{
-	long code = read_unit(s);
-	long next;
-
-	if (code < 0)
-		return s.len < 2 ? s.len : 2;
-	if (code == 0 || (code >= 0xDC00 && code <= 0xDFFF))
-		return 0;
-	if (code < 0xD800 || code > 0xDBFF)
-		return 6;
-	next = read_unit(str_skip(s, 6));
-	return next >= 0xDC00 && next <= 0xDFFF ? 12 : 0;
-}
-
-/* Copies s, with U+FFFD in place of escapes that are NUL or half a surrogate
- * pair. */
-static void repair_escapes(struct str s, struct buf *out)
-{
-	while (s.len) {
-		size_t n = str_find(s, '\\');
-
-		buf_add(out, s.ptr, n);
-		s = str_skip(s, n);
-		if (!s.len)
-			break;
-		n = measure_escape(s);
-		if (n)
-			buf_add(out, s.ptr, n);
-		else
-			buf_adds(out, "\\ufffd");
-		s = str_skip(s, n ? n : 6);
-	}
-}
-
-cJSON *json_parse_repaired(struct str text)
-{
-	struct str nul = STR("\\u0000");
-	bool cut = text.len && memmem(text.ptr, text.len, nul.ptr, nul.len);
-	cJSON *tree = cut ? NULL : json_parse(text);
-	struct buf again = BUF_INIT(SIZE_MAX / 2);
-
-	if (!tree) {
-		repair_escapes(text, &again);
-		tree = json_parse(buf_str(&again));
-		buf_release(&again);
-	}
-	return tree;
-}
-
-size_t json_error_line(struct str text)
-{
-	const char *end = text.ptr;
-	cJSON *tree =
-		cJSON_ParseWithLengthOpts(text.ptr, text.len, &end, false);
-	size_t line = 1;
-
-	for (const char *at = text.ptr; at < end; at++)
-		line += *at == '\n';
-	cJSON_Delete(tree);
-	return line;
-}
 
 const cJSON *json_get(const cJSON *object, const char *key)
 {

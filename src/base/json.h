@@ -9,17 +9,8 @@
 #include <cjson/cJSON.h>
 
 #include "base/buf.h"
+#include "base/json_parse.h"
 
-/* Parses exactly one document; white space may follow. NULL on a syntax error,
- * other trailing bytes, or nesting beyond cJSON's limit. Free with
- * cJSON_Delete(). */
-cJSON *json_parse(struct str text);
-/* Like json_parse(), but also accepts strings that contain NUL or half a
- * surrogate pair, as after a cut between two UTF-16 code units: U+FFFD replaces
- * them. */
-cJSON *json_parse_repaired(struct str text);
-/* Returns the line number of the first syntax error. */
-size_t json_error_line(struct str text);
 /* Read members. A missing member or one of another type gives the fallback. The
  * results are borrowed. */
 const cJSON *json_get(const cJSON *object, const char *key);

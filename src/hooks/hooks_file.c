@@ -403,7 +403,7 @@ int hook_file_parse(struct hook_list *list, struct str text,
 		rc = error_set(err, ERR_CONFIG,
 			       "%s is not JSON from line %zu on (comments and "
 			       "trailing commas are not allowed)",
-			       file->path, json_error_line(text));
+			       file->path, json_parse_error_line(text));
 	else if (cJSON_IsArray(tree))
 		rc = error_set(err, ERR_CONFIG,
 			       "%s has the old format (a list of commands with "

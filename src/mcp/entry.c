@@ -500,7 +500,7 @@ int mcp_entries_read(struct mcp_entries *e, struct str text,
 		rc = error_set(err, ERR_CONFIG,
 			       "%s is not a JSON object: line %zu is not JSON "
 			       "(comments and trailing commas are not allowed)",
-			       place->file, json_error_line(text));
+			       place->file, json_parse_error_line(text));
 	else if (!cJSON_IsObject(tree))
 		rc = error_set(err, ERR_CONFIG, "%s is not a JSON object",
 			       place->file);

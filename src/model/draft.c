@@ -443,7 +443,30 @@ void draft_release(struct draft *d)
 	free(d->parts);
 	buf_release(&d->tags.held);
 	buf_release(&d->thought);
+	json_parse_release(&d->json);
 	draft_init(d, d->sink);
+}
+
+const cJSON *draft_parse(struct draft *d, struct str data, struct error *err)
+{
+	const cJSON *tree = json_parse_pooled(&d->json, data);
+
+	if (cJSON_IsObject(tree))
+		return tree;
+	(void)error_set(err, ERR_PROTOCOL,
+			"the model's stream contains an event that is not a "
+			"JSON object");
+	return NULL;
+}
+
+int draft_feed(struct draft *d, struct str data,
+	       int (*parse)(struct draft *d, const cJSON *tree,
+			    struct error *err),
+	       struct error *err)
+{
+	const cJSON *tree = draft_parse(d, data, err);
+
+	return tree ? parse(d, tree, err) : -1;
 }
 
 static int refuse_size(struct draft *d, struct error *err, const char *what,

@@ -3,6 +3,7 @@
 #ifndef MODEL_DRAFT_H
 #define MODEL_DRAFT_H
 
+#include "base/json_parse.h"
 #include "model/call_ids.h"
 #include "model/model.h"
 
@@ -43,6 +44,7 @@ struct draft_part {
 };
 
 struct draft {
+	struct json_pool json;    /* the event that is being parsed */
 	struct draft_part *parts; /* owned */
 	size_t n, room;
 	size_t calls; /* number of parts that are calls */
@@ -66,6 +68,16 @@ struct draft {
 
 void draft_init(struct draft *d, const struct model_sink *sink);
 void draft_release(struct draft *d);
+/* Parses the JSON object of an event. It is valid until the draft's next event.
+ * NULL with ERR_PROTOCOL if it is not a JSON object. NUL and unpaired
+ * surrogates become U+FFFD; the latter come from servers that cut text by
+ * UTF-16 units. */
+const cJSON *draft_parse(struct draft *d, struct str data, struct error *err);
+/* Calls parse with the object of an event. */
+int draft_feed(struct draft *d, struct str data,
+	       int (*parse)(struct draft *d, const cJSON *tree,
+			    struct error *err),
+	       struct error *err);
 /* Adds a part, valid until the next one is added. NULL with ERR_LIMIT. */
 struct draft_part *draft_part(struct draft *d, enum part_kind kind, int64_t key,
 			      struct error *err);

@@ -145,31 +145,6 @@ void wire_open_block(struct history *h, enum role role, const char *name,
 	h->last = role;
 }
 
-cJSON *wire_parse(struct str data, struct error *err)
-{
-	cJSON *tree = json_parse_repaired(data);
-
-	if (cJSON_IsObject(tree))
-		return tree;
-	cJSON_Delete(tree);
-	(void)error_set(err, ERR_PROTOCOL,
-			"the model's stream contains an event that is not a "
-			"JSON object");
-	return NULL;
-}
-
-int wire_feed(struct draft *d, struct str data,
-	      int (*parse)(struct draft *d, const cJSON *tree,
-			   struct error *err),
-	      struct error *err)
-{
-	cJSON *tree = wire_parse(data, err);
-	int rc = tree ? parse(d, tree, err) : -1;
-
-	cJSON_Delete(tree);
-	return rc;
-}
-
 void wire_params(const cJSON *params, struct buf *out)
 {
 	const cJSON *item;

@@ -193,15 +193,6 @@ bool wire_is_blank(const char *text);
 /*
  * Parts of answers.
  */
-/* Parses the JSON object of an event; the caller deletes it. NULL with
- * ERR_PROTOCOL if it is not a JSON object. NUL and unpaired surrogates become
- * U+FFFD; the latter come from servers that cut text by UTF-16 units. */
-cJSON *wire_parse(struct str data, struct error *err);
-/* Calls parse with the object of an event. */
-int wire_feed(struct draft *d, struct str data,
-	      int (*parse)(struct draft *d, const cJSON *tree,
-			   struct error *err),
-	      struct error *err);
 /* Returns a token count, limited to 0..INT32_MAX. Returns fallback if usage
  * does not have it. */
 int64_t wire_tokens(const cJSON *usage, const char *key, int64_t fallback);

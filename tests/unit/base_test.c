@@ -281,10 +281,10 @@ static void json_of_texts_that_were_cut_is_repaired(void **state)
 static void the_line_of_a_fault_in_json_is_told(void **state)
 {
 	(void)state;
-	assert_int_equal(json_error_line(STR("// x\n{}")), 1);
-	assert_int_equal(json_error_line(STR("{\n\"a\": 1,\n}\n")), 3);
-	assert_int_equal(json_error_line(STR("{}\n\nx")), 1);
-	assert_int_equal(json_error_line(STR("")), 1);
+	assert_int_equal(json_parse_error_line(STR("// x\n{}")), 1);
+	assert_int_equal(json_parse_error_line(STR("{\n\"a\": 1,\n}\n")), 3);
+	assert_int_equal(json_parse_error_line(STR("{}\n\nx")), 1);
+	assert_int_equal(json_parse_error_line(STR("")), 1);
 }
 
 static void errors_keep_their_parts(void **state)

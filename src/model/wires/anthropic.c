@@ -377,10 +377,9 @@ static int parse_typed(struct draft *d, const char *type, const cJSON *tree,
 static int parse_event(struct draft *d, struct str event, struct str data,
 		       struct error *err)
 {
-	cJSON *tree = wire_parse(data, err);
+	const cJSON *tree = draft_parse(d, data, err);
 	const char *type = json_string(tree, "type", NULL);
 	char name[32] = { 0 };
-	int rc;
 
 	if (!tree)
 		return -1;
@@ -392,9 +391,7 @@ static int parse_event(struct draft *d, struct str event, struct str data,
 	if (!type)
 		type = "";
 	d->progress += strcmp(type, "ping") != 0;
-	rc = parse_typed(d, type, tree, err);
-	cJSON_Delete(tree);
-	return rc;
+	return parse_typed(d, type, tree, err);
 }
 
 static bool is_complete(const struct draft *d)

@@ -308,7 +308,7 @@ static const struct {
 static int parse_event(struct draft *d, struct str event, struct str data,
 		       struct error *err)
 {
-	cJSON *tree = wire_parse(data, err);
+	const cJSON *tree = draft_parse(d, data, err);
 	int rc = 0;
 
 	if (!tree)
@@ -317,7 +317,6 @@ static int parse_event(struct draft *d, struct str event, struct str data,
 	for (size_t i = 0; i < sizeof(events) / sizeof(events[0]); i++)
 		if (str_is(event, events[i].event))
 			rc = events[i].parse(d, tree, err);
-	cJSON_Delete(tree);
 	return rc;
 }
 

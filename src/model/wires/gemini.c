@@ -514,7 +514,7 @@ static int parse_event(struct draft *d, struct str event, struct str data,
 		       struct error *err)
 {
 	(void)event; /* this protocol does not use the event field */
-	return wire_feed(d, data, parse_chunk, err);
+	return draft_feed(d, data, parse_chunk, err);
 }
 
 /* True if a finish reason was received: the stream has no other end mark. */

@@ -718,7 +718,7 @@ static int parse_event(struct draft *d, struct str event, struct str data,
 		d->done = true;
 		return 0;
 	}
-	return wire_feed(d, data, parse_chunk, err);
+	return draft_feed(d, data, parse_chunk, err);
 }
 
 /* True if a finish reason was received. [DONE] alone does not mean that the

@@ -525,7 +525,7 @@ static int parse_event(struct draft *d, struct str event, struct str data,
 	/* compatible servers send it at the end */
 	if (str_is(str_trim(data), "[DONE]"))
 		return 0;
-	return wire_feed(d, data, parse_typed, err);
+	return draft_feed(d, data, parse_typed, err);
 }
 
 static bool is_complete(const struct draft *d)
