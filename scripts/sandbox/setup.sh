@@ -166,7 +166,7 @@ s=$?
 [ "$s" != 0 ] || (keep_env) # of setup_env.sh, which goes before this
 end=
 [ -z "$where" ] || IFS= read -r end <"$where"
-[ "$s" != 0 ] || [ -z "$report" ] || [ ! -d "$end" ] ||
-	[ "$end" = "$(pwd -P)" ] ||
+[ "$s" != 0 ] || [ -z "$report" ] || [ "$end" = "$(pwd -P)" ] ||
+	! (cd -P "${end:-/dev/null}") 2>/dev/null ||
 	printf '\036dcode-%s %s\036' "$report" "$end"
 exit "$s"

@@ -254,6 +254,20 @@ echo "last line"
 """
 
 
+@pytest.mark.parametrize("end", ["chmod 000 .", "rmdir ../d",
+                                 "false; cd ."])
+def test_a_directory_that_nobody_can_enter_is_no_working_directory(
+        run, model, tmp_path, end):
+    script = tmp_path / "setup.sh"
+    script.write_text(f"mkdir -p $HOME/d; cd $HOME/d; {end}\n")
+    server = model([execute("pwd"), DONE])
+    r = run(*TASK, "--sandbox", "local", "--sandbox-setup", script)
+    assert r.status == 0, r.err
+    where = results(server)[0].partition("\n")[0]
+    assert where.startswith("/"), where
+    assert (where == "/home/user/d") == end.startswith("false")
+
+
 @pytest.mark.parametrize("name", ["local", "e2b", "langsmith"])
 def test_tools_begin_where_the_setup_script_has_ended(
         run, model, vendor, tmp_path, name):
