@@ -98,7 +98,10 @@ static const char *request_key_header(const struct wire *wire,
 		       : wire->auth;
 }
 
-enum { IDLE_MS = 120000 /* if the choice has no idle_ms */ };
+enum {
+	IDLE_MS = 120000, /* if the choice has no idle_ms */
+	GATHER_MS = 10,   /* less than the time between two frames */
+};
 
 static char *copy_text(const char *s)
 {
@@ -719,6 +722,7 @@ static int send_request(struct model *m, struct exchange *x,
 		.sent = exchange_sent,
 		.idle = exchange_idle,
 		.again = exchange_again,
+		.gather_ms = GATHER_MS,
 		.header = exchange_header,
 		.arg = x,
 		.connect_ms = CONNECT_MS,

@@ -90,6 +90,10 @@ struct http_request {
 	 * line end. May be NULL. */
 	void (*header)(void *arg, struct str line);
 	void *arg;
+	/* If the body is a long and fast stream of small pieces, waits this
+	 * long between reads, because a wake-up costs more than a piece. 0:
+	 * reads each piece when it arrives. */
+	int64_t gather_ms;
 	int64_t connect_ms; /* 0: 30 s */
 	int64_t idle_ms;    /* limit without a byte in either direction, then
 			     * ERR_NETWORK "stalled"; 0: none */

@@ -291,6 +291,8 @@ enum {
 };
 
 /* State shared by the callbacks of one transfer. */
+enum { GATHER_AFTER = 32 }; /* reads of a body: see http_request.gather_ms */
+
 struct http_exchange {
 	const struct curl_api *api;
 	const struct http_request *req;
@@ -307,6 +309,9 @@ struct http_exchange {
 	bool head_ended; /* all headers of the final answer were received */
 	bool moved;      /* bytes were sent or received since the last
 			  * check */
+	bool came;       /* a part of the body arrived since the last check */
+	unsigned reads;  /* that brought a part of it, up to GATHER_AFTER */
+	int64_t read_at; /* clock_ms() of the last one */
 	/* clock_ms() at which the answer counts as complete; INT64_MAX: not
 	 * before its end */
 	int64_t suffices_at;
@@ -333,6 +338,7 @@ static size_t on_body(char *data, size_t size, size_t n, void *arg)
 	struct str chunk = { data, size * n };
 
 	x->moved = true;
+	x->came = true;
 	if (x->res->status < 300 && x->req->data) {
 		if (x->req->data(x->req->arg, chunk, &x->err) < 0)
 			return fail_exchange(x);
@@ -693,6 +699,25 @@ static void query_rest_ms(struct http_exchange *x)
 		x->suffices_at = clock_ms() + ms;
 }
 
+/* Lets more pieces of a fast stream arrive before they are read. A short answer
+ * and a piece after a pause are read at once. */
+static int gather_pieces(struct http_exchange *x, const struct stop *stop,
+			 struct error *err)
+{
+	int64_t ms = x->req->gather_ms;
+	int rc = 0;
+
+	if (!ms || !x->came)
+		return 0;
+	x->came = false;
+	if (x->reads < GATHER_AFTER)
+		x->reads++;
+	else if (clock_ms() - x->read_at < ms)
+		rc = stop_sleep(stop, ms, err);
+	x->read_at = clock_ms();
+	return rc;
+}
+
 /* Runs the transfer until it is complete, fails or is stopped. */
 static int run_transfer(struct http_exchange *x, struct handle *hd,
 			const struct stop *stop, struct error *err)
@@ -742,6 +767,8 @@ static int run_transfer(struct http_exchange *x, struct handle *hd,
 			restart_transfer(x, hd);
 		if ((extra.revents || stop->deadline != INT64_MAX) &&
 		    stop_check(stop, err) < 0)
+			break;
+		if (gather_pieces(x, stop, err) < 0)
 			break;
 	}
 	api->multi_remove_handle(hd->multi, hd->easy);

@@ -63,6 +63,12 @@ static inline bool answer(struct tiny_server *s, struct tiny_request *r)
 			 "HTTP/1.1 200 OK\r\nTransfer-Encoding: "
 			 "chunked\r\nTrailer: X-End\r\n\r\n3\r\nabc\r\n2\r\n"
 			 "de\r\n0\r\nX-End: yes\r\n\r\n");
+	} else if (strcmp(r->path, "/drip") == 0) {
+		tiny_say(fd, "HTTP/1.1 200 OK\r\nContent-Length: 200\r\n\r\n");
+		for (int i = 0; i < 200; i++) {
+			usleep(2000);
+			tiny_say(fd, "x");
+		}
 	} else if (strcmp(r->path, "/early") == 0) {
 		tiny_say(fd, "HTTP/1.1 103 Early Hints\r\nX-Early: 1\r\n\r\n");
 		tiny_reply(fd, "204 Fine", "", 0);
