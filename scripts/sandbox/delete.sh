@@ -1,5 +1,5 @@
 #!/bin/sh
-# delete.sh - removes a file or a whole tree; what rm says is the body.
+# delete.sh - removes a file or a whole tree. The body is the output of rm.
 # SPDX-License-Identifier: MIT
 # op PATH
 # shellcheck disable=SC2034,SC2154

@@ -1,7 +1,7 @@
 #!/bin/sh
-# download.sh - a file's bytes, whole or COUNT blocks of 65536 after SKIP.
+# download.sh - prints a file, or COUNT blocks of 65536 bytes after SKIP blocks.
 # SPDX-License-Identifier: MIT
-# op PATH SKIP COUNT: st "ok SIZE". COUNT 0: all of it.
+# op PATH SKIP COUNT: st is "ok SIZE". COUNT 0: the whole file.
 # shellcheck disable=SC2034,SC2154
 need ls wc cat dd
 op() {

@@ -1,8 +1,9 @@
 #!/bin/sh
-# edit.sh - shows a file, then takes what is to be changed, in one dialog.
+# edit.sh - prints a file, then receives its change, in one dialog.
 # SPDX-License-Identifier: MIT
-# op PATH MOST: st "file SIZE MARK". With src=dialog a line follows on standard
-# input: "put HEAD TAIL LEN" and LEN bytes, or "end".
+# op PATH MOST: st is "file SIZE MARK", or "too_large SIZE" for more than MOST
+# bytes. With src=dialog dcode answers on standard input: a line "put HEAD TAIL
+# LEN" and LEN bytes (see put.sh), or "end".
 # shellcheck disable=SC2034,SC2154
 need ls wc cat cksum tr
 

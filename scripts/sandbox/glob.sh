@@ -1,17 +1,20 @@
 #!/bin/sh
-# glob.sh - names of files below a directory, for matching on the other side.
+# glob.sh - prints the names of files below a directory. dcode matches them.
 # SPDX-License-Identifier: MIT
-# op ROOT TEST PATTERN PRUNE LIMIT WORKDIR ALL: TEST is -name or -path, PATTERN
-# finds too much rather than too little, PRUNE skips hidden directories, at most
-# LIMIT bytes (0: any number); ALL: what git ignores, too.
-# The first line is "LEFT HOW": how many files of this PATTERN were left out
-# since git ignores them; HOW: g git was asked for tracked ones, p it could not
-# be, n nothing is left out; "!" behind it: see below. Each record starts with
-# ".//./", which no path contains, and ends with a newline. A last line "//"
-# says that something could not be read.
+# op ROOT TEST PATTERN PRUNE LIMIT WORKDIR ALL
+# TEST is -name or -path. PATTERN may match more than the user's pattern, never
+# less. PRUNE, if not empty, skips hidden directories. LIMIT is the maximum of
+# bytes (0: none). ALL, if not empty, includes files that git ignores.
+# The first line is "LEFT HOW". LEFT is the number of matching files that were
+# left out because git ignores them. HOW is g (git said which of them are
+# tracked), p (git could not say), or n (nothing is left out); a "!" after it
+# means that the time was not enough or something could not be read. Each record
+# starts with ".//./", which no path contains, and ends with a newline. A last
+# line "//" means that something could not be read.
 # shellcheck disable=SC1007,SC2016,SC2034,SC2086,SC2089,SC2090,SC2154
 need find head ls
-seconds=3 # of the 5 that files_glob() gives
+# files_glob() waits 5
+seconds=3
 links='-o -type l "$is" "$like" -exec sh -c '\''
 	for f; do
 		[ -f "$f" ] || continue

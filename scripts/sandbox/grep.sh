@@ -1,27 +1,31 @@
 #!/bin/sh
-# grep.sh - lines that contain a literal text, in a file or below a directory.
+# grep.sh - prints lines that contain a literal text, of a file or a directory.
 # SPDX-License-Identifier: MIT
-# op ROOT TEXT TEST PATTERN PRUNE LINES LIMIT WORKDIR ALL: TEST PATTERN PRUNE
-# WORKDIR ALL as in glob.sh; at most LINES lines and LIMIT bytes (0: any
-# number); TEXT starts with "=".
-# The first line is as in glob.sh. The next byte says what the records are. f:
-# "N:line"; n: "path NUL N:line"; c: "path:N:line", where a path that would make
-# this ambiguous starts with NUL and has the form of n. Paths start with
-# ".//./". Of a line that is too long come the bytes around its first match:
-# "N+:" says that others come before them.
+# op ROOT TEXT TEST PATTERN PRUNE LINES LIMIT WORKDIR ALL
+# TEXT starts with "=". At most LINES lines and LIMIT bytes are printed (0: no
+# limit). The other arguments and the first line of the output are those of
+# glob.sh. The next byte is the form of the records:
+#   f  "N:line"
+#   n  "path NUL N:line"
+#   c  "path:N:line"; a path that would make this ambiguous is written as in n,
+#      with a NUL before it
+# Paths start with ".//./". Of a line that is too long, the bytes around its
+# first match are printed; "N+:" means that bytes before them are missing.
 # shellcheck disable=SC1007,SC2016,SC2034,SC2086,SC2089,SC2090,SC2154
 grep=$(path_or_box grep)
 export grep
 need grep head cut find ls tr
-seconds=15 # of the 30 that files_grep() gives
+# files_grep() waits 30
+seconds=15
 
-# Are there names ended by NUL, and does what cuts lines keep NUL?
+# True if grep can end names with NUL, and the program that shortens lines keeps
+# NUL.
 null() {
 	printf 'y\n' | grep -aZq y || return
 	[ -n "$awk" ] || printf 'x\0y\n' | cut -b 3 | grep -q y
 }
 
-# Runs "$@", of its output LINES lines and LIMIT bytes.
+# Runs "$@" and cuts its output to LINES lines and LIMIT bytes.
 clip() {
 	if [ "$lines" -gt 0 ]; then
 		"$@" | head -n "$lines" | head -c "$bytes"
@@ -32,7 +36,8 @@ clip() {
 	fi
 }
 
-# Not every awk takes NUL: it changes places with \001.
+# Shortens lines. An awk that cannot handle NUL gets \001 in its place, and the
+# other way round.
 short_awk='
 BEGIN { sep = ENVIRON["sep"] == "0" ? "\000" : "\001" }
 length($0) <= 24200 { print; next }
@@ -110,7 +115,8 @@ op() {
 	st=ok
 	lines=$6 bytes=$7
 	[ "$lines" -eq 0 ] || lines=$((lines + 1))
-	# A newline is never part of a line; grep would see two patterns.
+	# Nothing matches: a line contains no newline, and grep would take it as
+	# two patterns.
 	case $text in
 	*"$nl"*) printf '0 n\n%s' "$form" ;;
 	*) clip search "$@" ;;

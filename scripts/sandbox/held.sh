@@ -1,20 +1,20 @@
 #!/bin/sh
-# held.sh - the far end of a held stream: answers requests, one after another
-# or many at once.
+# held.sh - serves many requests over one connection to a host, in parallel.
 # SPDX-License-Identifier: MIT
 #
-# Given: held_nonce. Standard input has requests: a line "ID KIND BYTES LINES"
-# and so many lines of text. Kind t: the text's output is the answer. j: the
-# text calls "held_answer COMMAND", whose output is. l: the text is kept for the
-# following requests, and not answered. Each runs in a subshell, that the next
-# one need not wait. Standard output has "@held:ID:begin", the answer, and
-# "@held:ID:end", on lines of their own. ID is nothing that a command of the
-# user's could know. Descriptor 8 is the lock of standard output: one line that
-# waits in a pipe.
+# Variable: held_nonce. A request on standard input is a line "ID KIND BYTES
+# LINES", followed by that many lines of shell text. KIND is
+#   t  run the text; its output is the answer
+#   j  run the text; it calls "held_answer COMMAND", whose output is the answer
+#   l  evaluate the text in this shell, for later requests; there is no answer
+# t and j run in subshells, so that the next request need not wait. An answer is
+# the line "@held:ID:begin", the output, and the line "@held:ID:end". A user's
+# command cannot know the ID, so it cannot forge an answer. Descriptor 8 is the
+# lock of standard output: a pipe that contains one line while it is free.
 # shellcheck disable=SC2015,SC2034,SC2154
 
-# What the loop and the supervisor run: what is missing is named at once, not
-# as whatever its absence looks like.
+# Checks for the programs that the loop and the supervisor need, so that the
+# error names the missing program.
 held_check() {
 	for held_tool in cat date dd grep head mkdir mkfifo mv rm sleep \
 		tail wc; do
@@ -29,7 +29,7 @@ held_check() {
 	return 1
 }
 
-# A login without a HOME that is a path has that of the user database.
+# If HOME is not an absolute path, sets it to that of the user database.
 held_home() {
 	case ${HOME-} in
 	/*) return ;;
@@ -42,8 +42,8 @@ held_home() {
 	export HOME
 }
 
-# Makes the lock, in the first place that takes a pipe. Its name is gone at
-# once.
+# Makes the lock in the first directory where a pipe can be made. The name is
+# removed at once; the descriptor stays open.
 held_lock() {
 	for held_dir in /tmp "${HOME:-/tmp}" /dev/shm /run/user/* "$PWD"; do
 		held_pipe=$held_dir/.dcode-held.$held_nonce
@@ -56,8 +56,8 @@ held_lock() {
 	return 1
 }
 
-# Nobody may read any more: who has the lock gives it back all the same, since
-# the others wait for it.
+# Prints one answer while it has the lock. SIGPIPE is ignored: if nobody reads
+# any more, the lock must still be released for the subshells that wait for it.
 held_answer() {
 	trap '' PIPE
 	read -r held_ <&8
@@ -67,8 +67,8 @@ held_answer() {
 	echo >&8
 }
 
-# The text of a request: read takes a byte at a time, so that a long one is
-# left to dd where that reads exactly so many bytes.
+# Reads the text of a request. The builtin read is slow (one byte at a time), so
+# long texts are read by dd, if dd can read an exact number of bytes.
 held_read() {
 	held_text=
 	if [ "$held_bytes" -gt 2048 ] && [ "$held_dd" = ab ]; then
@@ -86,7 +86,8 @@ held_read() {
 
 held_handle() {
 	if [ "$held_kind" = j ]; then
-		# s_serve takes it back: what was damaged on its way ends here.
+		# s_serve removes this trap. If the text was damaged in transit
+		# and does not get that far, the answer is empty.
 		trap 'held_answer :' EXIT
 		eval "$held_text"
 	else
@@ -96,8 +97,8 @@ held_handle() {
 }
 
 held_loop() {
-	# Below SHLVL 2 bash takes itself for the one that sshd began, and reads
-	# ~/.bashrc (built so by Debian): at every command.
+	# With SHLVL below 2 Debian's bash assumes that sshd started it and
+	# reads ~/.bashrc, at every command.
 	export SHLVL=1
 	held_check || return 1
 	held_home

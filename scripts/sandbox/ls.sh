@@ -1,5 +1,6 @@
 #!/bin/sh
-# ls.sh - the names in a directory, each ended by NUL; "/" marks directories.
+# ls.sh - prints the names in a directory, each followed by NUL. Directories end
+# in "/".
 # SPDX-License-Identifier: MIT
 # op PATH
 # shellcheck disable=SC2034

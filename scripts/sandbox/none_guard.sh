@@ -1,13 +1,16 @@
 #!/bin/sh
-# none_guard.sh - ends the commands on this machine whose dcode was killed.
+# none_guard.sh - kills commands on this machine if their dcode was killed.
 # SPDX-License-Identifier: MIT
 #
-# $1: what the marks of the commands begin with; KILL: supervise_kill.sh and
-# supervise_kill_tree.sh. Standard input is a pipe of which dcode alone has the
-# other end: a line "+N" says that command N begins, "=N PID" that it is the
-# process PID, which leads a session (a command can clear its environment, and
-# its mark with it), "-N" that it has ended. At the end of the input all that
-# still run are killed. A dcode that ends by itself leaves none.
+# $1: prefix of the commands' marks (values of DCODE_EXEC). KILL: the text of
+# supervise_kill.sh and supervise_kill_tree.sh. Standard input is a pipe whose
+# other end only dcode has. Its lines:
+#   +N      command N begins
+#   =N PID  command N is the process PID, which leads a session; this is needed
+#           because a command can clear its environment, and its mark with it
+#   -N      command N has ended
+# When the pipe is closed, the commands that still run are killed. A dcode that
+# exits normally has ended them before.
 trap '' HUP INT QUIT TERM
 running=' '
 while read -r line pid; do

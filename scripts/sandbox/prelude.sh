@@ -1,13 +1,16 @@
 #!/bin/sh
-# prelude.sh - framing and applets shared by every helper; goes before them.
+# prelude.sh - frames and functions for every helper script; sent before them.
 # SPDX-License-Identifier: MIT
-# Given: nonce, enc (r raw, b base64), src (where content comes from), exact.
-# Each op leaves its outcome in st: "ok ..." or a bare code.
+# Variables: nonce; enc (r: raw output, b: base64); src (where content() reads
+# from); exact (set: the path is resolved already, follow no link).
+# A helper defines op(). It sets st to its result: "ok ...", or an error code
+# such as file_not_found.
 # shellcheck disable=SC2012,SC2034,SC2086,SC2154
 LC_ALL=C
 export LC_ALL
 unset CDPATH BASH_ENV ENV
-# A helper enters directories of the tree: no program may come from there.
+# Removes relative directories from PATH. Attack: a helper enters a directory of
+# the tree, and a program there has the name of a command.
 rest=${PATH:-/usr/bin:/bin}:
 path=
 while [ -n "$rest" ]; do
@@ -25,7 +28,7 @@ t=
 trap '[ -z "$t" ] || rm -f "$t"' EXIT
 trap 'exit 129' HUP INT TERM
 
-# What is not on PATH is asked of busybox.
+# Defines a function for each program that is not on PATH: busybox runs it.
 need() {
 	for a; do
 		command -v "$a" >/dev/null ||
@@ -45,7 +48,7 @@ answer() {
 	printf %s "$st" >&4
 }
 
-# Runs "$@": one frame around its output.
+# Runs "$@" and prints its output as one frame (src/sandbox/frame.h).
 frame() {
 	if [ "$enc" = b ]; then
 		need base64
@@ -64,7 +67,8 @@ frame() {
 	printf '\n@dcode:%s=%s\n' "$nonce" "$st"
 }
 
-# Why $1 is not there: $2, unless a parent may not be searched.
+# Sets st for a path $1 that does not exist: to $2, or to permission_denied if a
+# directory above it cannot be searched.
 absent() {
 	st=$2
 	d=$1
@@ -74,7 +78,7 @@ absent() {
 	[ -z "$d" ] || [ -x "$d" ] || st=permission_denied
 }
 
-# Enters the directory $1.
+# Enters the directory $1. If that fails, st says why.
 enter() {
 	if ! [ -e "$1" ]; then
 		absent "$1" path_not_found
@@ -88,7 +92,8 @@ enter() {
 	return 1
 }
 
-# A regular file that can be read; its size in bytes in size.
+# True if $1 is a regular file that can be read; sets size (bytes). Otherwise st
+# says why.
 readable() {
 	if ! [ -e "$1" ]; then
 		absent "$1" file_not_found
@@ -99,15 +104,16 @@ readable() {
 	else
 		fields=$(ls -Lldn "$1")
 		size_of $fields
-		# The files of /proc say 0 and are not empty.
+		# Files of /proc have the size 0, but are not empty.
 		[ "$size" -gt 0 ] || size=$(($(wc -c <"$1") + 0))
 		return 0
 	fi
 	return 1
 }
 
-# The file to act on, in f. With exact set, $1 is a path that resolve.sh gave:
-# enters its directory, so that no link that came in its way is followed.
+# Sets f to the file to act on. If exact is set, $1 is a path from resolve.sh.
+# Then its directory is entered and compared with that path. Attack: a directory
+# of the path is replaced by a link meanwhile.
 anchor() {
 	f=$1
 	[ -n "$exact" ] || return 0
@@ -123,7 +129,7 @@ anchor() {
 	f=./${1##*/}
 }
 
-# The same for a file that is read or written: not a link.
+# The same for a file that is read or written: it must not be a link.
 anchor_file() {
 	anchor "$1" || return 1
 	if [ -n "$exact" ] && [ -L "$f" ]; then
@@ -132,14 +138,14 @@ anchor_file() {
 	fi
 }
 
-# From the fields of ls -ldn.
+# Sets links, owner and size from the fields that ls -ldn prints.
 size_of() {
 	links=$2
 	owner=$3:$4
 	size=$5
 }
 
-# A few characters that change when the file does.
+# Prints a short checksum of a file, to detect that it has changed.
 mark() {
 	fields=$(cksum <"$1") || fields=$(md5sum <"$1") ||
 		fields=$(ls -Lldn "$1" | cut -c 1-60)

@@ -1,9 +1,10 @@
-# private_remove.sh - removes what a sandbox kept outside of its directory.
+# private_remove.sh - removes a sandbox's files outside its directory.
 # SPDX-License-Identifier: MIT
-# Where several sandboxes share a machine; before the script that ends one.
+# For machines that several sandboxes share. Sent before the script that deletes
+# a sandbox.
 # shellcheck disable=SC2154,SC2015
 
-# What private_dir.sh made for the commands of the sandbox b_label.
+# Removes what private_dir() made for the commands of the sandbox b_label.
 private_remove() {
 	b_uid=$(id -u)
 	for b_place in /tmp/dcode-skills.* \

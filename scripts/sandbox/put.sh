@@ -1,12 +1,13 @@
 #!/bin/sh
-# put.sh - puts content into a file: temporary, check of the size, rename.
+# put.sh - writes a file: a temporary file, a check of its size, a rename.
 # SPDX-License-Identifier: MIT
-# put PATH HEAD TAIL LEN MARK [MOST [KEEP]]: the file's first HEAD bytes, LEN
-# bytes of content, its last TAIL bytes. MARK: what mark() must still say, or
-# empty. With MOST it prints what the file held: st "ok was SIZE", or "ok new"
-# for a new one, "ok" for one of more than MOST bytes. With KEEP a file that
-# is_special() is printed instead, and nothing written: st "ok special SIZE
-# MARK". The temporary file is named by $put_id, if set.
+# put PATH HEAD TAIL LEN MARK [MOST [KEEP]]
+# The new file consists of the old one's first HEAD bytes, LEN bytes of content
+# and the old one's last TAIL bytes. If MARK is not empty, the old file must
+# still have this checksum (mark()). With MOST, prints the old file: st is "ok
+# was SIZE", "ok new" if there was none, or "ok" if it has more than MOST bytes.
+# With KEEP, a file for which is_special() is true is printed and not written:
+# st is "ok special SIZE MARK". put_id, if set, names the temporary file.
 # shellcheck disable=SC2012,SC2020,SC2034,SC2086,SC2154
 put_id=
 need cat cp head tail ls mkdir mv rm readlink cksum md5sum cut tr base64 sed wc
@@ -21,7 +22,7 @@ content() {
 	esac
 }
 
-# The file that a link finally names, in f; it need not exist.
+# Sets f to the target at the end of a chain of links; it need not exist.
 follow() {
 	f=$1
 	hops=0
@@ -49,7 +50,8 @@ parents() {
 	return 1
 }
 
-# A new empty file, readable by us alone where it is not beside the target.
+# Makes the empty temporary file t, beside the target if possible. Elsewhere
+# only this user can read it.
 stage() {
 	set -C
 	for at in "$1" "${TMPDIR:-/tmp}" /tmp /var/tmp /dev/shm; do
@@ -64,7 +66,7 @@ stage() {
 	return 1
 }
 
-# Size and owner of $t must be as wanted; otherwise the reason is in st.
+# True if $t has the size $want; sets owner. Otherwise st says why.
 filled() {
 	fields=$(ls -ldn "$t")
 	size_of $fields
@@ -86,7 +88,7 @@ fill() {
 	} >"$t"
 }
 
-# With "" there is no MOST.
+# Prints the old file, if $1 (MOST) is given, and sets was for st.
 before() {
 	if [ -z "$1" ]; then
 		was=
@@ -101,9 +103,9 @@ some() {
 	[ "$(($(head -c 1 | wc -c) + 0))" -gt 0 ]
 }
 
-# Has $f something that is to stay when all of its text is replaced: a byte
-# order mark, CR, another encoding than UTF-8, a line break at its end where the
-# new text has none, or none? $1: 1 the new text ends with one, 0 it does not.
+# True if $f has a property that must survive when its whole text is replaced: a
+# byte order mark, CR, an encoding other than UTF-8, or a last line break unlike
+# that of the new text. $1: 1 if the new text ends with a line break, else 0.
 is_special() {
 	case $(head -c 3 "$f" | tr 'abcde\357\273\277\377\376' 'xxxxxabcde') in
 	abc* | de* | ed*) return 0 ;;
@@ -172,7 +174,7 @@ put() {
 	stage "$dir" || return
 	[ "${t%/*}" = "${dir%/}" ] || here=1
 	[ -z "$owned" ] || [ -n "$here" ] || cp -p "$f" "$t" || here=1
-	# What a program says of a full disk, or a quota.
+	# The programs' error messages, for example about a full disk.
 	why=$(fill 2>&1)
 	filled || return
 	[ -z "$owned" ] || [ "$owned" = "$owner" ] || here=1

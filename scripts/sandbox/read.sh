@@ -1,11 +1,12 @@
 #!/bin/sh
-# read.sh - a whole small file, or a window of lines of a large one.
+# read.sh - prints a small file, or a window of lines of a large one.
 # SPDX-License-Identifier: MIT
 # op PATH KIND FIRST COUNT WHOLE CLIP EXACT
-# KIND: text or binary. FIRST: 1-based line; COUNT: lines, 0 for none. Files
-# up to WHOLE bytes come whole, a window is cut at CLIP bytes; lines are
-# counted in files up to EXACT bytes. A window's line ends are all LF.
-# st: ok SIZE whole|window|none|large LINES
+# KIND is text or binary. FIRST is a line number from 1, COUNT a number of lines
+# (0: none). A file of up to WHOLE bytes is printed whole. A window is cut after
+# CLIP bytes, and all its line ends are LF. Lines are counted in files of up to
+# EXACT bytes.
+# st is "ok SIZE whole|window|none|large LINES"; LINES is -1 if not counted.
 # shellcheck disable=SC2020,SC2034,SC2154
 need ls wc cat head tail sed tr grep
 cr=$(printf '\r')
@@ -45,7 +46,8 @@ window() {
 	st="ok $size window $total"
 }
 
-# Its lines are no lines of bytes: it comes whole, or not at all.
+# UTF-16 cannot be split into lines by bytes: such a file is printed whole or
+# not at all.
 is_utf16() {
 	case $(head -c 2 "$f" | tr 'ab\377\376' 'xxab') in
 	ab | ba) return 0 ;;

@@ -1,16 +1,17 @@
 #!/bin/sh
-# resolve.sh - where an operation on a path acts, with every link resolved.
+# resolve.sh - prints the path that an operation acts on, without links.
 # SPDX-License-Identifier: MIT
-# op PATH WORKDIR SELF LIMIT: of a link its target, with SELF the link itself.
-# Body: the real path and the real WORKDIR, each ended by NUL, then up to LIMIT
-# bytes of the names below a directory (0: none).
-# st: ok KIND LINKS GIT: KIND is none, file, dir, link or other, LINKS how many
-# names the file has, GIT 1 within a repository's own files, else 0.
+# op PATH WORKDIR SELF LIMIT If PATH is a link, this is about its target or,
+# with SELF, about the link. The body is the path and WORKDIR without links,
+# each followed by NUL. If the path is a directory, up to LIMIT bytes of names
+# below it follow (0: none). st is "ok KIND LINKS GIT". KIND is none, file, dir,
+# link or other. LINKS is the number of hard links. GIT is 1 for a file of a git
+# directory, else 0.
 # shellcheck disable=SC2034,SC2086,SC2154
 need ls readlink find head
 
-# Is a directory from $1 up to $2 one that git keeps its data in, whatever its
-# name? (A .git may be a link, or a file that names another directory.)
+# True if a directory from $1 up to $2 is a git directory. Its name does not
+# matter: .git may be a link, or a file that names another directory.
 is_git() {
 	g=$1
 	while :; do
@@ -42,7 +43,7 @@ kind_of() {
 	fi
 }
 
-# The directory $1 without links, in real, which then ends in "/".
+# Sets real to the directory $1 without links, with a "/" at the end.
 real_dir() {
 	cd -P "$1" || return 1
 	real=$(pwd -P && printf x) || return 1

@@ -1,14 +1,14 @@
 # results_dir.sh - prints a private directory for large tool results.
 # SPDX-License-Identifier: MIT
-# private_dir.sh goes before it. Given: keep, the thread that asks; most, bytes
-# that there may be. Results of other threads go when they are a day old, then
-# the oldest of all.
+# Needs private_dir.sh. Variables: keep (id of this thread), most (maximum bytes
+# in the directory). Deletes results of other threads that are older than a day,
+# then the oldest ones until the rest fits.
 # shellcheck disable=SC2012,SC2034,SC2154
 
 sweep() {
 	find "$1" -type f -mtime +0 ! -name "${keep:-?}-*" -exec rm -f {} +
 	sum=0
-	# Our names have no blanks.
+	# dcode's file names contain no blanks
 	ls -lnt "$1" | while read -r mode links owner group size date; do
 		[ "$mode" != "${mode#-}" ] || continue
 		sum=$((sum + size))

@@ -1,20 +1,21 @@
 #!/bin/sh
-# search.sh - which files glob.sh and grep.sh look at; goes before them.
+# search.sh - selects the files that glob.sh and grep.sh search.
 # SPDX-License-Identifier: MIT
-# Files that git ignores are left out, and a .git is never entered, unless the
-# directory to search is one of these itself. Patterns are read as gitignore(5)
-# has them: comments, "!", with and without "/", for directories alone, "*",
-# "?", "[...]", "**", escapes; .gitignore in each directory, info/exclude of
-# each repository, the user's exclude file. git itself is only asked which of
-# the files that match are tracked, since these count: with a repository of ours
-# around the index and the patterns, for the settings of the searched one could
-# name programs. Without git these files are left out, too. Without awk, and in
-# "/", nothing is.
+# Sent before these scripts.
+# Leaves out files that git ignores, and never enters a .git, unless the
+# directory to search is ignored or a .git itself. An awk program implements the
+# patterns of gitignore(5): from .gitignore in each directory, info/exclude of
+# each repository, and the user's exclude file. Tracked files count even if a
+# pattern matches. Only git knows which they are. It runs with a temporary
+# repository around the index, because the settings of the searched repository
+# may name programs to run. Without git, tracked files that match are left out.
+# Without awk, and in "/", no file is left out.
 # shellcheck disable=SC1007,SC2016,SC2034,SC2086,SC2089,SC2090,SC2154
 nl='
 '
 
-# The awk to use, and whether it takes NUL for a character (busybox's does not).
+# Sets awk to the program to use. Sets whole_awk if it treats NUL as an ordinary
+# character; that of busybox does not.
 find_awk() {
 	awk=$(path_or_box awk) whole_awk=
 	case $(printf 'a\0b\n' | $awk '{ n = n length($0) } END { print n }') in
@@ -24,8 +25,8 @@ find_awk() {
 	esac
 }
 
-# For another shell, which knows neither a function of need() nor an applet of a
-# busybox that is this shell.
+# Prints how another shell must call the program $1. It has no functions of
+# need(), and no applets, which this shell has if it is busybox.
 path_or_box() {
 	dirs=$PATH:
 	while [ -n "$dirs" ]; do
@@ -38,8 +39,8 @@ path_or_box() {
 	printf %s "busybox $1"
 }
 
-# Of the work tree $top, in which .git may be a file: common, where its
-# info/exclude is, and index. Both may be missing.
+# Finds the git directory of the work tree $top; .git may be a file. Sets common
+# (the directory with info/exclude) and index, or leaves both empty.
 find_data='
 data=$top/.git common= index=
 if [ -f "$data" ]; then
@@ -60,9 +61,9 @@ if [ -f "$data/HEAD" ] || [ -L "$data/HEAD" ]; then
 	fi
 fi'
 
-# Prints the tracked files of the repository at $r below the root (empty: the
-# one around the root) that match a pattern, one a line, \001 for a line break;
-# "//" alone when git cannot say.
+# Prints those tracked files that match a pattern, one a line, with \001 for a
+# line break. r: path of the repository below the root; empty: the repository
+# around the root. Prints "//" if git cannot say.
 tracked='
 [ -z "$r" ] || top=$here/$r
 eval "$find_data"
@@ -93,9 +94,10 @@ cd "$here/$r" && env -i PATH="$PATH" HOME="$HOME" LC_ALL=C GIT_DIR="$box" \
 	>"$box/list" || echo //
 tr "\0\n" "\n\001" <"$box/list"'
 
-# Somebody else could lead the search with a .git in a directory above: it
-# counts where the directories from there to the root belong to root or to the
-# root's owner, and no others may write into them.
+# True if the repository in $top may decide what is ignored. Attack: another
+# user puts a .git into a directory above, for example /tmp. So all directories
+# from there to the searched one must belong to the superuser or to the owner of
+# the searched one, and must not be writable by others.
 is_trusted() {
 	d=$here
 	while :; do
@@ -122,9 +124,9 @@ is_trusted() {
 	return 0
 }
 
-# The directory whose patterns are the first to count, in top: that of the
-# repository around the root, else the working directory $1 around it, else the
-# root.
+# Sets top to the topmost directory whose patterns count: that of the repository
+# around the searched directory, else the working directory $1 if that is around
+# it, else the searched directory.
 find_top() {
 	top=$here common= index=
 	while [ -n "$top" ]; do
@@ -141,8 +143,8 @@ find_top() {
 	esac
 }
 
-# Where a directory above the root has a .gitignore: the numbers of the names
-# between top and there.
+# Sets above to the numbers of those directories between top and the searched
+# one that have a .gitignore (1: top).
 find_above() {
 	below=${here#"$top"}
 	below=${below#/}
@@ -158,11 +160,11 @@ find_above() {
 	done
 }
 
-# Reads what find found, for $seconds at most, so that time is left to work on
-# that. Prints "LEFT HOW" and $form, then the names that count,
-# or what $act does with them.
+# Reads the names from find, for at most $seconds, so that there is time left to
+# use them. Prints "LEFT HOW" and $form, then the names that are not ignored, or
+# the output of $act for them.
 ignore_awk='
-# The characters of c that a bracket expression cannot hold as they are.
+# Returns the character c as a regular expression.
 function literal(c) {
 	return index("\\.[]()*+?{}^$|", c) ? "\\" c : c
 }
@@ -182,7 +184,8 @@ function is_in(c, name) {
 		return ord[c] > 32 && ord[c] < 127 && c !~ /^[A-Za-z0-9]$/
 	return 0
 }
-# p at i is behind "[": the class as a regular expression, in re; its end, or 0.
+# Parses the bracket expression of the pattern p whose "[" is before position i.
+# Sets re to a regular expression. Returns the position after it, or 0.
 function class(p, i,   not, first, c, hi, k, name, set, out, rest) {
 	not = substr(p, i, 1) ~ /[!^]/
 	i += not
@@ -223,7 +226,7 @@ function class(p, i,   not, first, c, hi, k, name, set, out, rest) {
 	else re = "(" substr(rest, 2) ")"
 	return i + 1
 }
-# A pattern as a regular expression; "" where it can match nothing.
+# Returns a pattern as a regular expression, or "" if it cannot match anything.
 function compile(p,   i, c, out, stars, before) {
 	for (i = 1; i <= length(p); ) {
 		c = substr(p, i, 1)
@@ -263,7 +266,7 @@ function trim(s,   i, c, cut) {
 	}
 	return cut ? substr(s, 1, cut - 1) : s
 }
-# The patterns of a file that count below the path base, as the list id.
+# Reads the patterns of a file as the list id. They apply below the path base.
 function load(file, base, id,   s, n, p) {
 	from[id] = base == "" ? 1 : length(base) + 2
 	while ((getline s < file) > 0) {
@@ -294,7 +297,8 @@ function load(file, base, id,   s, n, p) {
 	}
 	close(file)
 }
-# Whether the path, whose last name is name, is ignored by a chain of lists.
+# True if a chain of lists ignores the path, whose last component is name. The
+# first match decides, from the end of each list.
 function ignored(path, name, isdir, chain,   lists, n, i, id, p, s, k, hit) {
 	n = split(chain, lists, " ")
 	for (i = 1; i <= n; i++) {
@@ -336,7 +340,7 @@ function parent(path) {
 function last(path) {
 	return match(path, "/[^/]*$") ? substr(path, RSTART + 1) : path
 }
-# The exclude file of a repository in the directory d; 0 where that is none.
+# If the directory d has a repository, starts a chain with its exclude file.
 function is_repo(d,   cmd, file) {
 	cmd = "top=$here/" quoted(d) "; eval \"$find_data\";" \
 		" [ -n \"$common\" ] &&" \
@@ -349,7 +353,7 @@ function is_repo(d,   cmd, file) {
 	repo[d] = d
 	return 1
 }
-# Fills chain and repo of a directory; false: it is ignored.
+# Sets chain and repo of a directory. False: the directory is ignored.
 function enter(d,   up) {
 	if (d in seen) return seen[d]
 	up = parent(d)
@@ -363,7 +367,7 @@ function enter(d,   up) {
 		chain[d] = add_list(real(d) "/.gitignore", full(d)) chain[d]
 	return seen[d] = 1
 }
-# A directory that is ignored has the repository of the one above it.
+# Returns the repository of a directory; an ignored one has that of its parent.
 function repo_of(d) {
 	while (!(d in repo)) d = parent(d)
 	return repo[d]
@@ -422,7 +426,7 @@ function begin(   n, parts, i, path, file, numbers, above, lists, conf, home) {
 	repo[""] = ""
 	seen[""] = 1
 }
-# The exclude file that a file of settings names, else what was found before.
+# Returns the exclude file that a git configuration file names, else `before`.
 function named(file, before,   s) {
 	while ((getline s < file) > 0)
 		if (tolower(s) ~ /^[ \t]*excludesfile[ \t]*=/) {
@@ -435,7 +439,8 @@ function named(file, before,   s) {
 	close(file)
 	return before
 }
-# srand() gives the seed before, which is the time where none was given.
+# Returns the time: srand() returns the previous seed, and that is the time
+# after srand() without an argument.
 function now() {
 	srand()
 	return srand()
@@ -494,11 +499,11 @@ function run() {
 	words = ""
 }'
 
-# Prints "LEFT HOW" and $form, then what the command $1 (without apostrophes)
-# does with the files below the current directory that count, as "$@", or with
-# an empty one their names. $2 the working directory; with $3 nothing is left
-# out. $4 $5: a test of find, or empty; $6 skips hidden directories; $7 more of
-# find, which prints other names.
+# Searches below the current directory. Prints "LEFT HOW" and $form, then the
+# output of the command $1 (without apostrophes), which gets the files as "$@";
+# $1 empty: prints their names. $2: the working directory. $3 not empty: leave
+# nothing out. $4 $5: a test of find, or empty. $6 not empty: skip hidden
+# directories. $7: more arguments of find, which print further names.
 search_files() {
 	is=$4 like=$5 also=${7-} test= hide= exclude= act=$1 each=-print
 	export is like

@@ -1,11 +1,14 @@
 #!/bin/sh
-# setup.sh - runs a setup script that no argument list holds and no file keeps.
+# setup.sh - runs a setup script that contains secrets.
 # SPDX-License-Identifier: MIT
-# Given: name, a fresh one for a directory; src, where the script is, in a
-# directory of its own, or empty: on standard input; exports: how many lines at
-# its beginning are not the script, but assignments for its environment; report:
-# the nonce of an aside (src/sandbox/frame.h), which tells in what directory a
-# shell's script that succeeded has ended, if it is another one.
+# So its text must not be in an argument list, and in no file for longer than
+# necessary. Variables:
+#   name     a new name for a directory
+#   src      path of the script, in a directory of its own; empty: it comes on
+#            standard input
+#   exports  number of lines before the script that set its environment
+#   report   nonce of an aside (src/sandbox/frame.h): if a shell script succeeds
+#            and ends in another directory, that is printed as an aside
 # shellcheck disable=SC2016,SC2086,SC2154
 for a in cat mkdir rm; do
 	command -v "$a" >/dev/null 2>&1 ||
@@ -44,7 +47,7 @@ cat >"$src" || exit 126
 exec </dev/null
 umask "$mask"
 
-# Is there a program of this name or path?
+# True if there is a program of this name or path.
 runs() {
 	case $1 in
 	'') return 1 ;;
@@ -53,7 +56,7 @@ runs() {
 	esac
 }
 
-# The first word of "$@" that is a program and no option or NAME=value.
+# Prints the first word of "$@" that is neither an option nor NAME=value.
 target() {
 	for w; do
 		case $w in
@@ -66,8 +69,8 @@ target() {
 	done
 }
 
-# The shebang, as the kernel reads it: a program and one argument. env's
-# argument is split, for -S is unknown to busybox.
+# Reads the first line as the kernel does: "#!", a program and one argument. The
+# argument of env is split here, because busybox does not know env -S.
 set -f
 line=
 IFS= read -r line <"$src"
@@ -103,7 +106,8 @@ case $line in
 	;;
 esac
 if ! runs "$wanted"; then
-	# Short options of a shell mean the same to another one.
+	# The interpreter is missing. If it was a shell, its short options mean
+	# the same to another one.
 	case ${wanted##*/}:$flags in
 	*sh:-*[!aefuvx]*) flags= ;;
 	*sh:-?*) ;;
@@ -115,7 +119,7 @@ if ! runs "$wanted"; then
 fi
 set +f
 
-# The name goes, the open file stays: read anew through its descriptor.
+# Removes the name of the file. The interpreter reads it through a descriptor.
 exec 3<>"$src"
 rm -f "$src"
 for p in /dev/fd/3 /proc/self/fd/3; do
@@ -132,8 +136,8 @@ if [ -z "$p" ]; then # no /proc: the file stays until the end
 	p=$src
 	(umask 077 && cat <&3 >"$src") || exit 126
 fi
-# Where a shell is when the script ends, also by exit or a trap of its own: it
-# reads the script as a part of a line of ours.
+# A shell runs the script by "." within a line of dcode's, which writes down the
+# directory afterwards. A trap does so if the script calls exit.
 case ${wanted##*/} in
 sh | bash | dash | ash)
 	for t in "${TMPDIR:-/tmp}" /tmp /var/tmp /dev/shm; do
@@ -144,7 +148,8 @@ sh | bash | dash | ash)
 	;;
 esac
 case ${where:+shell}${wanted##*/} in
-node | nodejs) set -- "$p" "$@" - ;; # it looks for the name that is gone
+# node would look up the removed name
+node | nodejs) set -- "$p" "$@" - ;;
 shell*)
 	set -- /dev/null "$@" -c '__dcode=$1;shift
 trap "pwd -P >\"\$__dcode\"" EXIT
@@ -158,11 +163,13 @@ esac
 (
 	exec <"$1"
 	shift
-	eval "$assign" # last: these may be names that stand for something here
+	# last, because they may have names that this script uses
+	eval "$assign"
 	exec "$@"
 )
 s=$?
-: >"$p" # for what it has left running, which has the file open
+# processes that it left running have the file open
+: >"$p"
 [ "$s" != 0 ] || (keep_env) # of setup_env.sh, which goes before this
 end=
 [ -z "$where" ] || IFS= read -r end <"$where"

@@ -1,16 +1,20 @@
 #!/bin/sh
-# setup_env.sh - keeps what a setup script wrote into the shell's start files.
+# setup_env.sh - makes variables in ~/.bashrc and the like apply to commands.
 # SPDX-License-Identifier: MIT
-# Commands run in shells that are not interactive and read none of ~/.bashrc,
-# ~/.profile and ~/.bash_profile, where Debian's own returns early besides. So
-# an interactive shell reads them once, and the variables that it has more than
-# the commands, or others, become ~/.dcode-env, which each command reads.
-# Whatever stands in those files (exit, exec, set -e, a trap, a read, an endless
-# loop, a syntax error) must neither fail the setup nor hide the next file.
+# A setup script may set variables in ~/.bashrc, ~/.profile or ~/.bash_profile.
+# Commands run in shells that are not interactive, which do not read these files
+# (and Debian's .bashrc returns early in them). So an interactive shell reads
+# them once after the setup. Variables that it has and commands do not have, or
+# have with another value, are written to ~/.dcode-env, which each command
+# reads. Nothing in these files (exit, exec, set -e, a trap, a read, an endless
+# loop, a syntax error) may fail the setup or hide the next file. Begin reading
+# at keep_env().
 # shellcheck disable=SC2016,SC2154,SC2317
 
-# In a shell of its own: dump DIR PREFIX FILE. Builtins, so that no value is an
-# argument; names come from "export -p", whose values may be of several lines.
+# Runs in a shell of its own: dump DIR PREFIX FILE. Writes the variables that
+# differ from those in DIR/base. Uses builtins, so that no value is in an
+# argument list. Only names are taken from "export -p", because values may have
+# several lines.
 env_dump='
 dcode_dir=$1
 dcode_q=$(printf "\047")
@@ -52,9 +56,10 @@ mv "$dcode_dir/$3.new" "$dcode_dir/$3" ||
 	busybox mv "$dcode_dir/$3.new" "$dcode_dir/$3"
 '
 
-# Runs interactively: init DIR SH FILES-ALREADY-READ. In bash a file that was
-# read once is not read again by the next (.profile reads .bashrc). Neither exec
-# nor a trap of theirs ends the reading.
+# Runs in an interactive shell: init DIR SH FILES-ALREADY-READ. Reads the files
+# in turn. In bash, a file that was read is not read again if another one
+# includes it (.profile includes .bashrc). exec and trap have no effect in these
+# files.
 env_init='
 __dcode_dir=$1 __dcode_sh=$2 __dcode_read=$3 __dcode_home=$HOME __dcode_dot=.
 set --
@@ -97,7 +102,7 @@ for __dcode_file in .bashrc .profile .bash_profile; do
 done
 '
 
-# Reads the files that are left; 1 when none is.
+# Starts a shell that reads the remaining files. 1: there are none.
 env_read() {
 	env_done=
 	[ ! -f "$env_dir/read" ] || IFS= read -r env_done <"$env_dir/read"
@@ -133,15 +138,15 @@ env_read() {
 		kill -9 -$env_pid 2>/dev/null || kill -9 $env_pid 2>/dev/null
 	fi
 	wait $env_pid 2>/dev/null
-	# A shell that died before it began a file would be started for ever.
+	# If the shell died before it began a file, do not start it again.
 	IFS= read -r env_now <"$env_dir/read"
 	[ "$env_now" != "$env_done" ]
 }
 
-# Given: name, as for the script.
+# Variable: name, as in setup.sh.
 keep_env() {
 	[ -n "${HOME-}" ] || return
-	# Of several on one machine each has its own.
+	# If several sandboxes share a machine, each has a file of its own.
 	env_kept=$HOME/.dcode-env${DCODE_EXEC#"${DCODE_EXEC%%.*}"}
 	rm -f "$env_kept"
 	[ -f "$HOME/.bashrc" ] || [ -f "$HOME/.profile" ] ||

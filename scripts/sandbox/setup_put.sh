@@ -1,11 +1,14 @@
 #!/bin/sh
-# setup_put.sh - a setup script's directory, and its text where no file goes in.
+# setup_put.sh - sends a setup script into a sandbox as encrypted arguments.
 # SPDX-License-Identifier: MIT
-# Given: name, of the directory to make; dir, where it is, once that is known;
-# text(), a piece of the script in base64, each symbol added to that of the pad
-# modulo 64; want, how many random bytes the next pad has. Answers DIR, the
-# script's size so far and the pad. The pad leaves the sandbox as output and is
-# never an argument: whoever sees all argument lists learns nothing of the text.
+# For providers that can send neither a file nor standard input. Argument lists
+# may be visible to others, so each piece of the script is encrypted with a
+# one-time pad: random bytes that the sandbox has generated and printed for the
+# call before. A pad is never in an argument list. Variables: name (of the
+# directory to make), dir (its path, once known), want (number of bytes of the
+# next pad; 0: none). text() prints a piece of the script in base64, to each
+# symbol of which that of the pad was added, modulo 64. Prints the directory,
+# the script's size so far, and the next pad.
 # shellcheck disable=SC2154
 for a in awk base64 cat head mkdir wc; do
 	command -v "$a" >/dev/null 2>&1 ||

@@ -1,12 +1,12 @@
 #!/bin/sh
-# skills_send.sh - puts skills where the system text says that they are.
+# skills_send.sh - unpacks skills where the system prompt says that they are.
 # SPDX-License-Identifier: MIT
-# op ROOT: content is a gzipped tar stream of directories, each of which takes
-# the place of the one of its name in ROOT. A staged stream is removed.
-# private_dir.sh goes before it. What is in ROOT/.of is the label of the sandbox
-# that it belongs to. st: "ok", "link_loop" (ROOT is a link: it could lead into
-# the user's own files), "not_own" (somebody else has it, or its name),
-# "permission_denied", "no_base64", or "unpack" with what tar said as the body.
+# op ROOT: content is a gzipped tar stream of directories. Each replaces the one
+# of its name in ROOT. If the stream was uploaded as a file, that is removed.
+# Needs private_dir.sh. ROOT/.of has the label of the sandbox that owns ROOT.
+# st is "ok", "link_loop" (ROOT is a link, which may lead into the user's own
+# files), "not_own" (ROOT belongs to another user), "permission_denied",
+# "no_base64", or "unpack", with tar's messages as the body.
 # shellcheck disable=SC2034,SC2154
 need tar gzip rm mv mkdir rmdir chmod tail head
 

@@ -2,15 +2,20 @@
 # slurm_batch.sh - the batch script of a job that is a sandbox.
 # SPDX-License-Identifier: MIT
 #
-# Given: b_label, b_root (where its directory is made), b_image (an Apptainer
-# image, or nothing), b_loop (a script that answers requests: its arguments are
-# a name, and standard input and output are somebody's stream), s_lib and s_kill
-# (functions that end processes). Stays until the job is ended; then nothing of
-# it is left, neither processes nor directories, whether or not the cluster
-# tracks processes by control groups.
+# Runs on the node until the job is ended. Then it deletes the sandbox's
+# processes and directories, also if the cluster does not track processes with
+# control groups. Begin reading below the functions. Variables:
+#   b_label        label of the sandbox
+#   b_root         the directory in which that of the sandbox is made
+#   b_image        an Apptainer image, or empty
+#   b_loop         the script that serves one connection (held.sh); its argument
+#                  is the connection's name
+#   s_lib, s_kill  functions that kill processes
+# A connection is made by slurm_step.sh through pipes in b_control.
 # shellcheck disable=SC2015,SC2034,SC2088,SC2154,SC2317
 
-# Ends all that came of the sandbox's commands, their keepers, and the streams.
+# Kills the sandbox's commands with all their processes, their keepers, and the
+# connections.
 b_kill() {
 	eval "$s_lib"
 	s_mark() {
@@ -19,7 +24,7 @@ b_kill() {
 		for s_p in $(grep -Els "DCODE_EXEC=[a-z2-7]*[.]$b_label|\
 dcode-(exec|jobs)[.]$b_label|/tmp/[.]$b_label/" \
 			/proc/[0-9]*/environ /proc/[0-9]*/cmdline); do
-			# Anybody can have an argument of that name.
+			# Another user may have such an argument.
 			[ "${s_p%/cmdline}" = "$s_p" ] ||
 				[ -O "${s_p%/*}" ] || continue
 			s_p=${s_p#/proc/}
@@ -37,7 +42,7 @@ dcode-(exec|jobs)[.]$b_label|/tmp/[.]$b_label/" \
 	done
 }
 
-# Nothing stays of the sandbox b_label: its processes, b_work and b_control.
+# Removes all of the sandbox b_label: processes, b_work and b_control.
 b_remove() {
 	(b_kill) 2>/dev/null
 	cd /
@@ -61,7 +66,7 @@ b_end() {
 	exit 0
 }
 
-# What sandboxes left here whose node failed: their batch scripts are gone.
+# Removes what is left of sandboxes whose batch script died with the node.
 b_sweep() {
 	eval "$s_lib"
 	for b_control in /tmp/.dcode-*; do
@@ -82,7 +87,7 @@ b_sweep() {
 	done
 }
 
-# What went wrong is told to whoever comes; then the job ends.
+# Leaves an error message for steps that connect within a minute, then ends.
 b_fail() {
 	echo "$1" >"$b_control/failed"
 	sleep 60 &
@@ -91,8 +96,9 @@ b_fail() {
 	b_end
 }
 
-# Outlives a kill of this script where nobody tracks processes: only this script
-# has the other end of the pipe open, which the kernel closes.
+# Cleans up if this script is killed and the cluster does not track processes.
+# Only this script has the other end of the pipe `alive`: the kernel closes it
+# when the script dies.
 b_watch() {
 	trap '' TERM INT HUP
 	sh -c 'echo $PPID' >"$b_control/guard"
@@ -102,8 +108,8 @@ b_watch() {
 	b_end
 }
 
-# Each line that comes through the door is the name of two more pipes, whose
-# other ends are a step's.
+# Reads the pipe `door`. Each line is the name of a new connection: of two pipes
+# whose other ends a step has.
 b_keep() {
 	while read -r b_name <&7; do
 		case $b_name in
@@ -134,7 +140,7 @@ case $b_root in
 esac
 b_work=$b_root/$b_label
 b_control=/tmp/.$b_label
-# A run of the same job before a requeue may have left it.
+# It may exist from a run before the job was requeued.
 [ ! -O "$b_control" ] || rm -rf "$b_control"
 mkdir "$b_control" || exit 1
 trap b_end TERM INT HUP

@@ -1,10 +1,11 @@
 #!/bin/sh
-# slurm_step.sh - a step of a sandbox's job: moves bytes to the batch step.
+# slurm_step.sh - a step of the job: connects dcode with slurm_batch.sh.
 # SPDX-License-Identifier: MIT
 #
-# Given: held_nonce, b_control (see slurm_batch.sh). The job may have begun just
-# now; a door that another user made is not it, for it would get all that comes.
-# Nothing but the last command reads standard input.
+# Variables: held_nonce, b_control (see slurm_batch.sh). The job may have just
+# begun, so this waits for the pipe `door`. Attack: another user makes a pipe of
+# that name, to receive the requests; so it must belong to this user. Only the
+# last command may read standard input.
 # shellcheck disable=SC2154
 
 b_turn=0

@@ -1,15 +1,19 @@
 #!/bin/sh
-# ssh_box.sh - sandboxes that are directories of a user on a host.
+# ssh_box.sh - creates, lists and deletes sandboxes of the ssh provider.
 # SPDX-License-Identifier: MIT
 #
-# Given: b_op (create, attach, list, stop, remove, leave), b_label, b_owner,
-# b_dir (an existing directory to work in, or nothing), b_offline (set: without
-# a network), b_need (a program that
-# has to be there, or nothing), b_jobs (commands that ran on a host as it is),
-# s_lib (the supervisor's functions). A sandbox is its
-# record, ~/dcode/.sandboxes/LABEL, and, unless it works in a directory of the
-# user's, ~/dcode/LABEL. The record is there before the directory, and goes
-# after it. Prints lines "@ssh:WORD ...".
+# A sandbox is a record, ~/dcode/.sandboxes/LABEL, and a directory,
+# ~/dcode/LABEL or an existing one of the user's. The record is written before
+# the directory is made, and deleted after it. Prints lines "@ssh:WORD ...".
+# Variables:
+#   b_op       create, attach, list, stop, remove or leave
+#   b_label    label of the sandbox
+#   b_owner    its owner
+#   b_dir      an existing directory to work in, or empty
+#   b_offline  set: without a network
+#   b_need     a program that must be installed, or empty
+#   b_jobs     leave: commands that ran on the host without a sandbox
+#   s_lib      the supervisor's functions
 # shellcheck disable=SC2015,SC2034,SC2154
 
 b_fail() {
@@ -19,21 +23,21 @@ b_fail() {
 
 eval "$s_lib"
 
-# Every process of the sandbox: of its commands, and the keepers of those.
+# Sets s_marked to the sandbox's processes: its commands and their keepers.
 s_mark() {
 	s_marked=
 	# shellcheck disable=SC2013 # names without white space
 	for s_p in $(grep -Els \
 		"DCODE_EXEC=[a-z2-7]*[.]$b_label|dcode-(exec|jobs)[.]$b_label" \
 		/proc/[0-9]*/environ /proc/[0-9]*/cmdline 2>/dev/null); do
-		# Anybody can have an argument of that name.
+		# Another user may have such an argument.
 		[ "${s_p%/cmdline}" = "$s_p" ] || [ -O "${s_p%/*}" ] || continue
 		s_p=${s_p#/proc/}
 		s_marked="$s_marked ${s_p%%/*}"
 	done
 }
 
-# 1 when something does not die.
+# Kills them. 1: a process does not die.
 b_kill() {
 	[ -r /proc/self/stat ] || return 0
 	s_sessions=
@@ -104,7 +108,7 @@ b_attach() {
 	b_enter
 }
 
-# Who it belongs to, since when, and whether it was stopped.
+# Prints each sandbox with its owner, creation time and state.
 b_list() {
 	for b_file in "$b_records"/*; do
 		b_label=${b_file##*/}
@@ -123,7 +127,7 @@ b_stop() {
 	echo "@ssh:done"
 }
 
-# Only what has our label's name, whatever a record says.
+# Deletes only names that contain the label, whatever the record says.
 b_sweep() {
 	b_gone=$b_base/$b_label
 	if [ "$b_made" = 1 ] && { [ -e "$b_gone" ] || [ -L "$b_gone" ]; }; then
@@ -146,7 +150,8 @@ b_sweep() {
 	[ "$b_made" != 0 ] || [ -z "$b_work" ] ||
 		rm -rf "$b_work/.dcode-exec.$b_label" \
 			"$b_work/.dcode-jobs.$b_label"
-	# Of commands that were killed, which takes podman's own end with it.
+	# Containers of commands that were killed: podman had no chance to
+	# remove them.
 	if [ -e "$b_records/.podman.$b_label" ]; then
 		for b_place in $(podman ps -aq \
 			--filter "label=dcode=$b_label"); do
@@ -170,12 +175,13 @@ b_remove() {
 	cd /
 	b_kill || b_fail alive ""
 	b_sweep || b_fail write "$(printf %s "$b_why" | tail -n 1)"
-	# What was about to be written when it was killed.
+	# Again, for files that a process wrote while it was being killed.
 	b_kill && b_sweep
 	echo "@ssh:done"
 }
 
-# Of a host as it is: what others have there stays.
+# For a host that is used without a sandbox: deletes only the records of this
+# dcode's commands.
 b_leave() {
 	for b_place in /tmp/.dcode-exec "/tmp/.dcode-exec.$(id -u)" \
 		"$HOME/.dcode-exec"; do

@@ -1,22 +1,31 @@
 #!/bin/sh
-# supervise.sh - one request about a job: start it, follow it, end it.
+# supervise.sh - handles one request about a job: start, follow or kill it.
 # SPDX-License-Identifier: MIT
 #
-# Given: s_op (start, follow, kill, claim, list, leave), s_place (the folder
-# that jobs are in), s_ring (supervise_lib.sh), s_job (to leave: what the names
-# begin with), s_nonce, s_o and s_e (bytes of both streams that the reader has;
-# -1: all that is kept), s_hold and s_gather (hundredths of a second to wait for
-# news, and for more of it), s_max (bytes of the answer). To start: s_limit,
-# s_cap, s_held (1: answer at the end only),
-# s_both (set: both streams in one pipe, o), s_lib and s_keep (the keeper),
-# s_run (the command as a script), text() and s_b64 (its input), s_forget (jobs
-# whose output was read and goes). s_at: whose jobs these are, where several
-# share a machine. Answers one frame: output, then error output; its status is
-# "WORD CODE FROM LEN FROM LEN". Of a list (supervise_list.sh, s_jobs) the
-# output is its lines.
+# A job is a command with a directory of its own (see supervise_lib.sh). Begin
+# reading at s_serve() and s_request(). Variables of every request:
+#   s_op      start, follow, kill, claim, list or leave
+#   s_place   exec or jobs: which directory the jobs are in
+#   s_ring    see supervise_lib.sh
+#   s_job     name of the job; leave: prefix of the names
+#   s_nonce   of the frame
+#   s_o, s_e  bytes of output and error output that the reader has; -1: send all
+#             that is stored
+#   s_hold    hundredths of a second to wait for output
+#   s_gather  the same, to wait for more once there is some
+#   s_max     maximum bytes of the answer
+#   s_at      ".OWNER" if several sandboxes share the machine
+#   s_forget  jobs whose output was read completely: delete it
+# To start a job: s_limit, s_cap, s_both (see supervise_keep.sh), s_held (1:
+# answer only at the end), s_lib and s_keep (the keeper's scripts), s_run (the
+# command, as a script), text() and s_b64 (its input). To list or leave: s_jobs.
+#
+# The answer is one frame: output, then error output. Its status is "WORD CODE
+# FROM LEN FROM LEN", with FROM and LEN of each stream in bytes. For a list the
+# output consists of its lines (supervise_list.sh).
 # shellcheck disable=SC2015,SC2154,SC2317
 
-# The job's directory, if there is one.
+# Sets s_dir to the directory of the job. False: there is none.
 s_search() {
 	for s_base in "/tmp/$s_name" "/tmp/$s_name.$s_uid" \
 		"${HOME:-/tmp}/$s_name" "$PWD/$s_name"; do
@@ -26,8 +35,9 @@ s_search() {
 	return 1
 }
 
-# Makes it, in the first place that takes files and, but for a quick start,
-# pipes: 0 to whom the job belongs.
+# Makes the job's directory in the first place where files and pipes can be made
+# (a quick start needs no pipes). mkdir is atomic: of several requests with the
+# same job, it succeeds for one, and only that one gets 0.
 s_make() {
 	for s_base in "/tmp/$s_name" "/tmp/$s_name.$s_uid" \
 		"${HOME:-/tmp}/$s_name" "$PWD/$s_name"; do
@@ -51,8 +61,8 @@ s_make() {
 	return 1
 }
 
-# In the background, in a session of its own, with SIGINT as it was: "&" alone
-# would ignore it.
+# Starts the keeper in the background and in a session of its own. "&" alone
+# would make it ignore SIGINT.
 s_launch() {
 	s_set=
 	for s_tool in setsid "busybox setsid"; do
@@ -73,12 +83,13 @@ s_launch() {
 		s_word=nowhere
 		return
 	}
-	# A keeper of an earlier start may be reading them.
+	# The keeper of an earlier start may be reading these files: replace
+	# them by a rename.
 	[ -z "$s_again" ] || {
 		mv "$s_dir/c$s_again" "$s_dir/c"
 		mv "$s_dir/k$s_again" "$s_dir/k"
 	}
-	# It is no part of what started it, which may be killed.
+	# A job that outlives its caller must not be killed with it.
 	[ "$s_ring" = 0 ] || unset DCODE_EXEC
 	[ -z "$s_b64" ] || text >"$s_dir/i"
 	if [ -n "$s_set" ] &&
@@ -91,7 +102,8 @@ s_launch() {
 	fi
 }
 
-# What there is: s_word, s_code, s_no, s_ne (ends of both streams).
+# Sets s_word (state), s_code (exit status), s_no and s_ne (bytes that both
+# streams have had).
 s_news() {
 	s_word=run
 	s_code=-1
@@ -110,7 +122,9 @@ s_news() {
 	done
 }
 
-# Until the end, enough bytes, or some and then s_gather, or s_hold.
+# Waits until the job has ended, there are enough bytes, s_gather has passed
+# since the first bytes, or s_hold has passed. Looks often at first, then less
+# often.
 s_follow() {
 	s_clock
 	echo "$s_now" >"$s_dir/asked"
@@ -149,7 +163,7 @@ s_follow() {
 	done
 }
 
-# Bytes $2 to $2+$3 of stream $1, which has $4. One that goes on grows.
+# Prints bytes $2 to $2+$3 of stream $1, which has $4 bytes and may still grow.
 s_part() {
 	if [ "$2" = 0 ] && [ "$3" = "$4" ] && [ "$4" -lt 1048576 ] &&
 		[ -e "$s_dir/done" ]; then
@@ -171,13 +185,14 @@ s_part() {
 	done
 }
 
-# The reader has $2 bytes of stream $1.
+# Records that the reader has $2 bytes of stream $1, and deletes them.
 s_ack() {
 	echo "$2" >"$s_dir/a.$1"
 	s_trim "$1" "$2"
 }
 
-# From where stream $1 is read, given $2: s_from.
+# Sets s_from to the position from which stream $1 is sent. $2: the bytes that
+# the reader has. If older bytes are missing, the job counts as lost (or full).
 s_start() {
 	s_find "$1" 9000000000000000
 	[ "$s_first" -ge 0 ] || s_first=0
@@ -194,7 +209,7 @@ s_start() {
 	fi
 }
 
-# It has not run, and will not.
+# Records that the command has not run and will never run.
 s_never() {
 	if [ "$s_op" = kill ]; then
 		: >"$s_dir/killed"
@@ -206,7 +221,7 @@ s_never() {
 	s_done 137
 }
 
-# What commands print is theirs who asked: others come to this sandbox.
+# Deletes output that was read, because other users may enter this sandbox.
 s_forget_all() {
 	for s_job in $s_forget; do
 		s_search && s_news && [ "$s_no$s_ne" != 00 ] && s_clear
@@ -229,7 +244,8 @@ s_answer() {
 	elif [ -n "$s_ne" ]; then
 		s_lo=$((s_no - s_o))
 		s_le=$((s_ne - s_e))
-		# A quarter for errors, however much output there is.
+		# Up to a quarter of the answer is for error output, even if
+		# there is more output than fits.
 		s_n=$s_le
 		[ $s_n -le $((s_raw / 4)) ] || s_n=$((s_raw / 4))
 		[ $s_lo -le $((s_raw - s_n)) ] || s_lo=$((s_raw - s_n))
@@ -247,7 +263,7 @@ s_answer() {
 		"$s_word $s_code $s_o $s_lo $s_e $s_le"
 }
 
-# Waits for the end of a job that was killed just now.
+# Waits for the end of a job that was killed just now, for 2 s at most.
 s_await() {
 	s_turn=0
 	while [ ! -s "$s_dir/done" ] && [ $s_turn -lt 40 ]; do
@@ -256,8 +272,8 @@ s_await() {
 	done
 }
 
-# Of the jobs whose names begin with s_job, or are in s_jobs, those that have
-# ended go with all that is left of them, and who looks after their output.
+# Deletes the ended jobs whose names begin with s_job or are in s_jobs, and ends
+# the process that would delete their output later.
 s_leave() {
 	for s_base in "/tmp/$s_name" "/tmp/$s_name.$s_uid" \
 		"${HOME:-/tmp}/$s_name" "$PWD/$s_name"; do
@@ -281,7 +297,7 @@ s_leave() {
 		done
 		s_pid=
 		{ read -r s_pid <"$s_base/reaper"; } 2>/dev/null
-		# Another dcode's stays for the output of its own commands.
+		# That of another dcode is still needed.
 		s_file=/proc/$s_pid/cmdline
 		if [ -n "$s_pid" ] && grep -qs dcode-exec "$s_file" &&
 			{ [ -z "$s_more" ] || grep -qs "$s_job" "$s_file"; }
@@ -318,7 +334,8 @@ s_request() {
 	fi
 	s_again=
 	if s_search; then
-		# Its start may have been cut off before the keeper began.
+		# The first start may have been interrupted before the keeper
+		# ran.
 		if [ "$s_op" = start ] && [ "$s_ring" -gt 0 ] &&
 			[ ! -e "$s_dir/run" ] && [ ! -e "$s_dir/done" ]; then
 			s_again=.$$
@@ -334,7 +351,7 @@ s_request() {
 			fi
 			;;
 		kill | claim)
-			# It may still be on its way here.
+			# The start may arrive later: prevent it.
 			if s_make; then
 				s_never
 			fi
@@ -344,7 +361,8 @@ s_request() {
 	fi
 	[ -z "$s_forget" ] || (s_forget_all)
 	[ -z "$s_word" ] || return
-	# Who makes this directory decides whether the command runs.
+	# Only one process can make this directory: the keeper, which then runs
+	# the command, or this request, which then prevents that.
 	if [ "$s_ring" -gt 0 ] && [ "$s_op" != start ] &&
 		[ ! -e "$s_dir/done" ] && mkdir "$s_dir/run"; then
 		s_never
@@ -356,7 +374,7 @@ s_request() {
 	s_tell
 }
 
-# From where the reader is.
+# Answers from the position of the reader.
 s_tell() {
 	s_start o "$s_o"
 	s_o=$s_from
@@ -373,7 +391,7 @@ s_serve() {
 	umask 077
 	[ -c /dev/null ] && exec 2>/dev/null
 	s_uid=
-	# What asks about a job is itself a command of its owner.
+	# This request runs as a command of the owner: its mark names them.
 	[ "$s_place" = exec ] || case ${DCODE_EXEC-} in
 	*.*) s_at=.${DCODE_EXEC#*.} ;;
 	esac

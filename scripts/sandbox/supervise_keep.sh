@@ -1,15 +1,21 @@
 #!/bin/sh
-# supervise_keep.sh - runs a job's command and keeps what it prints.
+# supervise_keep.sh - the keeper: runs a job's command and stores its output.
 # SPDX-License-Identifier: MIT
 #
-# Given: s_dir, s_job, s_limit (hundredths of a second, 0 none), s_set (setsid
-# or nothing), s_cap (bytes of a stream that may wait for the reader; then the
-# command has to), s_both (set: both streams in one pipe, o), s_ring
-# (supervise_lib.sh). Runs in a session of its own, after the libraries.
+# Begin reading at s_keep_job(). Runs in a session of its own, after the
+# libraries. Variables:
+#   s_dir    the job's directory
+#   s_job    its name
+#   s_limit  time limit in hundredths of a second; 0: none
+#   s_set    the setsid program, or empty
+#   s_cap    maximum bytes of a stream that the reader does not have yet; then
+#            the command has to wait
+#   s_both   set: both streams are one, o
+#   s_ring   see supervise_lib.sh
 # shellcheck disable=SC2015,SC2034,SC2154
 
-# Standard input into the pieces of stream $1. dd writes what each read gave,
-# and tells how many there were: fewer than asked for is the end.
+# Copies standard input to files, the pieces of stream $1. dd writes the bytes
+# of each read and reports the number of reads: fewer than 64 mean the end.
 s_copy() {
 	s_at=0
 	s_len=0
@@ -17,16 +23,16 @@ s_copy() {
 	while :; do
 		s_in=$(dd bs=65536 count=64 2>&1 >>"$s_dir/$1.$s_at") ||
 			: >"$s_dir/full"
-		# Not by the file: it is empty when the job was cleared away,
-		# and a daemon still writes.
+		# The file's size cannot tell the end: when the job has been
+		# deleted, it is empty, but a daemon may still write.
 		s_n=${s_in%% *}
 		case $s_n in
 		*[!0-9+]* | +* | *+ | *+*+*) ;;
 		*+*) [ $((${s_n%+*} + ${s_n#*+})) -ge 64 ] || s_eof=1 ;;
 		esac
 		[ -s "$s_dir/$1.$s_at" ] || break
-		# dash ends the shell at $(()) of nothing: when the job was
-		# cleared away, its daemon would get SIGPIPE.
+		# Arithmetic on an empty value ends dash. When the job has been
+		# deleted, its daemon would then get SIGPIPE.
 		s_n=${s_in##*
 }
 		s_n=${s_n%% *}
@@ -38,7 +44,7 @@ s_copy() {
 		s_len=$s_n
 		[ -z "$s_eof" ] || break
 		[ "$s_ring" -gt 0 ] || s_wait "$1" || break
-		# What a daemon prints after the end is nobody's.
+		# Output of a daemon after the end of the command is dropped.
 		[ -e "$s_dir/done" ] && exec cat >/dev/null
 		[ "$s_len" -ge 1048576 ] || continue
 		s_at=$((s_at + s_len))
@@ -48,13 +54,13 @@ s_copy() {
 	echo $((s_at + s_len)) >"$s_dir/$1.eof"
 	[ -z "$s_quick" ] || echo "$1 $((s_at + s_len))" >&4
 	[ -z "$s_eof" ] || [ -e "$s_dir/full" ] || exit 0
-	# Not the end, when the disk is full, the job was cleared away, or
-	# nobody reads it any more.
+	# The command still writes, but the disk is full, the job was deleted,
+	# or nobody reads any more: drop the rest.
 	exec cat >/dev/null 4>&-
 }
 
-# While the reader is too far behind. 1: it will not come any more, for it had
-# the command killed, or nobody has asked for an hour, which ends the command.
+# Waits while the reader is s_cap bytes behind. If nobody has asked for an hour,
+# kills the command. Returns 1 if the command was killed or the job deleted.
 s_wait() {
 	s_gone=0
 	while [ $s_gone = 0 ]; do
@@ -77,8 +83,8 @@ s_wait() {
 	return $s_gone
 }
 
-# Whether the last request about the job was an hour ago. A clock that went
-# back is another machine's.
+# True if the last request about the job was an hour ago. If the clock is behind
+# that request, the job was moved to another machine: start anew.
 s_is_alone() {
 	s_asked=
 	{ read -r s_asked <"$s_dir/asked"; } 2>/dev/null
@@ -90,8 +96,9 @@ s_is_alone() {
 	[ $((s_now - s_asked)) -ge 360000 ]
 }
 
-# The command has ended with $1. A process that it left behind may hold its
-# output open: then the end is where nothing more has come for a while.
+# Records that the command has ended with status $1. A process that it left
+# behind may keep its output open. Then the output ends when nothing has come
+# for a while (12 rounds of 0.01 s).
 s_finish() {
 	s_quiet=-4
 	s_old=
@@ -112,7 +119,7 @@ s_finish() {
 			[ ! -e "$s_dir/e.wait" ] || s_quiet=0
 		s_old="$s_no $s_ne"
 	done
-	# On a full disk the output makes room for its end.
+	# If the disk is full, deletes the output to make room for the status.
 	s_done "$1" || {
 		: >"$s_dir/full"
 		s_clear
@@ -120,8 +127,8 @@ s_finish() {
 	}
 }
 
-# Ends the command when its time is over. Never sleeps for long, so that it
-# does not outlive the command for long.
+# Kills the command at its time limit. Sleeps at most a second, so that this
+# process ends soon after the command.
 s_watch() {
 	s_clock
 	s_end=$((s_now + s_limit))
@@ -137,16 +144,16 @@ s_watch() {
 		fi
 		s_clock
 	done
-	# The keeper ends this shell when the command has ended: not now, for
-	# what it started is still to be found.
+	# The keeper sends TERM to this shell when the command has ended. Not
+	# during the kill: other processes of the job must be found first.
 	trap '' TERM
 	[ -e "$s_dir/done" ] && return
 	: >"$s_dir/late"
 	s_kill
 }
 
-# Removes what finished jobs printed 90 seconds ago, and after ten minutes all
-# of them. s_more: some output is left.
+# Deletes the output of jobs that ended 90 seconds ago, and jobs that ended ten
+# minutes ago. Sets s_more if any output is left.
 s_sweep() {
 	s_time=$(date +%s)
 	s_more=
@@ -168,8 +175,8 @@ s_sweep() {
 	done
 }
 
-# One keeper stays until there is nothing left to remove: whoever asked may
-# never come back.
+# One keeper stays and deletes old output until there is none left, because the
+# dcode that started the jobs may never come back.
 s_reap() {
 	s_pid=
 	{ read -r s_pid <"$s_base/reaper"; } 2>/dev/null
@@ -215,7 +222,8 @@ s_keep_job() {
 		: >"$s_dir/p.o" 2>"$s_dir/p.$s_err"
 		s_code=137
 	else
-		# In a subshell: dash would say "Killed" into its output.
+		# In a subshell, because dash would print "Killed" into the
+		# output.
 		(
 			DCODE_EXEC=$s_job$s_at
 			export DCODE_EXEC

@@ -1,13 +1,13 @@
 #!/bin/sh
-# supervise_kill.sh - ends every process of one job.
+# supervise_kill.sh - kills every process of one job.
 # SPDX-License-Identifier: MIT
 #
-# Those that carry DCODE_EXEC=$s_job in their environment, those of the sessions
-# that they lead, and the descendants of all of them: clearing the environment
-# or setsid alone hides nobody. Repeats until a look finds no one.
+# These are the processes with DCODE_EXEC=$s_job in their environment, those in
+# their sessions, and the descendants of all of them. So a process that clears
+# its environment or calls setsid is found, too. Repeats until none is found.
 # shellcheck disable=SC2154
 
-# Whether the word $1 is in the list $2.
+# True if the word $1 is in the list $2.
 s_among() {
 	case " $2 " in
 	*" $1 "*) return 0 ;;
@@ -15,8 +15,9 @@ s_among() {
 	return 1
 }
 
-# Every living process as PID:PARENT:SESSION in s_table; those of s_marked in
-# s_found, their sessions in s_all. cat, since read takes a byte at a time.
+# Sets s_table to all living processes (PID:PARENT:SESSION) and s_found to those
+# in s_marked; adds their sessions to s_all. Uses cat, because the builtin read
+# reads one byte at a time.
 s_look() {
 	s_lines=$(cat /proc/[0-9]*/stat 2>/dev/null)
 	s_table=
@@ -44,7 +45,8 @@ s_look() {
 	unset IFS
 }
 
-# Adds to s_found who belongs to those in it; 1 when there was nobody.
+# Adds to s_found the children and the sessions of the processes in it. 1: there
+# were none.
 s_grow() {
 	s_before=$s_found
 	for s_line in $s_table; do
@@ -58,7 +60,7 @@ s_grow() {
 	[ "$s_before" != "$s_found" ]
 }
 
-# Those that carry the job's name: s_marked.
+# Sets s_marked to the processes with the job's name in their environment.
 s_mark() {
 	s_marked=
 	# shellcheck disable=SC2013 # names without white space
@@ -69,11 +71,12 @@ s_mark() {
 	done
 }
 
-# One look: kills whom it finds; 1 when nobody was there.
+# Kills the processes that it finds. 1: there were none. They are stopped first,
+# so that they cannot fork meanwhile.
 s_kill_once() {
 	s_mark
 	s_look
-	# A session that is ours: its leader is, or has ended.
+	# A session belongs to the job if its leader does, or has ended.
 	for s_p in $s_all; do
 		s_among "$s_p" "0 $s_sessions" && continue
 		if s_among "$s_p" "$s_found" || ! [ -d "/proc/$s_p" ]; then
@@ -91,7 +94,8 @@ s_kill_once() {
 	return 0
 }
 
-# Until nobody is left and the keeper has noticed, for two seconds at most.
+# Kills until no process is left and the keeper has recorded the end, for at
+# most two seconds.
 s_kill() {
 	s_sessions=
 	s_all=

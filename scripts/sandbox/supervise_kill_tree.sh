@@ -1,11 +1,10 @@
 #!/bin/sh
-# supervise_kill_tree.sh - ends one command of ours, asked for from outside.
+# supervise_kill_tree.sh - kills one command of dcode, without its keeper.
 # SPDX-License-Identifier: MIT
 #
-# After supervise_kill.sh. $1 is the value of DCODE_EXEC in the command's
-# environment, $2 its session, if that is known. Looks until nobody is found:
-# what forks faster than it is killed is stopped first. Prints one line at the
-# end; 1 when something does not die.
+# Needs supervise_kill.sh. $1 is the value of DCODE_EXEC in the command's
+# environment, $2 its session, if known. Repeats until no process is found, then
+# prints "gone". Prints "left" and exits with 1 if a process does not die.
 # shellcheck disable=SC2034 # what supervise_kill.sh reads
 
 s_job=$1

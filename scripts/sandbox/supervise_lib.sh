@@ -1,20 +1,27 @@
 #!/bin/sh
-# supervise_lib.sh - what the keeper of a command and its followers share.
+# supervise_lib.sh - functions of the keeper of a job and of requests about it.
 # SPDX-License-Identifier: MIT
 #
-# s_dir is the job's directory. In it: o.N and e.N, pieces of the command's
-# output and error output that begin at byte N; a.o and a.e, how many bytes the
-# reader has for sure; o.eof and e.eof, their sizes; born, when it was made
-# (s_clock); asked, when the last request about it came; pid, the keeper; ended,
-# once the command has; done, once all is known: exit code, both sizes, Unix
-# time; killed, late, nocwd, full, never: why. s_ring above 0: a job that
-# outlives who began it. So many bytes of its output stay for whoever asks, both
-# streams in one; run is made by the one keeper that runs it. Names begin with
-# s_, so that what the command finds in its environment stays as it was.
+# s_dir is the job's directory. Its files:
+#   o.N, e.N      pieces of the output and the error output that begin at byte N
+#   a.o, a.e      number of bytes that the reader has confirmed
+#   o.eof, e.eof  size of each stream, once it has ended
+#   born          time when the directory was made (s_clock)
+#   asked         time of the last request about the job
+#   pid           process id of the keeper
+#   ended         exists once the command has ended
+#   done          once all is known: exit status, both sizes, Unix time
+#   killed, late, nocwd, full, never   exist if this is why the job ended
+#   run           directory made by the keeper that runs the command
+#   p.o, p.e      pipes from the command to the keeper
+#   c, k, i       the command, the keeper's script, the command's input
+# s_ring above 0: the job outlives the dcode that started it. Both streams are
+# one, and its last s_ring bytes stay until somebody asks. All names begin with
+# s_, so that the command's environment is not changed.
 # shellcheck disable=SC2015,SC2034,SC2154
 
-# Where sleep takes no fractions, it is a second: s_coarse. Without any, whoever
-# waits would take a processor for itself.
+# Sleeps. If sleep accepts no fractions, sleeps a second and sets s_coarse.
+# Exits if there is no sleep at all, because a loop would use a whole processor.
 s_nap() {
 	sleep "$1" 2>/dev/null || {
 		s_coarse=8
@@ -23,8 +30,8 @@ s_nap() {
 	}
 }
 
-# The same for whole seconds, so that a SIGTERM to the shell ends it at once: no
-# sleep stays behind.
+# The same for whole seconds. A SIGTERM ends the shell at once, and the sleep
+# with it.
 s_doze() {
 	trap 'kill "$s_sleep" 2>/dev/null; exit 0' TERM
 	sleep "$1" &
@@ -32,7 +39,7 @@ s_doze() {
 	wait "$s_sleep"
 }
 
-# Hundredths of a second, since whenever.
+# Sets s_now: hundredths of a second since boot, else since 1970.
 s_clock() {
 	s_up=
 	{ read -r s_up s_ </proc/uptime; } 2>/dev/null
@@ -42,8 +49,8 @@ s_clock() {
 	esac
 }
 
-# The last piece of stream $1 that begins at $2 or before: s_piece, or -1.
-# The first of all: s_first.
+# Sets s_piece to the last piece of stream $1 that begins at byte $2 or before,
+# or -1, and s_first to the first piece.
 s_find() {
 	s_piece=-1
 	s_first=-1
@@ -59,17 +66,17 @@ s_find() {
 	done
 }
 
-# All bytes that stream $1 has had: s_total.
+# Sets s_total to the number of bytes that stream $1 has had.
 s_size() {
 	s_find "$1" 9000000000000000
 	s_total=$s_piece
 	[ "$s_piece" -ge 0 ] || s_total=0
-	# Most are empty: wc is a process.
+	# most streams are empty: save the process for wc
 	[ ! -s "$s_dir/$1.$s_piece" ] ||
 		s_total=$((s_piece + $(wc -c <"$s_dir/$1.$s_piece")))
 }
 
-# Of stream $1 the pieces go that end before byte $2.
+# Deletes the pieces of stream $1 that end before byte $2.
 s_trim() {
 	s_find "$1" "$2"
 	[ "$s_piece" -gt "$s_first" ] || return
@@ -78,8 +85,8 @@ s_trim() {
 	done
 }
 
-# When process $1 began, and in which run of the machine: s_since. A process
-# that has its number later is another one.
+# Sets s_since to the start time of process $1 and the boot id. A later process
+# with the same number has another value.
 s_begun() {
 	s_since=
 	s_boot=
@@ -88,14 +95,14 @@ s_begun() {
 		read -r s_line <"/proc/$1/stat"
 		read -r s_boot </proc/sys/kernel/random/boot_id
 	} 2>/dev/null
-	# dash ends the shell at a shift of too many.
+	# dash exits if shift has too few arguments
 	[ -n "$s_line" ] || return
 	# shellcheck disable=SC2086 # the words after the name
 	set -- ${s_line##*) }
 	shift 19 2>/dev/null && s_since=$1.$s_boot
 }
 
-# Both: s_no, s_ne.
+# Sets s_no and s_ne to the sizes of both streams.
 s_sizes() {
 	s_size o
 	s_no=$s_total
@@ -103,8 +110,8 @@ s_sizes() {
 	s_ne=$s_total
 }
 
-# Unix time: s_time. With s_epoch, when the machine started, no process is
-# needed.
+# Sets s_time to the Unix time. If s_epoch (the time of the boot) is set, this
+# starts no process.
 s_unix() {
 	s_clock
 	s_time=$((${s_epoch:-0} + s_now / 100))
@@ -116,15 +123,16 @@ s_done() {
 	echo "$1 $s_no $s_ne $s_time" >"$s_dir/done"
 }
 
-# Forgets the output of a finished job, but not that there was some.
+# Deletes the output of a finished job, but not the numbers of its bytes.
 s_clear() {
 	rm -f "$s_dir"/[oe].[0-9]* "$s_dir/c" "$s_dir/i" "$s_dir/x"
 	: >"$s_dir/o.$s_no"
 	: >"$s_dir/e.$s_ne"
 }
 
-# A job whose keeper is gone, or never came, has ended, nobody knows how. A
-# clock that went back is another machine's.
+# Records the end of a job whose keeper has died or never started; its exit
+# status is unknown (-1). If the clock is behind the job's start, the job was
+# moved to another machine.
 s_orphan() {
 	[ ! -e "$s_dir/done" ] || return
 	s_pid=

@@ -1,14 +1,14 @@
 #!/bin/sh
-# supervise_list.sh - how jobs are that outlive who began them.
+# supervise_list.sh - describes jobs that outlive the dcode that started them.
 # SPDX-License-Identifier: MIT
 #
-# Given: s_jobs, and s_o: from where the output of the last one is wanted; -1:
-# none of it is. A line for each in s_text: "JOB WORD CODE TOTAL FIRST FROM
-# SECONDS": bytes so far, the first that is kept, where the output that follows
-# the lines begins, and for how long it has run.
+# Variables: s_jobs (names), s_o (send the output of the last job from this byte
+# on; -1: none). Sets s_text to a line for each job, "JOB WORD CODE TOTAL FIRST
+# FROM SECONDS": state, exit status, bytes so far, first byte that is stored,
+# position of the output that follows the lines, and how long it has run.
 # shellcheck disable=SC2034,SC2154
 
-# For how long it has run, by the date: s_age.
+# Sets s_age to the seconds that the job has run.
 s_lasted() {
 	s_born=
 	s_when=

@@ -1,16 +1,16 @@
 #!/bin/sh
-# supervise_quick.sh - starts a job where the supervisor's scripts are loaded,
-# in the time that a few processes take.
+# supervise_quick.sh - starts a job with as few processes as possible.
 # SPDX-License-Identifier: MIT
 #
-# As supervise_keep.sh, whose functions are there, but without a program of its
-# own, pipes with names, and looking again and again: the command and the two
-# that copy its output report to the keeper over a pipe (descriptor 4). A
-# command that ends within a tenth of a second is answered by its keeper. Of a
-# longer one the request follows the files, and the keeper goes on by itself.
+# For a shell that has loaded the supervisor's scripts. Begin reading at
+# s_quick_start(). Does the same as supervise_keep.sh, without a separate
+# program, named pipes or polling: the command and the two processes that copy
+# its output report to the keeper over a pipe (descriptor 4). If the command
+# ends within 0.1 s, the keeper answers the request. Otherwise the request
+# follows the files as usual, and the keeper continues on its own.
 # shellcheck disable=SC2015,SC2034,SC2154
 
-# The command itself, in a session of its own.
+# Runs the command.
 s_quick_run() {
 	exec 4>&- 5>&- 8>&-
 	umask "$s_umask"
@@ -19,7 +19,8 @@ s_quick_run() {
 	eval "$s_run"
 }
 
-# Its part of the pipes. A killed job is not started any more.
+# Connects the command to the pipes and reports its status ("x N"). A job that
+# was killed already is not started.
 s_quick_command() {
 	if [ -e "$s_dir/killed" ]; then
 		echo "x 137" >&4
@@ -33,8 +34,8 @@ s_quick_command() {
 	echo "x $?" >&4
 }
 
-# Reads what they report: s_code, s_no, s_ne are set at the end. 1: the time of
-# a quick one is over.
+# Reads the reports: the status and the sizes of both streams (s_code, s_no,
+# s_ne). 1: the command takes longer than 0.1 s.
 s_quick_wait() {
 	s_code=
 	s_no=
@@ -51,8 +52,8 @@ s_quick_wait() {
 	return 0
 }
 
-# Of one that takes longer. What the pipe still says of the copies is in files,
-# too.
+# Waits for the end of a longer command. Reports of the two copying processes
+# can be ignored: the sizes are in files, too.
 s_quick_keep() {
 	exec >/dev/null 8>&-
 	s_watcher=
@@ -97,8 +98,8 @@ s_quick_keeper() {
 	[ "$s_no$s_ne" = 00 ] || s_quick_reap
 }
 
-# One process stays for each place until there is nothing left to remove:
-# whoever asked may never come back.
+# One process for each directory stays and deletes old output until there is
+# none left, because the dcode that started the jobs may never come back.
 s_quick_reap() {
 	s_pid=
 	{ read -r s_pid <"$s_base/reaper"; } 2>/dev/null
@@ -109,8 +110,8 @@ $s_keep
 s_reap" "$s_base/dcode-exec" "$s_job" </dev/null
 }
 
-# The request that starts a job; its answer comes from the keeper. 1: there is
-# such a job, or no place for one.
+# Handles a request to start a job; its keeper answers it. 1: the job exists
+# already, or there is no place for it.
 s_quick_start() {
 	s_quick=1
 	s_make || return 1

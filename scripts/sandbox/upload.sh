@@ -1,9 +1,10 @@
 #!/bin/sh
-# upload.sh - one piece of a file; the last one puts it in place.
+# upload.sh - receives a file in pieces; the last piece moves it into place.
 # SPDX-License-Identifier: MIT
-# op PATH OFFSET LEN TOTAL MODE ID: pieces gather in a file named by ID; LEN -1
-# gives up, LEN -2 only tells that file's name, for another way to fill it.
-# MODE in octal, for a new file.
+# op PATH OFFSET LEN TOTAL MODE ID
+# Pieces are collected in a file that is named by ID. LEN -1 deletes that file;
+# LEN -2 only prints its name, for a provider that fills it in another way. MODE
+# is the mode of a new file, in octal.
 # shellcheck disable=SC2034,SC2086,SC2154
 need cat ls rm mv chmod
 
@@ -24,7 +25,7 @@ gather() {
 	t=
 }
 
-# May the file in f be written? Its part's name.
+# Prints the name for the pieces, if the file f may be written.
 begin() {
 	st=permission_denied
 	if [ -L "$f" ]; then

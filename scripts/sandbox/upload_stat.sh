@@ -1,25 +1,25 @@
 #!/bin/sh
-# upload_stat.sh - what is at the places that uploads go to.
+# upload_stat.sh - examines the targets of an upload.
 # SPDX-License-Identifier: MIT
 # A kind is d (directory), f (file), l (link), o (anything else) or n (nothing).
 LC_ALL=C
 export LC_ALL
 soh=$(printf '\001')
 
-# Standard input as SHA-256, or nothing where no program computes it.
+# Sets h to the SHA-256 of standard input, or to "" if no program computes it.
 digest() {
 	h=$({ sha256sum || busybox sha256sum; } 2>/dev/null)
 	h=${h%% *}
 }
 
-# The same of what the link leads to.
+# Sets h to the SHA-256 of the target of the link $1.
 link() {
 	h=$({ readlink -n "$1" || busybox readlink -n "$1"; } |
 		{ sha256sum || busybox sha256sum; } 2>/dev/null)
 	h=${h%% *}
 }
 
-# How tar is called: t, b (busybox tar) or n.
+# Prints t (tar), b (busybox tar) or n (no tar).
 tar_kind() {
 	if command -v tar >/dev/null; then
 		echo t
@@ -30,9 +30,9 @@ tar_kind() {
 	fi
 }
 
-# PATH INNER WANTED: the target is INNER where PATH is a directory, else PATH.
-# "d" or "n" for PATH, the target's kind through links, and the hash of a file
-# when that is WANTED.
+# target PATH INNER WANTED: the target is INNER if PATH is a directory, else
+# PATH. Prints d or n (whether PATH is a directory), the kind of the target with
+# links followed and, if WANTED is not empty, the hash of a file.
 target() {
 	p=$1 i=n k=n h=
 	[ ! -d "$p" ] || p=$2 i=d
@@ -47,7 +47,7 @@ target() {
 	echo "$i $k $h"
 }
 
-# A name of a line, in which a newline is the byte 1, in p.
+# Sets p to the name in a line, in which the byte 1 stands for a newline.
 decode() {
 	p=$1
 	case $p in
@@ -58,8 +58,8 @@ decode() {
 	esac
 }
 
-# Standard input: a line with a directory's absolute path, then a line for each
-# name in it. "LINE KIND HASH" for each name that is there.
+# Reads lines: the absolute path of a directory, then the names in it, then the
+# next directory. Prints "LINE KIND HASH" for each name that exists.
 entries() {
 	n=0
 	while IFS= read -r line; do

@@ -1,16 +1,17 @@
 #!/bin/sh
-# workspace_commit.sh - makes a repository of the tree that was sent.
+# workspace_commit.sh - makes a git repository of the tree that was sent.
 # SPDX-License-Identifier: MIT
-# op DIR BRANCH MESSAGE COMMITS: what workspace_send.sh left to be done, with
-# its arguments. A build that was cut begins anew, one that still runs is waited
-# for. Nothing is done where nothing was left. The repository is built beside
-# the tree and moved into it when it is whole; one that is there by then stays.
-# st: as that of workspace_send.sh.
+# op DIR BRANCH MESSAGE COMMITS: does what workspace_send.sh has postponed, with
+# its arguments, or nothing. If another process is doing it, waits for that; if
+# that process died, begins again. The repository is built beside the tree and
+# moved into it when it is complete. If the tree has a .git by then, that stays.
+# st is that of workspace_send.sh.
 # shellcheck disable=SC2015,SC2034,SC2086,SC2154
 need rm mv cat tr cut head tail env sed sort uniq sleep
 
-# All blobs into one pack that is not compressed takes a third of the time that
-# a file for each does. update-index before 2.37 makes a pack of each.
+# Sets fast to options with which git writes all files into one pack without
+# compression: a third of the time that loose objects take. Not for git before
+# 2.37, whose update-index makes a pack for each file.
 fast_settings() {
 	v=$(git version)
 	v=${v#git version }
@@ -22,7 +23,8 @@ fast_settings() {
 	fi
 }
 
-# What names the process $1 also when its number is used again: when it began.
+# Prints the number and the start time of the process $1. Together they are
+# unique even if the number is used again.
 process() {
 	printf '%s-%s' "$1" "$(cut -d ' ' -f 22 "/proc/$1/stat")"
 }
@@ -35,7 +37,8 @@ unset_git() {
 	export GIT_TERMINAL_PROMPT
 }
 
-# An empty repository learns in the tree what the file system there can do.
+# Makes an empty repository. git init runs beside the tree, so that it tests
+# what the tree's file system can do.
 start_repository() {
 	unset_git
 	rm -rf "$beside" "$build"
@@ -59,9 +62,10 @@ one_commit() {
 			--no-verify -m "$2"
 }
 
-# What the tree lacks of the last commit was deleted, or it was not sent: then
-# git is told not to look for it. busybox's sort says nothing when it cannot
-# write, its cat does.
+# Makes the repository with the user's commits. A file of the last commit that
+# is missing in the tree was deleted by the user, or it was not sent. In the
+# second case git must not report it: skip-worktree. busybox's sort does not
+# report write errors; cat does.
 all_commits() {
 	start_repository "$1" || return
 	tail -c "+$((${3#*:} + 1))" "$2" | git index-pack --stdin &&
@@ -72,7 +76,7 @@ all_commits() {
 		cat >"$build/lacking" || return
 	only "$build/lacking" "$build/deleted" | tr '\n\1' '\0\n' |
 		git update-index -z --skip-worktree --stdin || return
-	# It ends with 1 where a file differs from HEAD, as the user's edits do.
+	# The status is 1 if a file differs from HEAD, such as an edited one.
 	git update-index -q --refresh || true
 }
 
@@ -80,8 +84,8 @@ has_repository() {
 	[ -e .git ] || [ -L .git ]
 }
 
-# Gives the tree what was built, and says $1. A .git that came meanwhile stays:
-# mv may have gone into it.
+# Moves the repository into the tree and sets st to $1. If a .git has appeared
+# meanwhile, that stays; mv may have moved the repository into it.
 place() {
 	st='ok failed'
 	mv "$build/.git" "$beside" || return
@@ -115,8 +119,8 @@ commit() {
 	rm -rf "$beside" "$build"
 }
 
-# The build $1, for half of the time that the caller waits. True: it has ended
-# well.
+# Waits for the process $1 that builds the repository, for 300 s, half of the
+# caller's time limit. True: it succeeded.
 wait_for() {
 	pid=${1%%-*}
 	n=0
@@ -149,7 +153,7 @@ op() {
 	printf %s "$me" >"$s/uncommitted" || return
 	st='ok plain'
 	commit "$2" "$3" "$s/history" "$4"
-	# Another that did not wait any longer may need these.
+	# Another process that stopped waiting may need these files.
 	[ "$(cat "$s/uncommitted")" != "$me" ] ||
 		rm -f "$s/history" "$s/uncommitted"
 }

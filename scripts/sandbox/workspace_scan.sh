@@ -1,41 +1,49 @@
 #!/bin/sh
-# workspace_scan.sh - what differs from the tree that was sent, and its files.
+# workspace_scan.sh - finds what differs from the tree that was sent.
 # SPDX-License-Identifier: MIT
-# op DIR ROOT FILE TOTAL INLINE NAMES: DIR is the tree, ROOT the hash of the
-# listing that both sides share (the file "base" of the state directory), FILE
-# and TOTAL the most bytes of one file and of all, INLINE those of an answer
-# that needs no download. NAMES: 1 leaves it to the caller which new files are
-# ignored. Content: patterns as in git's info/exclude. ROOT "pack": nothing is
-# compared; the files that the content names.
+# op DIR ROOT FILE TOTAL INLINE NAMES
+# DIR is the tree. ROOT is the hash of the listing of the tree that was sent,
+# which both sides have (the file "base" in the state directory). FILE and TOTAL
+# are the maximum bytes of one file and of all. An answer of up to INLINE bytes
+# is printed, a larger one must be downloaded. NAMES 1: only names of new files
+# are sent, and dcode decides which are ignored. The content has patterns as in
+# git's info/exclude. If ROOT is "pack", nothing is compared: the content names
+# the files to send.
 #
-# Lines are of paths in which a newline is the byte 1. The body is a report,
-# then tar archives in a row. Records of the report:
-#   c PATH  a changed file         n PATH  a new one     (both are in the tar)
-#   d PATH  one that is gone       ? PATH  a new one, when NAMES or without git
-#   u PATH  it cannot be read      b SIZE PATH  it is larger than FILE
-#   s PATH  no file, no link       r PATH  another repository
-#   x PATH  its name has a byte 1  i N     N new files are ignored
-#   i N PATH  one of these, or with a slash a directory that has N of them
-#   e N M   the last one: N lines were compared or asked for, M are before it
-# A report without its last record is not whole: a disk may be full.
-# st: "ok same"; "ok nobase STATE"; "ok inline REPORT TAR" with the sizes of
-# both in bytes; "ok file REPORT TAR PATH": the body is in that file.
+# In lists, the byte 1 stands for a newline in a path. The body is a report,
+# then one or more tar archives. Records of the report:
+#   c PATH    a changed file; it is in an archive
+#   n PATH    a new file; it is in an archive
+#   d PATH    a deleted file
+#   ? PATH    a new file, with NAMES or without git
+#   u PATH    cannot be read
+#   b SIZE PATH  larger than FILE
+#   s PATH    neither a file, a link nor a directory
+#   r PATH    another repository
+#   x PATH    has a byte 1 in its name
+#   i N       N new files are ignored
+#   i N PATH  an ignored file or, with a slash, a directory with N of them
+#   e N M     the last record: N paths were compared or named, M records precede
+# A report without the record e is incomplete: the disk may be full.
+# st is "ok same", "ok nobase STATE", "ok inline REPORT TAR" (sizes of both in
+# bytes), or "ok file REPORT TAR PATH" (PATH contains the body).
 # shellcheck disable=SC2034,SC2086,SC2154
 sha=$(tool sha256sum)
 tar=$(tool tar)
 need find xargs sort uniq sed tr cut head ls cat wc mkdir rm id readlink
 need sha256sum mv env cp grep
-# Of ls -ln on a file, to its time: the size is the group.
+# Matches the fields of ls -ln before the name; the group is the size.
 fields_of='^-[^ ]* *[^ ]* *[^ ]* *[^ ]* *\([0-9]\{1,\}\) *[^ ]* *[^ ]* *[^ ]*'
 
-# Sorted lines of what find's expression matches, but for .git.
+# Prints sorted paths that match a find expression, without .git.
 list() {
 	(cd "$tree" && find . -name .git -prune -o ! -path "*$soh*" "$@" \
 		-print0) | tr '\n\0' '\1\n' | sed 's:^\./::' | sort
 }
 
-# Lines of files in the file $2, to lines of a listing with the mode $1.
-# sha256sum quotes names with a newline or a backslash in ways of its own.
+# Prints "MODE HASH PATH" for the paths in the file $2; $1 is the mode. Names
+# with a newline or a backslash are done one by one, because sha256sum quotes
+# them.
 digest() {
 	(
 		cd "$tree" || exit
@@ -61,12 +69,12 @@ digest_links() {
 	)
 }
 
-# Each line after the record's letter.
+# Appends each line as a record with the letter $1.
 tell() {
 	sed "s:^:$1 :" >>report
 }
 
-# Whether a directory above $1 is a link now.
+# True if a directory above $1 has become a link.
 below_link() {
 	d=${1%/*}
 	while [ "$d" != . ]; do
@@ -76,7 +84,7 @@ below_link() {
 	return 1
 }
 
-# Why a path of the base has no hash now.
+# Prints a record for each path of the base that could not be hashed.
 missing() {
 	(
 		cd "$tree" || exit
@@ -98,13 +106,13 @@ missing() {
 	)
 }
 
-# Directories in which a .git of any kind is, though git may not follow it.
+# Prints directories that have a .git of any kind, even one that git ignores.
 repositories() {
 	(cd "$tree" && find . -name .git -prune -print0) |
 		tr '\n\0' '\1\n' | sed -n 's:^\./\(.*\)/\.git$:\1:p'
 }
 
-# The files in those that the file "repos" lists.
+# Prints the files in these directories (listed in the file "repos").
 in_repositories() {
 	(
 		cd "$tree" || exit
@@ -115,7 +123,8 @@ in_repositories() {
 	) | tr '\n\0' '\1\n' | sed 's:^\./::' | sort -u
 }
 
-# git in a repository of its own, on the tree: nothing of the tree's .git.
+# Runs git with an empty repository on the tree. Attack: settings in the tree's
+# .git name programs to run.
 own_git() {
 	(
 		for v in $(env | sed -n 's/^\(GIT_[A-Z_0-9]*\)=.*/\1/p'); do
@@ -135,7 +144,7 @@ own_git() {
 	)
 }
 
-# New files as git sees them. What is ignored there stays behind.
+# Lists new files in "new" and ignored ones in "ignored", according to git.
 ask_git() {
 	[ -z "$names" ] && command -v git >/dev/null || return 1
 	own_git init -q --bare "$w/git" && mkdir -p "$w/git/info" &&
@@ -152,8 +161,8 @@ ask_git() {
 		only all paths | only - new | only - inside >ignored
 }
 
-# The first of what is ignored, directories as one. git also lists what is in a
-# directory that no pattern names, after it.
+# Appends records for the first 100 ignored files and directories. git lists a
+# directory and then, if no pattern names it, also its contents: skip these.
 name_ignored() {
 	own_git ls-files -z -o -i --exclude-standard --directory |
 		tr '\n\0' '\1\n' | head -n 5000 | {
@@ -180,13 +189,15 @@ types() {
 		sort -m programs files links >all
 }
 
-# The lines of the file $1 were compared or asked for.
+# Appends the last record. The file $1 lists the paths that were compared or
+# named.
 finish_report() {
 	n=$(wc -l <"$1") && m=$(wc -l <report) &&
 		printf 'e %s %s\n' $((n)) $((m)) >>report
 }
 
-# A record with the size for each line of "big": plain names all at once.
+# Prints a record with the size for each path in "big". Names of printable ASCII
+# are passed to one ls.
 tell_sizes() {
 	(
 		cd "$tree" || exit
@@ -202,14 +213,14 @@ tell_sizes() {
 	)
 }
 
-# Leaves out of the list "pack" what is too large, and makes the archive. The
-# report is on the lines of the file $1.
+# Archives the files in "pack", except those that are too large, and completes
+# the report. $1: see finish_report().
 archive() {
 	list -type f -size "+${most}c" | both - pack >big &&
 		tell_sizes >>report || return
 	only pack big >in && finish_report "$1" || return
 	unset TAR_OPTIONS POSIXLY_CORRECT
-	# Only GNU's reads "\n" in a name as a line end.
+	# Only GNU tar takes "\n" in a name for a newline.
 	case $($tar --version) in
 	*GNU*) tar="$tar --no-unquote" ;;
 	esac
@@ -231,7 +242,7 @@ archive() {
 	fi
 }
 
-# Lines of what the base has, to "now" as lines of a listing.
+# Writes the present listing of the base's paths to "now".
 hash_base() {
 	both paths programs >old_programs &&
 		both paths files >old_files &&
@@ -243,7 +254,7 @@ hash_base() {
 	} | sort >now
 }
 
-# All new names, and the repositories among them.
+# Reports all new names and repositories: the caller decides.
 tell_undecided() {
 	: >new && : >ignored || return
 	only all paths | tell '?' && repositories | tell r
@@ -265,7 +276,7 @@ tell_differences() {
 		mv in pack
 }
 
-# Fails when what it keeps could not be written.
+# Compares the tree with the base. Fails if a temporary file cannot be written.
 compare() {
 	if ! [ -f "$s/base" ] || h=$(sha256sum <"$s/base") &&
 		[ "${h%% *}" != "$1" ]; then

@@ -1,23 +1,24 @@
 #!/bin/sh
 # workspace_send.sh - unpacks a tree into the working directory.
 # SPDX-License-Identifier: MIT
-# op DIR LIST GZIP REST BRANCH MESSAGE COMMITS LATER: content, then the file
-# REST, if named, are a tar stream, gzipped or not, whose last entry LIST is the
-# listing of the tree; both are removed. Where git is, the tree becomes a
-# repository on BRANCH: with one commit, or, where COMMITS is OID:SIZE, with
-# those up to OID, which are a pack in LIST.git behind SIZE bytes that name what
-# the tree lacks of them. With LATER it is left to workspace_commit.sh, which
-# goes before this one. The body names what was in DIR before, a line each.
-# st: "ok git", "ok history", "ok plain" (a repository was there), "ok nogit",
-# "ok failed" (git did not work, and no repository is left), "ok later",
-# "no_space", or "unpack" with what tar said as the body.
+# op DIR LIST GZIP REST BRANCH MESSAGE COMMITS LATER The content, followed by
+# the file REST if that is named, is a tar stream. GZIP not empty: it is
+# compressed. Its last entry LIST is the listing of the tree. REST and an
+# uploaded content are removed. If git is installed, the tree becomes a
+# repository on BRANCH with one commit. If COMMITS is OID:SIZE, it gets the
+# commits up to OID: the entry LIST.git has SIZE bytes with the names of files
+# that are not in the tree, then a pack. With LATER that is left to
+# workspace_commit.sh, which is sent before this script. The body lists what was
+# in DIR before. st is "ok git", "ok history", "ok plain" (there was a
+# repository), "ok nogit", "ok failed" (git failed; there is no repository), "ok
+# later", "no_space", or "unpack", with tar's messages as the body.
 # shellcheck disable=SC2012,SC2015,SC2034,SC2086,SC2154
 need mkdir rm mv cat ls cut head tail
 tar=$(tool tar)
 
 unpack() {
 	unset TAR_OPTIONS POSIXLY_CORRECT
-	# Not by way of a file: the disk may be full.
+	# into a variable, because the disk may be full
 	said=$(stream | EXTRACT_UNSAFE_SYMLINKS=1 $tar -xpof - 2>&1) &&
 		[ -f "./$1" ] || {
 		printf '%s\n' "$said" | tail -n 3 | head -c 600
@@ -29,7 +30,7 @@ unpack() {
 	return 1
 }
 
-# The commit follows by itself, by workspace_commit.sh.
+# Leaves the commit to a later call of workspace_commit.sh.
 defer() {
 	[ ! -e .git ] && [ ! -L .git ] || return 0
 	st='ok nogit'

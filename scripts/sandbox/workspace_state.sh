@@ -1,6 +1,7 @@
 #!/bin/sh
-# workspace_state.sh - where a sandbox keeps what was sent; goes before others.
+# workspace_state.sh - the directory with the listing of the tree that was sent.
 # SPDX-License-Identifier: MIT
+# Sent before the other workspace scripts; needs private_dir.sh.
 # shellcheck disable=SC2034,SC2154
 need id mkdir chmod sort uniq tr
 soh=$(printf '\001')
@@ -13,7 +14,8 @@ tool() {
 	fi
 }
 
-# The first directory that can be ours alone and is not in the tree $1.
+# Sets s to the state directory: the first one that can be private to this user
+# and is not in the tree $1.
 state_of() {
 	user=$(id -u) || user=0
 	for s in "$HOME/.dcode/workspace$of_label" \
@@ -29,8 +31,8 @@ state_of() {
 	return 1
 }
 
-# The lines of two sorted lists that are in both, and those of the first alone;
-# its second list is a file, since it is read twice.
+# both A B: prints lines that are in both sorted lists. only A B: prints lines
+# that are only in A; B must be a file, because it is read twice.
 both() {
 	sort -m "$1" "$2" | uniq -d
 }
@@ -39,7 +41,7 @@ only() {
 	sort -m "$1" "$2" "$2" | uniq -u
 }
 
-# The name of line $1, in f.
+# Sets f to the path in the line $1.
 name_of() {
 	f=./$1
 	case $1 in
@@ -50,7 +52,7 @@ name_of() {
 	esac
 }
 
-# The tar stream that came: content, and the file $rest, if any.
+# Prints the tar stream: content, then the file $rest if there is one.
 stream() {
 	if [ -n "$gzip" ]; then
 		both_parts | $(tool gzip) -dc

@@ -1,22 +1,29 @@
 #!/bin/sh
-# workspace_sync.sh - takes over what changed on the user's side.
+# workspace_sync.sh - applies the user's changes to the tree in the sandbox.
 # SPDX-License-Identifier: MIT
-# op DIR LIST GZIP REST ROOT FORCE: content and REST are a tar stream as for
-# workspace_send.sh. Its entry LIST has a line for each path that changed there:
-# "MODE SHA256 MODE SHA256 PATH", before and after, zeros where there is none.
-# A file that is as it was before is replaced; one that is not stays, unless
-# FORCE. ROOT is the hash of the listing that both sides share.
-# The body has a line for each: t PATH taken over, k PATH kept. st: "ok done
-# ROOT" with the new hash, "ok nobase STATE", "no_space", or "unpack".
-# dash and busybox have the -ef of the newest POSIX.
+# op DIR LIST GZIP REST ROOT FORCE Content and REST are a tar stream as in
+# workspace_send.sh. Its entry LIST has a line for each path that the user
+# changed: "MODE SHA256 MODE SHA256 PATH", the state before and after; zeros
+# mean that there is no file. A file that is still in the state before is
+# replaced. Another one stays, unless FORCE is set. ROOT is the hash of the
+# listing that both sides have. The body has a line for each path: "t PATH"
+# replaced, "k PATH" kept. st is "ok done ROOT" with the new hash, "ok nobase
+# STATE", "no_space", or "unpack".
+#
+# The agent may write a file while it is being replaced. So files get a second
+# name (a hard link, link_lines()) before they are compared. Then they are
+# replaced, and the second names are compared again (settle()). A file that was
+# written meanwhile is put back (give_back()). Few processes are started: the
+# files of a directory are hashed and moved together. Begin reading at merge().
+# dash and busybox support the test -ef of POSIX.1-2024.
 # shellcheck disable=SC2015,SC2034,SC2086,SC2154,SC3013
 need mkdir rmdir rm mv ln cat tr cut tail readlink sha256sum
 tar=$(tool tar)
 none=0000000000000000000000000000000000000000000000000000000000000000
 
-# The hashes of the files that the lines in $lines name, as sha256sum prints
-# them: one process for all. It quotes names with a newline or a backslash in
-# ways of its own: they have none here, nor does what cannot be read.
+# Prints the hashes of the files in $lines, by one sha256sum. It prints none for
+# a file that it cannot read. Names with a newline or a backslash, which it
+# would quote, are left out: look() hashes them.
 digests() {
 	set --
 	IFS=$nl
@@ -31,12 +38,12 @@ digests() {
 	[ $# -eq 0 ] || sha256sum "$@"
 }
 
-# The next of those, in ahead.
+# Sets ahead to the next line of these.
 next_digest() {
 	IFS= read -r ahead <&3 || ahead=
 }
 
-# What is at $1, as in a listing.
+# Sets now to the mode and hash of what is at $1.
 look() {
 	h=
 	if [ "${ahead#*  }" = "$1" ]; then
@@ -57,8 +64,8 @@ look() {
 	fi
 }
 
-# Puts the new one at $1, or removes it with the directories that it leaves
-# empty.
+# Puts the new file at $1. If there is none, removes $1 and the directories that
+# become empty.
 put_one() {
 	if [ "$new" = "000000 $none" ]; then
 		rm -f "$1" || return 1
@@ -66,12 +73,12 @@ put_one() {
 		return 0
 	fi
 	[ ! -d "$1" ] || [ -L "$1" ] || return 1
-	# mv would put it into the directory that a link leads to.
+	# If $1 is a link to a directory, mv would move the file into that.
 	parents "${1%/*}" && { [ ! -L "$1" ] || rm -f "$1"; } &&
 		mv -f "$w/t/$1" "$1"
 }
 
-# Removes the directory $1 where it is empty, and those above it.
+# Removes the directory $1 and those above it, as long as they are empty.
 leave() {
 	d=$1
 	while [ "$d" != . ] && rmdir "$d"; do
@@ -79,7 +86,7 @@ leave() {
 	done
 }
 
-# What line $1 says: slot, old, new, p, and its name in f.
+# Parses the line $1: sets slot, old, new, p (the path) and f.
 parse() {
 	p=${1#* * * * * }
 	set -- ${1%"$p"}
@@ -95,14 +102,14 @@ taken() {
 		printf '%s %s\n' "$new" "$p" >>"$w/add"
 }
 
-# Whether put_one has yet to do what the line says.
+# True if the change of the line has not been made yet.
 undone() {
 	[ "$new" = "000000 $none" ] || set -- "$w/t/$1"
 	[ -e "$1" ] || [ -L "$1" ]
 }
 
-# Adds the line $1. No two names are alike in a slot, a directory of $held;
-# what needs no second name has slot 0.
+# Adds the line $1 to $lines, with a slot: the directory of $held for the second
+# name. Names in one slot are different. Slot 0: no second name is needed.
 add_line() {
 	n=$((n + 1)) p=${1#* * * * }
 	case ${force:+000000}$1 in
@@ -118,7 +125,7 @@ add_line() {
 	lines="$lines$last $1$nl"
 }
 
-# Gives $names, which are to be in slot $1, their second names.
+# Makes the second names of the files $names in slot $1.
 link_names() {
 	[ -n "$names" ] && [ -n "$held" ] || return 0
 	IFS=$nl
@@ -130,8 +137,7 @@ link_names() {
 	unset IFS
 }
 
-# Gives the files of the lines second names: what the agent writes to one after
-# it was looked at is found there when the file is replaced.
+# Makes the second names of all files in $lines.
 link_lines() {
 	names='' k=0
 	while [ "$k" -lt "$last" ]; do
@@ -154,8 +160,9 @@ link_lines() {
 	link_names "$k"
 }
 
-# The state may be on another file system than the tree. Without hard links
-# $held gets empty, and files are replaced one at a time.
+# The same, in a directory where that is possible: the state may be on another
+# file system than the tree, so .git is the second choice. If hard links are not
+# possible at all, held is empty, and files are replaced one by one.
 hold() {
 	[ "$held" ] || return 0
 	link_lines
@@ -171,8 +178,8 @@ hold() {
 	held=
 }
 
-# Those that are still the files that have a second name, or need none: what rm
-# or mv is to get.
+# Sets names to the arguments of rm or mv: files that are still the ones with
+# the second name, or that need none.
 choose() {
 	names=
 	IFS=$nl
@@ -191,15 +198,15 @@ is_held() {
 	[ -n "$held" ] && [ "$f" -ef "$held/$slot/${f##*/}" ]
 }
 
-# Puts back what the agent wrote to $1 while it was replaced, unless it did so
-# once more.
+# Puts back the file that the agent wrote at $1 while it was being replaced,
+# unless the agent has written to the new one, too.
 give_back() {
 	look "$1"
 	[ "$now" != "$new" ] || mv -f "$held/$slot/${1##*/}" "$1"
 	printf 'k %s\n' "$p"
 }
 
-# What the line says, at once: f was just looked at.
+# Makes the change of one line at once; look() was just called for f.
 replace_one() {
 	if { [ "$now" = "$old" ] || [ -n "$force" ]; } && put_one "$f"; then
 		taken
@@ -208,7 +215,8 @@ replace_one() {
 	fi
 }
 
-# What became of those in $moved; one at a time what is left of them.
+# Reports the result for each line in $moved. A change that was not made in the
+# batch is made alone.
 finish() {
 	next_digest
 	IFS=$nl
@@ -232,7 +240,7 @@ finish() {
 	moved=
 }
 
-# Looks at the second names of those in $moved, by one process.
+# Compares the second names of the lines in $moved, by one process.
 settle() {
 	[ -n "$moved" ] || return 0
 	next=$ahead sums=
@@ -253,8 +261,8 @@ settle() {
 	ahead=$next
 }
 
-# Those of one directory that wait, by one process. The directory of a file that
-# is removed stays until it is sure that the file is not given back.
+# Makes the waiting changes of one directory, by one process. The directory of
+# removed files stays until it is certain that none of them is put back.
 flush() {
 	[ -n "$waiting" ] || return 0
 	way=${queue%% *} dir=${queue#* }
@@ -270,8 +278,8 @@ flush() {
 	[ "$way" != rm ] || { settle && leave "$dir"; }
 }
 
-# Line $1: told, done, or added to those that wait. The order stays: what came
-# before in another directory, or goes another way, is done first.
+# Reports the line $1, makes its change, or adds it to the waiting ones. Changes
+# stay in order: those of another directory or kind are made first.
 merge_one() {
 	parse "$1"
 	way=mv
@@ -306,7 +314,7 @@ merge_lines() {
 	flush && settle
 }
 
-# Some at a time: what is replaced takes its space until they are done.
+# A batch is limited, because replaced files need their space until its end.
 merge_batch() {
 	hold
 	digests >"$w/sums"
@@ -323,7 +331,7 @@ merge() {
 			merge_batch || return
 	done <"$w/list"
 	merge_batch || return
-	# busybox's sort says nothing when it cannot write, its cat does.
+	# busybox's sort does not report write errors; cat does
 	for one in drop add; do
 		sort "$w/$one" | cat >"$w/$one.sorted" || return
 	done
@@ -333,7 +341,7 @@ merge() {
 	st="ok done ${h%% *}"
 }
 
-# Removes what syncs that were killed have left, here or in the state.
+# Removes files of syncs that were killed, in the tree and in the state.
 sweep() {
 	set +f
 	for old in "$s"/sync-* .git/dcode-sync-*; do

@@ -1,7 +1,7 @@
 #!/bin/sh
-# write.sh - one file, whole or around a kept head and tail.
+# write.sh - writes a file, or the part between its head and its tail.
 # SPDX-License-Identifier: MIT
-# op PATH HEAD TAIL LEN MARK MOST, see put.sh; an uploaded source is removed.
+# op PATH HEAD TAIL LEN MARK MOST: see put.sh. An uploaded source is removed.
 # shellcheck disable=SC2154
 op() {
 	put "$@"
