@@ -64,8 +64,9 @@ const struct arg_row options_global[] = {
 	{ "on-exit", 0, ARG_VALUE, "delete|stop|keep",
 	  "At the end: delete the sandbox, stop it (files stay) or keep it "
 	  "running" },
-	{ "sandbox-network", 0, ARG_VALUE, "full|none",
-	  "Network of the sandbox (default: the provider's)" },
+	{ "sandbox-network", 0, ARG_VALUE, "full|none|HOST",
+	  "Hosts that a new sandbox may reach: full, none, crates.io, "
+	  "*.npmjs.org, preset:python; repeatable" },
 	{ "shell-allow-list", 'S', ARG_VALUE, "LIST",
 	  "Run these commands without asking: a,b,c, or recommended (these can "
 	  "read any file), or all" },

@@ -120,6 +120,14 @@ const struct setting settings_core[] = {
 		.help = "Model servers: base_url, api_key_env, params",
 	},
 	{
+		.key = "network.allow",
+		.example = "[\"crates.io\", \"*.npmjs.org\"]",
+		.type = SETTING_LIST,
+		.help = "Hosts that new sandboxes may reach: \"none\", "
+			"\"full\" or a list; a provider's network comes "
+			"before it",
+	},
+	{
 		.key = "protect",
 		.type = SETTING_LIST,
 		.fallback = "[\".envrc\", \".husky\", \".vscode\", \".idea\","

@@ -112,6 +112,80 @@ static void use_fallback(struct setting_slot *slot)
 	slot->toml = &slot->fallback;
 }
 
+/* True if the policy's value of this setting is an upper limit for the user's
+ * value, and not a replacement for it: see sandbox/network/choose.c. Docker's
+ * `network` is a string, the name of an engine's network. */
+static bool is_limited(const struct setting_slot *slot)
+{
+	return slot->row->type == SETTING_LIST &&
+	       !strcmp(slot->row->key,
+		       slot->group ? "network" : "network.allow");
+}
+
+/* Removes the value at the slot's path from the user's settings and returns it.
+ * Without a key if there is none. */
+static struct toml_value take_value(struct settings *s,
+				    const struct setting_slot *slot)
+{
+	const char *dot = strrchr(slot->path, '.');
+	char *parent = xstrndup(slot->path, (size_t)(dot - slot->path));
+	struct toml_value *table =
+		(struct toml_value *)toml_path(&s->config, parent);
+	struct toml_value taken = { 0 };
+	struct toml_value *v;
+
+	free(parent);
+	v = table && table->kind == TOML_TABLE
+		    ? (struct toml_value *)toml_get(table, dot + 1)
+		    : NULL;
+	if (!v)
+		return taken;
+	taken = *v;
+	table->n_items--;
+	memmove(v, v + 1,
+		(size_t)(table->items + table->n_items - v) * sizeof(*v));
+	return taken;
+}
+
+/* Puts a value of take_value() back. If the policy has replaced the table that
+ * contained it, the value is dropped. */
+static void put_value(struct settings *s, const struct setting_slot *slot,
+		      struct toml_value *v)
+{
+	const char *dot = strrchr(slot->path, '.');
+	char *parent = xstrndup(slot->path, (size_t)(dot - slot->path));
+	struct toml_value *table =
+		(struct toml_value *)toml_path(&s->config, parent);
+
+	free(parent);
+	if (v->key && table && table->kind == TOML_TABLE)
+		*toml_append(table) = *v;
+	else if (v->key)
+		toml_release(v);
+}
+
+/* Merges the policy into the user's settings, except what it only limits. */
+static void merge_policy(struct settings *s)
+{
+	struct toml_value *own = xcalloc(s->n_slots + 1, sizeof(*own));
+
+	for (size_t i = 0; i < s->n_slots; i++)
+		if (is_limited(&s->slots[i]))
+			own[i] = take_value(s, &s->slots[i]);
+	settings_read_policy(s);
+	for (size_t i = 0; i < s->n_slots; i++) {
+		struct toml_value limit;
+
+		if (!is_limited(&s->slots[i]))
+			continue;
+		limit = take_value(s, &s->slots[i]);
+		if (limit.key)
+			toml_release(&limit);
+		put_value(s, &s->slots[i], &own[i]);
+	}
+	free(own);
+}
+
 /* Sets the slot to its value of highest precedence. */
 static void resolve_slot(struct settings *s, struct setting_slot *slot)
 {
@@ -124,7 +198,7 @@ static void resolve_slot(struct settings *s, struct setting_slot *slot)
 	slot->toml = NULL;
 	if (!slot->flag && !v && !(slot->row->flags & SETTING_ENV_ONLY))
 		t = toml_path(&s->config, slot->path);
-	if (p && slot->row->type != SETTING_TABLE) {
+	if (p && slot->row->type != SETTING_TABLE && !(t && is_limited(slot))) {
 		slot->source = SOURCE_POLICY;
 		slot->toml = p;
 	} else if (slot->flag) {
@@ -484,7 +558,7 @@ int settings_load(struct settings **out, const struct settings_input *in,
 	settings_guard_tables(s, FILE_CONFIG, &s->config, &s->unguarded);
 	if (!in->quiet)
 		settings_check_unknown(s);
-	settings_read_policy(s);
+	merge_policy(s);
 	settings_read_dotenv(s, may_read_project_env(s));
 	if (!in->quiet)
 		warn_about_git(s);

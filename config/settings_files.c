@@ -813,6 +813,7 @@ static const char *const core_keys[] = {
 	"mcp.",
 	"models.allowed",
 	"models.providers",
+	"network.",
 	"protect",
 	"retries.",
 	"sandboxes.copy_limit",
@@ -838,7 +839,6 @@ static const char *const params[] = {
 	"cpu",
 	"cpus",
 	"disk",
-	"domain_allow",
 	"gpu",
 	"gpus",
 	"idle",
@@ -850,9 +850,6 @@ static const char *const params[] = {
 	"memory",
 	"mounts",
 	"network",
-	"network_allow",
-	"network_block",
-	"network_deny",
 	"no_new_privileges",
 	"on_idle",
 	"options",
@@ -960,6 +957,31 @@ static void guard_models(char **fault, const struct settings *s, int file,
 		}
 }
 
+/* Reports the keys that `network` replaced: ignored, they would leave a sandbox
+ * open that the user has restricted. */
+static void guard_renamed(char **fault, const struct settings *s, int file,
+			  const struct toml_value *root)
+{
+	static const char *const old[] = { "network_allow", "network_deny",
+					   "network_block", "domain_allow" };
+	const struct toml_value *all = toml_path(root, "sandboxes.providers");
+
+	for (size_t i = 0; all && i < all->n_items; i++)
+		for (size_t k = 0; k < sizeof(old) / sizeof(*old); k++) {
+			const struct toml_value *v =
+				toml_get(&all->items[i], "params");
+
+			v = v ? toml_get(v, old[k]) : NULL;
+			if (v && !is_user_defined(&all->items[i]) && !*fault)
+				*fault = xasprintf(
+					"%s:%d:%d: %s is now written as "
+					"network = [\"host\", \"!denied\"]: "
+					"see `dcode help network`",
+					s->files[file].path, v->line, v->column,
+					old[k]);
+		}
+}
+
 /* Reports the section as a fault if it, or a table around it, is not a table:
  * its settings then have no effect. section is the beginning of path. */
 static void guard_section(char **fault, const struct settings *s, int file,
@@ -1005,6 +1027,7 @@ void settings_guard_tables(const struct settings *s, int file,
 	}
 	guard_limits(fault, s, file, root);
 	guard_models(fault, s, file, root);
+	guard_renamed(fault, s, file, root);
 }
 
 void settings_guard_values(struct settings *s)

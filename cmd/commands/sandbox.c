@@ -874,6 +874,13 @@ static const struct arg_row create_options[] = {
 	{ 0 },
 };
 
+static const struct arg_row network_options[] = {
+	{ "sandbox", 0, ARG_VALUE, "TYPE",
+	  "Provider of the new sandbox (default: [sandboxes].default)" },
+	ARG_JSON,
+	{ 0 },
+};
+
 static const struct arg_row stop_options[] = {
 	{ "force", 0, ARG_FLAG, NULL,
 	  "Stop the sandbox even if another dcode is using it" },
@@ -950,6 +957,15 @@ static const struct subcommand subs[] = {
 	  .least = 2,
 	  .most = 2,
 	  .run = sandbox_cmd_snapshot },
+	{ .name = "network",
+	  .args = "presets | check HOST",
+	  .summary = "List the presets of hosts; say whether a new sandbox "
+		     "could reach a host, and which setting decides",
+	  .options = network_options,
+	  .least = 1,
+	  .most = 2,
+	  .flags = SUB_UNRESTRICTED,
+	  .run = sandbox_cmd_network },
 	{ .name = "rm",
 	  .args = "ID...",
 	  .summary = "Delete sandboxes",

@@ -62,10 +62,8 @@ static void add_flags(struct next *next, const struct run *r, bool makes)
 		"trust-project-mcp", "effort",        "max-retries",
 		"mcp-config",        "no-mcp",        "allow-fs-tools",
 	};
-	static const char *const making[] = {
-		"sandbox-network", "sandbox-setup", "workspace",
-		"history",         "keep",          "on-exit"
-	};
+	static const char *const making[] = { "sandbox-setup", "workspace",
+					      "history", "keep", "on-exit" };
 	const char *pattern;
 	size_t at = 0;
 
@@ -93,13 +91,14 @@ static int read_words(struct next *next, const struct run *r,
 		      const char *const *words, size_t n, struct error *err)
 {
 	bool same_thread = next->run.session;
+	bool makes = same_thread && !has_word(words, n, "none") &&
+		     !has_word(words, n, "--sandbox-id");
+	const struct network *network = &r->options.network;
 	char *model = run_model_name(r);
 
 	for (size_t i = 0; i < n; i++)
 		add_word(next, words[i]);
-	add_flags(next, r,
-		  same_thread && !has_word(words, n, "none") &&
-			  !has_word(words, n, "--sandbox-id"));
+	add_flags(next, r, makes);
 	if (same_thread) {
 		add_word(next, "--agent");
 		add_word(next, r->options.agent);
@@ -115,10 +114,11 @@ static int read_words(struct next *next, const struct run *r,
 		       next->words, err) < 0 ||
 	    run_read_flags(&next->run, &next->args, err) < 0)
 		return -1;
-	/* Keeps the network off, even if the new run is of another thread or
-	 * acts on this machine. */
-	if (r->options.network == NETWORK_NONE)
-		next->run.options.network = NETWORK_NONE;
+	/* Keeps the network limited, even if the new run is of another thread
+	 * or acts on this machine. */
+	if (network->mode == NETWORK_NONE || network->mode == NETWORK_LIST ||
+	    (makes && !next->run.options.network.mode))
+		network_copy(&next->run.options.network, network);
 	return 0;
 }
 

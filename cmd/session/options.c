@@ -671,20 +671,23 @@ static int read_amount(const struct args *args, const char *name,
 			 name, text);
 }
 
-static int read_network(struct run_options *o, const char *text,
+/* Reads --sandbox-network: "full", "none" or hosts, as often as it is given. */
+static int read_network(struct network *n, const struct args *args,
 			struct error *err)
 {
-	if (!text)
+	const char *list[ARGS_MOST];
+	const char *entry;
+	size_t count = 0;
+	size_t at = 0;
+
+	while (count < ARGS_MOST &&
+	       (entry = args_next(args, "sandbox-network", &at)))
+		list[count++] = entry;
+	if (!count)
 		return 0;
-	if (!strcmp(text, "full"))
-		o->network = NETWORK_FULL;
-	else if (!strcmp(text, "none"))
-		o->network = NETWORK_NONE;
-	else
-		return error_set(err, ERR_USAGE,
-				 "argument --sandbox-network: invalid choice: "
-				 "'%s' (choose from 'full', 'none')",
-				 text);
+	if (network_parse(n, list, count, err) < 0)
+		return error_wrap(err, "argument --sandbox-network");
+	n->source = xstrdup("--sandbox-network");
 	return 0;
 }
 
@@ -713,7 +716,7 @@ static int check_together(const struct run_options *o, struct error *err)
 			"--sandbox-snapshot-name cannot be combined with "
 			"--sandbox-id; snapshots only apply when creating a "
 			"fresh sandbox");
-	if (o->sandbox_id && o->network)
+	if (o->sandbox_id && o->network.mode)
 		return error_set(err, ERR_USAGE,
 				 "--sandbox-network cannot be combined with "
 				 "--sandbox-id: a sandbox keeps the network "
@@ -826,7 +829,7 @@ int run_options_read(struct run_options *o, const struct args *args,
 	    read_integer(args, "max-retries", 0, &retries, err) < 0 ||
 	    fs_tools_parse(args_value(args, "allow-fs-tools"), &o->fs_tools,
 			   err) < 0 ||
-	    read_network(o, args_value(args, "sandbox-network"), err) < 0)
+	    read_network(&o->network, args, err) < 0)
 		return -1;
 	if (allow && allow_list_parse(&o->allow, allow, err) < 0)
 		return -1;
@@ -854,6 +857,7 @@ void run_options_release(struct run_options *o)
 {
 	allow_list_release(&o->allow);
 	transfer_options_release(&o->transfers);
+	network_release(&o->network);
 	free(o->agent);
 	o->agent = NULL;
 	free(o->include);
@@ -939,7 +943,7 @@ static int refuse_without_sandbox(const struct run_options *o,
 		return error_set(err, ERR_USAGE, text, "--sandbox-id");
 	if (o->setup)
 		return error_set(err, ERR_USAGE, text, "--sandbox-setup");
-	if (o->network)
+	if (o->network.mode)
 		return error_set(err, ERR_USAGE, text, "--sandbox-network");
 	if (o->transfers.n)
 		return error_set(err, ERR_USAGE, text,
@@ -961,7 +965,7 @@ static int check_flags(const struct run_options *o,
 				 "--sandbox-snapshot-name", p->name);
 	if (o->sandbox_id && !(p->flags & SANDBOX_ATTACH))
 		return error_set(err, ERR_USAGE, text, "--sandbox-id", p->name);
-	if (o->network && !(p->flags & SANDBOX_NETWORK))
+	if (o->network.mode && !(p->flags & SANDBOX_NETWORK))
 		return error_set(err, ERR_USAGE, text, "--sandbox-network",
 				 p->name);
 	return 0;

@@ -61,7 +61,7 @@ struct run_options {
 	const char *sandbox_as; /* the provider's name as the user typed it,
 				   such as "podman" for docker */
 	const char *sandbox_id, *snapshot, *setup;
-	enum sandbox_network network;
+	struct network network; /* --sandbox-network; else NETWORK_DEFAULT */
 	enum lifecycle_exit on_exit;
 	bool exit_given; /* --keep, --on-exit or [sandboxes] on_exit was given,
 			    so that the user is not asked */

@@ -706,8 +706,7 @@ int run_open_sandbox(struct run *r, const struct stop *stop, struct error *err)
 		.attach_id = r->options.sandbox_id,
 		.snapshot = r->options.snapshot,
 		.setup = r->options.setup,
-		.network = run_has_sandbox(r) ? r->options.network
-					      : NETWORK_DEFAULT,
+		.network = run_has_sandbox(r) ? &r->options.network : NULL,
 		.begins = on_begins,
 		.begins_arg = r,
 		.fill = fill_sandbox,

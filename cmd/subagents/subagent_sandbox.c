@@ -512,7 +512,7 @@ static int create_sandbox(struct child *c, struct error *err)
 		.mask = r->app->mask,
 		.snapshot = r->options.snapshot,
 		.setup = r->options.setup,
-		.network = r->options.network,
+		.network = &r->options.network,
 		.fill = fill_sandbox,
 		.fill_arg = c,
 		.trust_project = r->options.trust_project,

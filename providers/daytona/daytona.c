@@ -108,18 +108,7 @@ static const struct setting settings[] = {
 	  .help = "GPUs; only with image" },
 	ENV_ROW("env"),
 	LABELS_ROW("labels of the sandbox: NAME=value"),
-	{ .key = "network_block",
-	  .type = SETTING_BOOL,
-	  .fallback = "false",
-	  .help = "no outgoing connections" },
-	{ .key = "network_allow",
-	  .example = "[\"10.0.0.0/8\"]",
-	  .type = SETTING_LIST,
-	  .help = "only these networks (CIDR) can be reached" },
-	{ .key = "domain_allow",
-	  .example = "[\"pypi.example.com\"]",
-	  .type = SETTING_LIST,
-	  .help = "only these domains can be reached" },
+	NETWORK_ROW,
 	LIFETIME_ROW("3600", "seconds without a command until it stops "
 			     "(default 1800)"),
 	{ .key = "auto_delete",
@@ -190,41 +179,43 @@ static int daytona_open(struct sandbox_client *client,
 	return 0;
 }
 
-/* Adds a setting that is a list as one text, as the API expects. */
-static int add_joined(const struct settings *set, const char *key,
-		      const char *name, cJSON *body, struct error *err)
-{
-	const char *const *list;
-	struct buf all = BUF_INIT(64 << 10);
-	size_t n = 0;
-	int rc = settings_list(set, "daytona", key, &list, &n, err);
+/* The API takes one list of at most 20 names or 10 IPv4 networks, without ports
+ * and denied hosts. "*.x" includes x. */
+static const struct network_limits network_limits = {
+	.can = NETWORK_CAN_ADDRESSES | NETWORK_CAN_NETWORKS |
+	       NETWORK_NAMES_OR_ADDRESSES | NETWORK_WILD_HAS_APEX,
+	.names = 20,
+	.addresses = 10,
+	.note = "On Daytona's tiers 1 and 2 the organization's own policy "
+		"replaces the list, and registries, GitHub and other services "
+		"stay reachable.",
+};
 
-	for (size_t i = 0; rc == 0 && i < n; i++)
-		buf_addf(&all, "%s%s", i ? "," : "", list[i]);
-	if (rc == 0)
-		rc = buf_check(&all, key, err);
-	if (rc == 0 && all.len)
+/* Adds the entries of a list as one text, as the API expects, if there are
+ * any. */
+static void add_joined(cJSON *body, const char *name, cJSON *hosts)
+{
+	struct buf all = BUF_INIT(16 << 10);
+	const cJSON *host;
+
+	cJSON_ArrayForEach (host, hosts)
+		buf_addf(&all, "%s%s", all.len ? "," : "", host->valuestring);
+	if (all.len)
 		cJSON_AddStringToObject(body, name, all.ptr);
 	buf_release(&all);
-	return rc;
+	cJSON_Delete(hosts);
 }
 
-static int add_network(const struct settings *set,
-		       const struct sandbox_spec *spec, cJSON *body,
-		       struct error *err)
+static void add_network(const struct network *n, cJSON *body)
 {
-	bool block = spec->network == NETWORK_NONE;
-
-	if (spec->network == NETWORK_DEFAULT &&
-	    settings_bool(set, "daytona", "network_block", &block, err) < 0)
-		return -1;
-	if (block || spec->network == NETWORK_FULL) {
-		cJSON_AddBoolToObject(body, "networkBlockAll", block);
-		return 0;
-	}
-	if (add_joined(set, "network_allow", "networkAllowList", body, err) < 0)
-		return -1;
-	return add_joined(set, "domain_allow", "domainAllowList", body, err);
+	if (n->mode == NETWORK_NONE || n->mode == NETWORK_FULL)
+		cJSON_AddBoolToObject(body, "networkBlockAll",
+				      n->mode == NETWORK_NONE);
+	if (n->mode != NETWORK_LIST)
+		return;
+	add_joined(body, "networkAllowList",
+		   body_hosts(n, HOSTS_ADDRESSES | HOSTS_PREFIX));
+	add_joined(body, "domainAllowList", body_hosts(n, HOSTS_NAMES));
 }
 
 /* Adds the snapshot, or the image to build and the sandbox's resources. The API
@@ -266,9 +257,9 @@ static int describe(struct vendor_client *c, const struct sandbox_spec *spec,
 		return -1;
 	cJSON_AddObjectToObject(body, "labels");
 	if (add_source(c->client, spec, body, err) < 0 ||
-	    body_add_settings(c->client, "user region", body, err) < 0 ||
-	    add_network(c->client->settings, spec, body, err) < 0)
+	    body_add_settings(c->client, "user region", body, err) < 0)
 		return -1;
+	add_network(spec->network, body);
 	cJSON_AddNumberToObject(body, "autoStopInterval", (double)minutes);
 	return body_add_settings(c->client, "auto_delete auto_archive", body,
 				 err);
@@ -752,6 +743,7 @@ const struct sandbox_provider daytona_provider = {
 	.flags = SANDBOX_ATTACH | SANDBOX_SNAPSHOT | SANDBOX_LIVE |
 		 SANDBOX_NETWORK | SANDBOX_LIST | SANDBOX_PLACED |
 		 SANDBOX_PLACED_AGAIN,
+	.network = &network_limits,
 	.max_command = COMMAND_MAX,
 	.lifetime_s = LIFETIME_S,
 	.settings = settings,

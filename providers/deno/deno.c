@@ -76,10 +76,7 @@ static const struct setting settings[] = {
 	  .type = SETTING_LIST,
 	  .help = "variables for commands: NAME=value" },
 	LABELS_ROW("labels of the sandbox: NAME=value, at most three"),
-	{ .key = "network_allow",
-	  .example = "[\"api.example.com\"]",
-	  .type = SETTING_LIST,
-	  .help = "only these hosts can be reached" },
+	NETWORK_ROW,
 	LIFETIME_ROW("1200",
 		     "seconds from the last command to the end of the sandbox "
 		     "(default and maximum 1800)"),
@@ -241,25 +238,20 @@ static int add_labels(const struct deno *d, const struct sandbox_spec *spec,
 	return 0;
 }
 
+static const struct network_limits network_limits = {
+	.can = NETWORK_CAN_PORTS | NETWORK_CAN_ADDRESSES | NETWORK_CAN_IPV6,
+	.note = "The list cannot be changed later.",
+};
+
 /* Adds the hosts that may be reached. An empty list blocks all traffic; without
  * a list all of it is allowed. */
-static int add_network(const struct deno *d, const struct sandbox_spec *spec,
-		       cJSON *config, struct error *err)
+static void add_network(const struct network *n, cJSON *config)
 {
-	const char *const *list = NULL;
-	size_t n = 0;
-
-	if (spec->network == NETWORK_FULL)
-		return 0;
-	if (spec->network == NETWORK_DEFAULT &&
-	    settings_list(d->settings, "deno", "network_allow", &list, &n,
-			  err) < 0)
-		return -1;
-	if (n || spec->network == NETWORK_NONE)
-		cJSON_AddItemToObject(config, "allow_net",
-				      n ? cJSON_CreateStringArray(list, (int)n)
-					: cJSON_CreateArray());
-	return 0;
+	if (n->mode == NETWORK_NONE)
+		cJSON_AddArrayToObject(config, "allow_net");
+	if (n->mode == NETWORK_LIST)
+		body_add_hosts(config, "allow_net", n,
+			       HOSTS_NAMES | HOSTS_ADDRESSES);
 }
 
 static int add_root(const struct deno *d, const struct sandbox_spec *spec,
@@ -293,7 +285,8 @@ static int add_config(const struct deno *d, const struct sandbox_spec *spec,
 	    add_volumes(d, config, err) < 0 ||
 	    add_root(d, spec, config, err) < 0)
 		return -1;
-	return add_network(d, spec, config, err);
+	add_network(spec->network, config);
+	return 0;
 }
 
 /* Returns "x-deno-sandbox-config: BASE64", owned by the caller; NULL if it is
@@ -698,6 +691,7 @@ const struct sandbox_provider deno_provider = {
 	.workdir = "/home/sandbox",
 	.flags = SANDBOX_ATTACH | SANDBOX_SNAPSHOT | SANDBOX_LIVE |
 		 SANDBOX_NETWORK | SANDBOX_LIST,
+	.network = &network_limits,
 	.max_command = REQUEST_MAX,
 	.lifetime_s = DENO_LIFETIME_S,
 	.settings = settings,

@@ -467,9 +467,9 @@ static int add_host_config(const struct docker *d,
 	if (read_string(d, "network", &network, err) < 0 ||
 	    add_hardening(d, limits, config, err) < 0)
 		return -1;
-	if (spec->network == NETWORK_NONE)
+	if (spec->network->mode == NETWORK_NONE)
 		network = "none";
-	else if (spec->network == NETWORK_FULL && network &&
+	else if (spec->network->mode == NETWORK_FULL && network &&
 		 strcmp(network, "none") == 0)
 		network = NULL;
 	if (network && *network)

@@ -79,17 +79,7 @@ static const struct setting settings[] = {
 	  .help = "user inside (default: the template's)" },
 	ENV_ROW("envVars"),
 	LABELS_ROW("metadata of the sandbox: NAME=value"),
-	{ .key = "network_allow",
-	  .example = "[\"api.example.com\"]",
-	  .type = SETTING_LIST,
-	  .field = "network.allowOut",
-	  .help = "addresses, networks or domains that can be reached" },
-	{ .key = "network_deny",
-	  .example = "[\"0.0.0.0/0\"]",
-	  .type = SETTING_LIST,
-	  .field = "network.denyOut",
-	  .help = "addresses or networks that cannot be reached; 0.0.0.0/0 "
-		  "means all" },
+	NETWORK_ROW,
 	{ .key = "auto_pause",
 	  .type = SETTING_BOOL,
 	  .field = "autoPause",
@@ -178,6 +168,32 @@ static void free_box(struct sandbox *sb)
 
 /* Create, and making a sandbox run. */
 
+/* Names are compared with the Host header on port 80 and with the TLS server
+ * name on port 443. An allowed host wins over a denied address, so one list
+ * cannot have both. */
+static const struct network_limits network_limits = {
+	.can = NETWORK_CAN_ADDRESSES | NETWORK_CAN_NETWORKS |
+	       NETWORK_CAN_DENY_ADDRESSES,
+	.note = "E2B resolves every name, so data can leave in DNS queries.",
+};
+
+/* Returns the vendor's form of a list: without denying everything, allowed
+ * hosts would restrict nothing. */
+static cJSON *network_object(const struct network *n)
+{
+	static const char *const all[] = { "0.0.0.0/0" };
+	cJSON *object = cJSON_CreateObject();
+
+	body_add_hosts(object, "allowOut", n, HOSTS_NAMES | HOSTS_ADDRESSES);
+	if (n->open)
+		body_add_hosts(object, "denyOut", n,
+			       HOSTS_ADDRESSES | HOSTS_DENIED);
+	else
+		cJSON_AddItemToObject(object, "denyOut",
+				      cJSON_CreateStringArray(all, 1));
+	return object;
+}
+
 static int describe(struct vendor_client *c, const struct sandbox_spec *spec,
 		    cJSON *body, const struct stop *stop, struct error *err)
 {
@@ -190,11 +206,12 @@ static int describe(struct vendor_client *c, const struct sandbox_spec *spec,
 	cJSON_AddObjectToObject(body, "metadata");
 	if (body_add_settings(c->client, "env auto_pause", body, err) < 0)
 		return -1;
-	if (spec->network == NETWORK_DEFAULT)
-		return body_add_settings(
-			c->client, "network_allow network_deny", body, err);
-	cJSON_AddBoolToObject(body, "allow_internet_access",
-			      spec->network == NETWORK_FULL);
+	if (spec->network->mode == NETWORK_LIST)
+		cJSON_AddItemToObject(body, "network",
+				      network_object(spec->network));
+	else if (spec->network->mode != NETWORK_DEFAULT)
+		cJSON_AddBoolToObject(body, "allow_internet_access",
+				      spec->network->mode == NETWORK_FULL);
 	return 0;
 }
 
@@ -895,6 +912,7 @@ const struct sandbox_provider e2b_provider = {
 	.flags = SANDBOX_ATTACH | SANDBOX_SNAPSHOT | SANDBOX_LIVE |
 		 SANDBOX_FREEZES | SANDBOX_NETWORK | SANDBOX_LIST |
 		 SANDBOX_PLACED | SANDBOX_PLACED_AGAIN,
+	.network = &network_limits,
 	.max_command = COMMAND_MAX,
 	.lifetime_s = LIFETIME_S,
 	.settings = settings,

@@ -207,6 +207,39 @@ int body_add_settings(const struct sandbox_client *client, const char *keys,
 	return 0;
 }
 
+cJSON *body_hosts(const struct network *n, unsigned which)
+{
+	cJSON *array = NULL;
+
+	for (size_t i = 0; i < n->n; i++) {
+		struct network_rule r = n->rules[i];
+		struct buf text = BUF_INIT(512);
+		bool denied = which & HOSTS_DENIED;
+
+		if (r.denies != denied ||
+		    !(which & (r.family ? HOSTS_ADDRESSES : HOSTS_NAMES)))
+			continue;
+		if (!array)
+			array = cJSON_CreateArray();
+		r.denies = false; /* vendors have no "!" */
+		network_print_rule(&r, &text);
+		if (which & HOSTS_PREFIX && r.family && !strchr(text.ptr, '/'))
+			buf_addf(&text, "/%u", r.bits);
+		cJSON_AddItemToArray(array, cJSON_CreateString(text.ptr));
+		buf_release(&text);
+	}
+	return array;
+}
+
+void body_add_hosts(cJSON *object, const char *key, const struct network *n,
+		    unsigned which)
+{
+	cJSON *hosts = body_hosts(n, which);
+
+	if (hosts)
+		cJSON_AddItemToObject(object, key, hosts);
+}
+
 static const char join_sh[] = "IFS=;set -- \"$*\";unset IFS;eval \"$1\"";
 
 void shell_argument_add(struct buf *json, struct str command)

@@ -26,6 +26,12 @@
 		.key = "labels", .example = "[\"team=web\"]",                  \
 		.type = SETTING_LIST, .help = (text)                           \
 	}
+#define NETWORK_ROW                                                            \
+	{                                                                      \
+		.key = "network", .type = SETTING_LIST,                        \
+		.example = "[\"crates.io\", \"*.npmjs.org\"]",                 \
+		.help = "\"none\", \"full\" or the hosts that can be reached"  \
+	}
 #define LIFETIME_ROW(seconds, text)                                            \
 	{                                                                      \
 		.key = "lifetime", .unit = "seconds", .example = (seconds),    \
@@ -39,6 +45,18 @@
  * an object. ERR_CONFIG for a value out of range. */
 int body_add_settings(const struct sandbox_client *client, const char *keys,
 		      cJSON *body, struct error *err);
+enum { /* which entries body_hosts() returns */
+       HOSTS_NAMES = 1 << 0,
+       HOSTS_ADDRESSES = 1 << 1,
+       HOSTS_DENIED = 1 << 2, /* the denied ones instead of the allowed */
+       HOSTS_PREFIX = 1 << 3, /* write one address as a network: 1.2.3.4/32 */
+};
+/* Returns an array of text: those entries of the list that `which` names. NULL
+ * if there are none. */
+cJSON *body_hosts(const struct network *n, unsigned which);
+/* Adds body_hosts() as a member, unless it is NULL. */
+void body_add_hosts(cJSON *object, const char *key, const struct network *n,
+		    unsigned which);
 /* Returns the object at a path of members like "a.b", created if it is
  * missing. */
 cJSON *body_object(cJSON *body, const char *path);

@@ -110,16 +110,7 @@ static const struct setting settings[] = {
 	WORKDIR_ROW("/root"),
 	ENV_ROW("env_vars"),
 	LABELS_ROW("labels of the sandbox: NAME=value"),
-	{ .key = "network_allow",
-	  .example = "[\"api.example.com\"]",
-	  .type = SETTING_LIST,
-	  .field = ACCESS ".allow_list",
-	  .help = "only these domains or networks can be reached" },
-	{ .key = "network_deny",
-	  .example = "[\"10.0.0.0/8\"]",
-	  .type = SETTING_LIST,
-	  .field = ACCESS ".deny_list",
-	  .help = "domains or networks that cannot be reached" },
+	NETWORK_ROW,
 	LIFETIME_ROW("3600", "seconds from the last command to the end of the "
 			     "sandbox (default 1800)"),
 	{ .key = "keep_stopped",
@@ -512,30 +503,30 @@ static int langsmith_snapshot(struct sandbox *sb, const char *name,
 	return rc;
 }
 
-/* Adds the network rules: a list of allowed or of blocked hosts, since the
- * server accepts only one of the two. With a list of allowed hosts, all others
- * are blocked. */
-static int add_network(const struct vendor_client *c,
-		       const struct sandbox_spec *spec, cJSON *body,
-		       struct error *err)
+/* The server accepts a list of allowed hosts, and then blocks all others, or a
+ * list of denied ones. Without a list, ports 80 and 443 of all hosts are
+ * open. */
+static const struct network_limits network_limits = {
+	.can = NETWORK_CAN_PORTS | NETWORK_CAN_ADDRESSES |
+	       NETWORK_CAN_NETWORKS | NETWORK_CAN_IPV6 |
+	       NETWORK_CAN_DENY_NAMES | NETWORK_CAN_DENY_ADDRESSES,
+};
+
+static void add_network(const struct network *n, cJSON *body)
 {
 	static const char *const none[] = { "127.0.0.1/32" };
-	const cJSON *access;
+	unsigned all = HOSTS_NAMES | HOSTS_ADDRESSES;
 
-	if (spec->network == NETWORK_NONE)
+	if (n->mode == NETWORK_NONE)
 		cJSON_AddItemToObject(body_object(body, ACCESS), "allow_list",
 				      cJSON_CreateStringArray(none, 1));
-	if (spec->network != NETWORK_DEFAULT)
-		return 0;
-	if (body_add_settings(c->client, "network_allow network_deny", body,
-			      err) < 0)
-		return -1;
-	access = json_get(json_get(body, "proxy_config"), "access_control");
-	if (json_get(access, "allow_list") && json_get(access, "deny_list"))
-		return error_set(
-			err, ERR_CONFIG,
-			"network_allow and network_deny cannot be combined");
-	return 0;
+	if (n->mode != NETWORK_LIST)
+		return;
+	if (n->open)
+		body_add_hosts(body_object(body, ACCESS), "deny_list", n,
+			       all | HOSTS_DENIED);
+	else
+		body_add_hosts(body_object(body, ACCESS), "allow_list", n, all);
 }
 
 static int add_resources(const struct vendor_client *c, cJSON *body,
@@ -598,9 +589,9 @@ static int describe(struct vendor_client *c, const struct sandbox_spec *spec,
 	if (body_add_settings(c->client, "env", body, err) < 0 ||
 	    add_life(c, spec, body, err) < 0 ||
 	    add_resources(c, body, err) < 0 ||
-	    add_network(c, spec, body, err) < 0 ||
 	    resolve_snapshot(c, spec, &snapshot, stop, err) < 0)
 		return -1;
+	add_network(spec->network, body);
 	cJSON_AddStringToObject(body, "snapshot_id", snapshot);
 	free(snapshot);
 	return 0;
@@ -874,6 +865,7 @@ const struct sandbox_provider langsmith_provider = {
 	.flags = SANDBOX_ATTACH | SANDBOX_SNAPSHOT | SANDBOX_LIVE |
 		 SANDBOX_NETWORK | SANDBOX_LIST | SANDBOX_PLACED |
 		 SANDBOX_PLACED_AGAIN,
+	.network = &network_limits,
 	.max_command = USER_COMMAND_MAX,
 	.lifetime_s = LIFETIME_S,
 	.settings = settings,

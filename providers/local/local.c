@@ -51,7 +51,7 @@ static const struct setting local_settings[] = {
 	  .help = "names that are read-only in a bound workspace (replaces the "
 		  "setting protect)" },
 	{ .key = "network",
-	  .type = SETTING_STRING,
+	  .type = SETTING_LIST,
 	  .fallback = "\"none\"",
 	  .help = "\"none\" or \"full\": the host's own network" },
 	{ .key = "env",
@@ -152,7 +152,6 @@ static int local_settings_read(struct local *l, const struct settings *set,
 
 	if (read_choice(set, "workspace", "private", "bind", &l->bind, err) <
 		    0 ||
-	    read_choice(set, "network", "none", "full", &l->network, err) < 0 ||
 	    read_env(l, set, err) < 0 ||
 	    settings_int(set, "local", "lifetime", &l->lifetime_s, err) < 0 ||
 	    settings_int(set, "local", "max_processes", &processes, err) < 0 ||
@@ -585,16 +584,16 @@ static int local_create(struct sandbox *sb, const struct sandbox_spec *spec,
 			const struct stop *stop, struct error *err)
 {
 	const struct local *l = sb->client->priv;
-	struct local_meta m = { .created = clock_unix_ms() / 1000,
-				.network = l->network };
+	struct local_meta m = {
+		.created = clock_unix_ms() / 1000,
+		.network = spec->network->mode == NETWORK_FULL,
+	};
 	char *dir;
 	int rc = -1;
 
 	if (!is_valid_id(spec->label))
 		return error_set(err, ERR_USAGE, "not a sandbox name: %s",
 				 spec->label);
-	if (spec->network != NETWORK_DEFAULT)
-		m.network = spec->network == NETWORK_FULL;
 	snprintf(m.owner, sizeof(m.owner), "%s",
 		 spec->owner ? spec->owner : "");
 	dir = local_dir(sb->client, spec->label);

@@ -138,7 +138,6 @@ struct local { /* sandbox_client.priv points to it */
 	size_t nenv;
 	/* how long a sandbox runs; 0: the provider's default */
 	int64_t lifetime_s;
-	bool network;
 	bool bind;
 };
 

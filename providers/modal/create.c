@@ -402,43 +402,38 @@ static int add_resources(const struct modal *m, cJSON *resources,
 	return gpu ? add_gpu(gpu, resources, err) : 0;
 }
 
-/* Returns text as a network (an address becomes a network of one), owned by the
- * caller. NULL if it is a domain. */
-static char *parse_network(const char *text)
+static void add_hosts(cJSON *array, cJSON *hosts)
 {
-	if (strchr(text, '/'))
-		return xstrdup(text);
-	if (!text[strspn(text, "0123456789.")])
-		return xasprintf("%s/32", text);
-	if (strchr(text, ':') && !text[strspn(text, "0123456789abcdefABCDEF:")])
-		return xasprintf("%s/128", text);
-	return NULL;
+	while (hosts && hosts->child)
+		cJSON_AddItemToArray(array,
+				     cJSON_DetachItemFromArray(hosts, 0));
+	cJSON_Delete(hosts);
 }
 
-static int add_network(const struct modal *m, const struct sandbox_spec *spec,
-		       cJSON *access, struct error *err)
+/* Adds the names of a list without the port 443, which is the only one. */
+static void add_domains(cJSON *array, const struct network *n)
 {
-	int type = spec->network == NETWORK_NONE ? BLOCKED : OPEN;
+	for (size_t i = 0; i < n->n; i++) {
+		struct network name = { .rules = &n->rules[i], .n = 1 };
+		struct network_rule r = n->rules[i];
+
+		r.port = 0;
+		name.rules = &r;
+		add_hosts(array, body_hosts(&name, HOSTS_NAMES));
+	}
+}
+
+static void add_network(const struct network *n, cJSON *access)
+{
 	cJSON *networks = cJSON_AddArrayToObject(access, "allowed_cidrs");
 	cJSON *domains = cJSON_AddArrayToObject(access, "allowed_domains");
-	const char *const *list;
-	size_t n = 0;
 
-	if (spec->network == NETWORK_DEFAULT &&
-	    settings_list(m->settings, "modal", "network_allow", &list, &n,
-			  err) < 0)
-		return -1;
-	for (size_t i = 0; i < n; i++) {
-		char *network = parse_network(list[i]);
-
-		cJSON_AddItemToArray(
-			network ? networks : domains,
-			cJSON_CreateString(network ? network : list[i]));
-		free(network);
-	}
+	add_hosts(networks, body_hosts(n, HOSTS_ADDRESSES | HOSTS_PREFIX));
+	add_domains(domains, n);
 	cJSON_AddNumberToObject(access, "network_access_type",
-				n ? ALLOWLIST : type);
-	return 0;
+				n->mode == NETWORK_LIST   ? ALLOWLIST
+				: n->mode == NETWORK_NONE ? BLOCKED
+							  : OPEN);
 }
 
 static int add_times(const struct modal *m, const struct sandbox_spec *spec,
@@ -473,10 +468,10 @@ static int fill_request(struct sandbox *sb, const struct sandbox_spec *spec,
 
 	body_object(box, "resources.gpu_config");
 	body_object(box, "open_ports");
+	add_network(spec->network, body_object(box, "network_access"));
 	if (add_times(m, spec, box, err) < 0 ||
 	    add_tags(m, spec, request, err) < 0 ||
 	    add_resources(m, body_object(box, "resources"), err) < 0 ||
-	    add_network(m, spec, body_object(box, "network_access"), err) < 0 ||
 	    body_add_settings(sb->client, "memory cloud region", box, err) <
 		    0 ||
 	    modal_find_app(m, true, stop, err) < 0)

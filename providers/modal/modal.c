@@ -88,10 +88,7 @@ static const struct setting settings[] = {
 	  .type = SETTING_LIST,
 	  .help = "variables of every command: NAME=value" },
 	LABELS_ROW("tags of the sandbox: NAME=value"),
-	{ .key = "network_allow",
-	  .example = "[\"10.0.0.0/8\"]",
-	  .type = SETTING_LIST,
-	  .help = "networks (10.0.0.0/8) or domains that can be reached" },
+	NETWORK_ROW,
 	LIFETIME_ROW("3600",
 		     "seconds that a sandbox lives (default and maximum "
 		     "86400)"),
@@ -406,6 +403,17 @@ static const struct sandbox_ops ops = {
 	.discard = modal_discard,
 };
 
+/* A name is compared with the TLS server name on port 443, and "*.x" may
+ * include x (SDK 0.11.1). */
+static const struct network_limits network_limits = {
+	.can = NETWORK_CAN_ADDRESSES | NETWORK_CAN_NETWORKS | NETWORK_CAN_IPV6 |
+	       NETWORK_WILD_HAS_APEX | NETWORK_TLS_ONLY,
+	.names = 100,
+	.note = "Names are reached on port 443 only. Modal resolves every "
+		"name, "
+		"so data can leave in DNS queries.",
+};
+
 const struct sandbox_provider modal_provider = {
 	.name = "modal",
 	.summary = "sandboxes of Modal",
@@ -413,6 +421,7 @@ const struct sandbox_provider modal_provider = {
 	.flags = SANDBOX_ATTACH | SANDBOX_SNAPSHOT | SANDBOX_LIVE |
 		 SANDBOX_NETWORK | SANDBOX_LIST | SANDBOX_PLACED |
 		 SANDBOX_PLACED_AGAIN,
+	.network = &network_limits,
 	.max_command = COMMAND_MAX,
 	.lifetime_s = MODAL_LIFETIME_S,
 	.settings = settings,

@@ -236,19 +236,21 @@ int runloop_blueprint(struct vendor_client *c, const char *name,
  * Computes the policy's name from its rules: policies have unique names, so
  * equal rules use the same policy.
  */
-static void name_policy(const struct runloop_rules *rules, char name[NAME_ROOM])
+static void name_policy(const struct network *n, char name[NAME_ROOM])
 {
 	unsigned char hash[crypto_generichash_BYTES_MIN];
 	char hex[2 * HASH + 1];
 	struct buf text = BUF_INIT(1 << 20);
 
-	if (rules->all || !rules->n) {
+	if (n->mode != NETWORK_LIST) {
 		snprintf(name, NAME_ROOM, "dcode-%s",
-			 rules->all ? "full" : "none");
+			 n->mode == NETWORK_FULL ? "full" : "none");
 		return;
 	}
-	for (size_t i = 0; i < rules->n; i++)
-		buf_addf(&text, "%s\n", rules->hosts[i]);
+	for (size_t i = 0; i < n->n; i++) {
+		network_print_rule(&n->rules[i], &text);
+		buf_addc(&text, '\n');
+	}
 	crypto_generichash(hash, sizeof(hash), (unsigned char *)text.ptr,
 			   text.len, NULL, 0);
 	sodium_bin2hex(hex, sizeof(hex), hash, HASH);
@@ -289,7 +291,7 @@ static int find_policy(struct vendor_client *c, const char *name, char **id,
 }
 
 static int make_policy(struct vendor_client *c, const char *name,
-		       const struct runloop_rules *rules, char **id,
+		       const struct network *n, char **id,
 		       const struct stop *stop, struct error *err)
 {
 	struct buf text = BUF_INIT(1 << 20);
@@ -302,11 +304,8 @@ static int make_policy(struct vendor_client *c, const char *name,
 	int rc;
 
 	cJSON_AddStringToObject(body, "name", name);
-	cJSON_AddBoolToObject(body, "allow_all", rules->all);
-	if (rules->n)
-		cJSON_AddItemToObject(
-			body, "allowed_hostnames",
-			cJSON_CreateStringArray(rules->hosts, (int)rules->n));
+	cJSON_AddBoolToObject(body, "allow_all", n->mode == NETWORK_FULL);
+	body_add_hosts(body, "allowed_hostnames", n, HOSTS_NAMES);
 	json_print(&text, body);
 	cJSON_Delete(body);
 	ask.body = buf_str(&text);
@@ -321,17 +320,17 @@ static int make_policy(struct vendor_client *c, const char *name,
 	return rc;
 }
 
-int runloop_policy(struct vendor_client *c, const struct runloop_rules *rules,
-		   char **id, const struct stop *stop, struct error *err)
+int runloop_policy(struct vendor_client *c, const struct network *n, char **id,
+		   const struct stop *stop, struct error *err)
 {
 	struct error why = { 0 };
 	char name[NAME_ROOM];
 
 	*id = NULL;
-	name_policy(rules, name);
+	name_policy(n, name);
 	if (find_policy(c, name, id, stop, err) < 0)
 		return -1;
-	if (*id || make_policy(c, name, rules, id, stop, &why) == 0)
+	if (*id || make_policy(c, name, n, id, stop, &why) == 0)
 		return 0;
 	/* another client may have created the policy meanwhile */
 	if (find_policy(c, name, id, stop, err) < 0)

@@ -132,10 +132,7 @@ static const struct setting settings[] = {
 	  .field = "secrets",
 	  .help = "variables from the account's secrets: NAME=secret" },
 	LABELS_ROW("metadata of the devbox: NAME=value"),
-	{ .key = "network_allow",
-	  .example = "[\"*.example.org\"]",
-	  .type = SETTING_LIST,
-	  .help = "only these host names can be reached (*.example.org)" },
+	NETWORK_ROW,
 	{ .key = "idle",
 	  .unit = "seconds",
 	  .example = "1800",
@@ -246,17 +243,11 @@ static int add_network(struct vendor_client *c, const struct sandbox_spec *spec,
 		       cJSON *launch, const struct stop *stop,
 		       struct error *err)
 {
-	struct runloop_rules rules = { .all = spec->network == NETWORK_FULL };
 	char *id = NULL;
 
-	if (settings_list(c->client->settings, "runloop", "network_allow",
-			  &rules.hosts, &rules.n, err) < 0)
-		return -1;
-	if (spec->network == NETWORK_DEFAULT && !rules.n)
+	if (spec->network->mode == NETWORK_DEFAULT)
 		return 0;
-	if (spec->network != NETWORK_DEFAULT)
-		rules.n = 0;
-	if (runloop_policy(c, &rules, &id, stop, err) < 0)
+	if (runloop_policy(c, spec->network, &id, stop, err) < 0)
 		return -1;
 	cJSON_AddStringToObject(launch, "network_policy_id", id);
 	free(id);
@@ -952,6 +943,9 @@ static const struct sandbox_ops ops = {
 	.discard = vendor_discard,
 };
 
+/* A network policy contains names, without ports. */
+static const struct network_limits network_limits = { .can = 0 };
+
 const struct sandbox_provider runloop_provider = {
 	.name = "runloop",
 	.summary = "devboxes of Runloop",
@@ -959,6 +953,7 @@ const struct sandbox_provider runloop_provider = {
 	.flags = SANDBOX_ATTACH | SANDBOX_SNAPSHOT | SANDBOX_LIVE |
 		 SANDBOX_NETWORK | SANDBOX_LIST | SANDBOX_RENEWS |
 		 SANDBOX_PLACED | SANDBOX_PLACED_AGAIN,
+	.network = &network_limits,
 	.max_command = COMMAND_MAX,
 	.lifetime_s = LIFETIME_S,
 	.settings = settings,

@@ -554,7 +554,8 @@ static int ssh_create(struct sandbox *sb, const struct sandbox_spec *spec,
 				 .owner = spec->owner,
 				 .dir = c->workdir,
 				 .need = c->isolate,
-				 .offline = spec->network == NETWORK_NONE };
+				 .offline =
+					 spec->network->mode == NETWORK_NONE };
 	int rc;
 
 	if (!c->host) {

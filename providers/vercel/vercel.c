@@ -82,14 +82,7 @@ static const struct setting settings[] = {
 	  .help = "iad1, sfo1, cle1, cdg1" },
 	ENV_ROW("env"),
 	LABELS_ROW("tags of the sandbox, at most three: NAME=value"),
-	{ .key = "network_allow",
-	  .example = "[\"api.example.com\"]",
-	  .type = SETTING_LIST,
-	  .help = "only these domains or networks can be reached" },
-	{ .key = "network_deny",
-	  .example = "[\"10.0.0.0/8\"]",
-	  .type = SETTING_LIST,
-	  .help = "networks that cannot be reached" },
+	NETWORK_ROW,
 	LIFETIME_ROW("3600", "seconds from the last command to the end of the "
 			     "sandbox (default 1800)"),
 	{ 0 },
@@ -290,87 +283,67 @@ static int unwrap_answer(const struct vercel *v, cJSON **answer,
 	return -1;
 }
 
-/* True for an address or a network, false for a domain. */
-static bool is_network(const char *text)
-{
-	return strchr(text, ':') ||
-	       strspn(text, "0123456789./") == strlen(text);
-}
-
-/* Adds a member with this key: a list of those entries that are networks
- * (networks is true), or of those that are not. */
-static void add_list(cJSON *object, const char *key, const char *const *list,
-		     size_t n, bool networks)
-{
-	cJSON *array = cJSON_CreateArray();
-
-	for (size_t i = 0; i < n; i++)
-		if (is_network(list[i]) == networks)
-			cJSON_AddItemToArray(array,
-					     cJSON_CreateString(list[i]));
-	if (array->child)
-		cJSON_AddItemToObject(object, key, array);
-	else
-		cJSON_Delete(array);
-}
-
-struct rules {
-	const char *const *allow;
-	size_t n_allow;
-	const char *const *deny;
-	size_t n_deny;
+/* Names are compared with the TLS server name. Denied networks win over
+ * everything that is allowed. */
+static const struct network_limits network_limits = {
+	.can = NETWORK_CAN_ADDRESSES | NETWORK_CAN_NETWORKS |
+	       NETWORK_CAN_DENY_ADDRESSES | NETWORK_CAN_MIX,
 };
 
-static void add_rules(const struct vercel *v, const struct rules *r,
-		      cJSON *policy)
+static cJSON *policy_v1(const struct network *n)
 {
-	cJSON *subnets;
+	static const char *const all[] = { "*" };
+	cJSON *policy = cJSON_CreateObject();
 
-	if (v->v1) {
-		cJSON_AddStringToObject(policy, "mode", "custom");
-		add_list(policy, "allowedDomains", r->allow, r->n_allow, false);
-		add_list(policy, "allowedCIDRs", r->allow, r->n_allow, true);
-		add_list(policy, "deniedCIDRs", r->deny, r->n_deny, true);
-		return;
-	}
-	add_list(policy, "allow", r->allow, r->n_allow, false);
-	subnets = cJSON_CreateObject();
-	add_list(subnets, "allow", r->allow, r->n_allow, true);
-	add_list(subnets, "deny", r->deny, r->n_deny, true);
+	cJSON_AddStringToObject(policy, "mode", "custom");
+	if (n->open)
+		cJSON_AddItemToObject(policy, "allowedDomains",
+				      cJSON_CreateStringArray(all, 1));
+	body_add_hosts(policy, "allowedDomains", n, HOSTS_NAMES);
+	body_add_hosts(policy, "allowedCIDRs", n,
+		       HOSTS_ADDRESSES | HOSTS_PREFIX);
+	body_add_hosts(policy, "deniedCIDRs", n,
+		       HOSTS_ADDRESSES | HOSTS_PREFIX | HOSTS_DENIED);
+	return policy;
+}
+
+/* "*" without rules leaves all names open. */
+static cJSON *policy_v2(const struct network *n)
+{
+	cJSON *policy = cJSON_CreateObject();
+	cJSON *subnets = cJSON_CreateObject();
+	cJSON *allow = body_hosts(n, HOSTS_NAMES);
+
+	if (n->open)
+		cJSON_AddArrayToObject(cJSON_AddObjectToObject(policy, "allow"),
+				       "*");
+	else
+		cJSON_AddItemToObject(policy, "allow",
+				      allow ? allow : cJSON_CreateArray());
+	body_add_hosts(subnets, "allow", n, HOSTS_ADDRESSES | HOSTS_PREFIX);
+	body_add_hosts(subnets, "deny", n,
+		       HOSTS_ADDRESSES | HOSTS_PREFIX | HOSTS_DENIED);
 	if (subnets->child)
 		cJSON_AddItemToObject(policy, "subnets", subnets);
 	else
 		cJSON_Delete(subnets);
+	return policy;
 }
 
-static int add_network(struct vercel *v, const struct sandbox_spec *spec,
-		       cJSON *body, struct error *err)
+/* Returns the vendor's form of the network, or NULL for its default. */
+static cJSON *network_policy(const struct vercel *v, const struct network *n)
 {
-	const struct settings *set = v->kit.client->settings;
-	struct rules r = { 0 };
 	cJSON *policy;
 
-	if (settings_list(set, "vercel", "network_allow", &r.allow, &r.n_allow,
-			  err) < 0 ||
-	    settings_list(set, "vercel", "network_deny", &r.deny, &r.n_deny,
-			  err) < 0)
-		return -1;
-	for (size_t i = 0; i < r.n_deny; i++)
-		if (!is_network(r.deny[i]))
-			return error_set(err, ERR_CONFIG,
-					 "network_deny: not a network: %.200s",
-					 r.deny[i]);
-	if (spec->network == NETWORK_DEFAULT && !r.n_allow && !r.n_deny)
-		return 0;
-	policy = cJSON_AddObjectToObject(body, "networkPolicy");
-	if (spec->network == NETWORK_DEFAULT)
-		add_rules(v, &r, policy);
-	else
-		cJSON_AddStringToObject(policy, "mode",
-					spec->network == NETWORK_NONE
-						? "deny-all"
-						: "allow-all");
-	return 0;
+	if (n->mode == NETWORK_DEFAULT)
+		return NULL;
+	if (n->mode == NETWORK_LIST)
+		return v->v1 ? policy_v1(n) : policy_v2(n);
+	policy = cJSON_CreateObject();
+	cJSON_AddStringToObject(policy, "mode",
+				n->mode == NETWORK_NONE ? "deny-all"
+							: "allow-all");
+	return policy;
 }
 
 /* Adds what the machine starts from (a snapshot, an image or a runtime) and its
@@ -431,6 +404,7 @@ static int describe(struct vendor_client *c, const struct sandbox_spec *spec,
 		    cJSON *body, const struct stop *stop, struct error *err)
 {
 	struct vercel *v = (struct vercel *)c;
+	cJSON *policy;
 
 	(void)stop;
 	cJSON_AddStringToObject(body, "projectId", v->project);
@@ -441,7 +415,10 @@ static int describe(struct vendor_client *c, const struct sandbox_spec *spec,
 	    (!v->v1 && add_names(v, spec, body, err) < 0) ||
 	    body_add_settings(c->client, "env", body, err) < 0)
 		return -1;
-	return add_network(v, spec, body, err);
+	policy = network_policy(v, spec->network);
+	if (policy)
+		cJSON_AddItemToObject(body, "networkPolicy", policy);
+	return 0;
 }
 
 /* Sends the create request. Images and snapshots need the v3 path. v1 has no
@@ -952,6 +929,7 @@ const struct sandbox_provider vercel_provider = {
 	.flags = SANDBOX_ATTACH | SANDBOX_SNAPSHOT | SANDBOX_LIVE |
 		 SANDBOX_NETWORK | SANDBOX_LIST | SANDBOX_PLACED |
 		 SANDBOX_PLACED_AGAIN,
+	.network = &network_limits,
 	.max_command = COMMAND_MAX,
 	.lifetime_s = LIFETIME_S,
 	.settings = settings,

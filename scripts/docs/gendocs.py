@@ -117,7 +117,7 @@ def choices(kind, data):
         return list(dict.fromkeys(data["known_models"]))
     if kind == "PROVIDER":
         return sorted(data["sandboxes"] + data["models"])
-    return kind.split("|") if "|" in kind else []
+    return [w for w in kind.split("|") if w.islower()] if "|" in kind else []
 
 
 def positional(sub, data):

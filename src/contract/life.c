@@ -427,8 +427,8 @@ static enum contract_verdict check_nothing_left(struct contract *c)
 }
 /* How a second sandbox differs from the first. */
 struct another {
-	const char *snapshot; /* or NULL */
-	enum sandbox_network network;
+	const char *snapshot;         /* or NULL */
+	enum sandbox_network network; /* a mode without hosts */
 };
 
 /* Creates the other sandbox, calls run with it as c->sb, and deletes it. */
@@ -438,11 +438,12 @@ with_another(struct contract *c, const struct another *other,
 	     void *arg)
 {
 	const struct contract_request *r = c->request;
+	struct network network = { .mode = other->network };
 	struct lifecycle_request request = { .client = r->client,
 					     .store = r->store,
 					     .mask = r->mask,
 					     .snapshot = other->snapshot,
-					     .network = other->network,
+					     .network = &network,
 					     .ui = r->ui };
 	struct error err = { 0 };
 	struct managed_sandbox box = { 0 };

@@ -783,6 +783,9 @@ static int check_request(const struct lifecycle_request *r, struct error *err)
 				 p->name);
 	if (r->on_exit != LIFECYCLE_DELETE && check_keeping(r, err) < 0)
 		return -1;
+	if (!r->attach_id && !r->resume &&
+	    sandbox_check_network(r->client, r->network, err) < 0)
+		return -1;
 	if (r->setup && (p->flags & SANDBOX_UNISOLATED))
 		return error_set(err, ERR_USAGE,
 				 "--sandbox-setup requires a --sandbox"

@@ -73,7 +73,8 @@ struct lifecycle_request { /* all borrowed, until lifecycle_close() */
 	/* --trust-project: do not ask before the setup script runs in an
 	 * account whose key the project chose */
 	bool trust_project;
-	enum sandbox_network network;
+	/* what the command line asks for: see network_choose(); or NULL */
+	const struct network *network;
 	int64_t lifetime_s; /* 0: the provider's default */
 	/* Label of the thread's own sandbox, which is taken over instead of
 	 * creating one, and started if it was stopped. NULL: create. */

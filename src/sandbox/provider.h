@@ -105,7 +105,8 @@ struct transfer {
 	char detail[160];      /* out: message, if error is FILE_OTHER */
 };
 
-struct sandbox_ops; /* sandbox.h */
+struct network_limits; /* network/network.h */
+struct sandbox_ops;    /* sandbox.h */
 
 struct sandbox_region {
 	const char *name; /* "eu" */
@@ -176,6 +177,8 @@ struct sandbox_provider {
 	 * NULL. */
 	const char *isolation_source;
 	const struct sandbox_binding *binding; /* NULL: not supported */
+	/* The lists of hosts that it can enforce; NULL: none. */
+	const struct network_limits *network;
 	/* name of its manual page, or NULL: the page for all vendors */
 	const char *topic;
 };

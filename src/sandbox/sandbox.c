@@ -330,6 +330,7 @@ void sandbox_release(struct sandbox *sb)
 	free(sb->id);
 	free(sb->workdir);
 	free(sb->made_dir);
+	network_release(&sb->network);
 	supervise_read_free(sb->read);
 	mounts_release(&sb->mounts);
 	*sb = (struct sandbox){ 0 };
@@ -382,6 +383,41 @@ static int create_with_retries(struct sandbox *sb,
 	return rc;
 }
 
+int sandbox_choose_network(struct sandbox_client *client,
+			   const struct network *flag, struct network *n,
+			   struct error *err)
+{
+	const struct sandbox_provider *p = client->provider;
+	int rc = network_choose(n, client, flag, err);
+
+	if (rc < 0 || n->mode == NETWORK_DEFAULT)
+		return rc;
+	if (p->flags & ~client->lacks & SANDBOX_NETWORK)
+		rc = network_check(n, p->network, sandbox_client_name(client),
+				   err);
+	else
+		rc = error_set(err, ERR_USAGE,
+			       "%s cannot control the network of its sandboxes",
+			       sandbox_client_name(client));
+	if (rc < 0 && n->source)
+		error_wrap(err, "%s", n->source);
+	if (rc < 0)
+		network_release(n);
+	return rc;
+}
+
+int sandbox_check_network(struct sandbox_client *client,
+			  const struct network *flag, struct error *err)
+{
+	struct network network = { 0 };
+	int rc = 0;
+
+	if (!sandbox_needs_probe(client))
+		rc = sandbox_choose_network(client, flag, &network, err);
+	network_release(&network);
+	return rc;
+}
+
 int sandbox_create(struct sandbox *sb, struct sandbox_client *client,
 		   const struct sandbox_spec *spec, const struct stop *stop,
 		   struct error *err)
@@ -390,23 +426,28 @@ int sandbox_create(struct sandbox *sb, struct sandbox_client *client,
 	unsigned flags = p->flags & ~client->lacks;
 	struct stop limited;
 	const struct stop *within = limit_start(client, stop, &limited);
+	struct network network = { 0 };
+	struct sandbox_spec chosen = *spec;
 	int rc;
 
 	*sb = (struct sandbox){ .client = client };
 	if (spec->snapshot && !(flags & SANDBOX_SNAPSHOT))
 		rc = error_set(err, ERR_USAGE, "%s does not support snapshots",
 			       p->name);
-	else if (spec->network != NETWORK_DEFAULT && !(flags & SANDBOX_NETWORK))
-		rc = error_set(err, ERR_USAGE,
-			       "%s cannot control the network of its sandboxes",
-			       p->name);
 	else
+		rc = sandbox_choose_network(client, spec->network, &network,
+					    err);
+	if (rc == 0)
 		rc = stop_check(stop, err);
 	if (rc < 0) {
+		network_release(&network);
 		err->nothing_made = true;
 		return -1;
 	}
-	if (create_with_retries(sb, spec, within, err) < 0) {
+	chosen.network = &network;
+	rc = create_with_retries(sb, &chosen, within, err);
+	sb->network = network;
+	if (rc < 0) {
 		explain_start(client, stop, within, err);
 		return sandbox_blame(client, err);
 	}

@@ -12,6 +12,7 @@
 #include "config/settings.h"
 #include "net/http.h"
 #include "sandbox/exec.h"
+#include "sandbox/network/network.h"
 #include "sandbox/provider.h"
 
 struct sandbox_mount {
@@ -59,14 +60,15 @@ enum {
 	SANDBOX_UNNAMED = 1 << 16,
 };
 
-enum sandbox_network { NETWORK_DEFAULT = 0, NETWORK_FULL, NETWORK_NONE };
 struct sandbox_spec { /* What to create. Borrowed for the call. */
 	/* dcode's label, unique, written to the ledger before create():
 	 * "dcode-" and 8 characters of a-z2-7 */
 	const char *label;
 	const char *owner;    /* UUID of this installation */
 	const char *snapshot; /* --sandbox-snapshot-name, or NULL */
-	enum sandbox_network network;
+	/* For sandbox_create(): what the command line asks for; NULL: nothing.
+	 * An operation gets what network_choose() made of it, never NULL. */
+	const struct network *network;
 	/* seconds after which the sandbox must end by itself */
 	int64_t lifetime_s;
 	/* One line of progress for the user ("pulling python:3 45%"). */
@@ -218,6 +220,9 @@ struct sandbox {
 	/* owned; the workdir before sandbox_move(); NULL without a move */
 	char *made_dir;
 	void *priv; /* owned by the provider */
+	/* The network that it was created with; NETWORK_DEFAULT after an
+	 * attach. */
+	struct network network;
 	/* host directories that the sandbox can write */
 	struct sandbox_mounts mounts;
 	struct supervise_read *read;   /* of exec.h; owned, or NULL */
@@ -260,6 +265,15 @@ int sandbox_create(struct sandbox *sb, struct sandbox_client *client,
 		   struct error *err);
 int sandbox_attach(struct sandbox *sb, struct sandbox_client *client,
 		   const char *id, const struct stop *stop, struct error *err);
+/* Replaces *n by the network that sandbox_create() would give a sandbox: see
+ * network_choose(). Fails if the provider cannot enforce it. */
+int sandbox_choose_network(struct sandbox_client *client,
+			   const struct network *flag, struct network *n,
+			   struct error *err);
+/* Returns what sandbox_choose_network() would. 0 for a provider that must be
+ * probed first. */
+int sandbox_check_network(struct sandbox_client *client,
+			  const struct network *flag, struct error *err);
 /* If cancelled, returns within about 30 ms. The command is then killed in the
  * background, and the next operation waits until that is done. */
 int sandbox_execute(struct sandbox *sb, const struct exec_request *req,

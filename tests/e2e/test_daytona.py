@@ -167,7 +167,7 @@ region = "eu"
 user = "root"
 env = ["FOO=bar"]
 labels = ["team=x"]
-network_allow = ["10.0.0.0/8", "1.1.1.1/32"]
+network = ["10.0.0.0/8", "1.1.1.1"]
 lifetime = 600
 auto_delete = 5
 """)

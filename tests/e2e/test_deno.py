@@ -255,7 +255,7 @@ def test_params(deno, model, task, config):
 memory = 2048
 env = ["FOO=bar"]
 labels = ["team=x"]
-network_allow = ["github.com", "*.npmjs.org"]
+network = ["github.com", "*.npmjs.org"]
 volumes = ["cache=/data"]
 lifetime = 600
 workdir = "/home/sandbox/a b"

@@ -149,7 +149,7 @@ def test_params(e2b, model, task, config):
     config('[sandboxes.providers.e2b.params]\n'
            'template = "code-interpreter-v1"\nlifetime = 900\n'
            'labels = ["team=a b&c"]\nenv = ["A=b=c"]\nauto_pause = true\n'
-           'network_allow = ["1.1.1.1"]\nnetwork_deny = ["0.0.0.0/0"]\n')
+           'network = ["1.1.1.1"]\n')
     model([DONE])
     assert task().status == 0
     body = json.loads(cloud.requests[0]["body"])

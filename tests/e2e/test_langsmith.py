@@ -216,7 +216,7 @@ cpu = 2
 memory = 8
 env = ["FOO=bar"]
 labels = ["team=x"]
-network_allow = ["github.com", "10.0.0.0/8"]
+network = ["github.com", "10.0.0.0/8"]
 lifetime = 601
 keep_stopped = 300
 """)

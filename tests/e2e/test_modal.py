@@ -318,7 +318,7 @@ def test_params(modal, model, task, config):
            'app = "mine"\nlabels = ["team=a b"]\nenv = ["A=b=c"]\n'
            'cpu = "0.5"\nmemory = 1024\ngpu = "H100:2"\ncloud = "aws"\n'
            'region = ["us-east", "eu"]\nworkdir = "/srv/a b"\n'
-           'network_allow = ["10.0.0.0/8", "1.2.3.4", "fd00::1", '
+           'network = ["10.0.0.0/8", "1.2.3.4", "fd00::1", '
            '"example.com"]\n')
     server = model([execute("pwd"), DONE])
     assert task().status == 0

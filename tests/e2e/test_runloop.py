@@ -186,7 +186,7 @@ launch_commands = ["touch /home/user/launched"]
 env = ["FOO=bar"]
 secrets = ["TOKEN=my-token"]
 labels = ["team=x"]
-network_allow = ["github.com", "*.example.org"]
+network = ["github.com", "*.example.org"]
 lifetime = 600
 idle = 300
 on_idle = "suspend"

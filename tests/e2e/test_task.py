@@ -167,7 +167,7 @@ def test_no_credentials(run, env):
     (["-n", "x", "--max-turns", "0"], "must be a positive integer"),
     (["-n", "x", "--max-turns", "x"], "invalid int value"),
     (["-n", "x", "--timeout", "-3"], "must be a positive integer"),
-    (["-n", "x", "--sandbox-network", "half"], "choose from"),
+    (["-n", "x", "--sandbox-network", "half"], "at least one dot"),
     (["-n", "x", "--sandbox", "local", "--sandbox-id", "y",
       "--sandbox-network", "none"], "keeps the network"),
     (["-n", "x", "--output-format", "xml"], "choose from"),

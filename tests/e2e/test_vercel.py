@@ -173,8 +173,7 @@ def test_params(vercel, model, task, config):
     config('[sandboxes.providers.vercel.params]\nlifetime = 900\n'
            'image = "vercel/sandbox/ubuntu"\nvcpus = 4\nregion = "sfo1"\n'
            'labels = ["team=a b&c"]\nenv = ["A=b=c"]\n'
-           'network_allow = ["github.com", "1.1.1.1/32"]\n'
-           'network_deny = ["10.0.0.0/8"]\n')
+           'network = ["github.com", "1.1.1.1/32", "!10.0.0.0/8"]\n')
     model([DONE])
     assert task().status == 0
     first = next(q for q in cloud.requests if q["method"] == "POST")

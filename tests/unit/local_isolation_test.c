@@ -37,12 +37,15 @@ static void expect_host(const char *name, const char *text)
 }
 
 /* A sandbox with other settings; refused tells what create says. */
-static struct sandbox *other_box(struct settings *set, struct error *err)
+static struct sandbox *
+other_box(struct settings *set, enum sandbox_network network, struct error *err)
 {
 	static struct sandbox_client client;
 	static struct sandbox sb;
 	struct stop stop = stop_cleanup(30000);
-	struct sandbox_spec spec = { .label = "dcode-other234" };
+	struct sandbox_spec spec = { .network = &(
+					     struct network){ .mode = network },
+				     .label = "dcode-other234" };
 
 	client = (struct sandbox_client){ .provider = &local_provider,
 					  .settings = set };
@@ -185,9 +188,7 @@ static void test_network(void **state)
 	       "(exec 3<>/dev/tcp/192.0.2.1/80) 2>&1 | grep -om1 unreachable | "
 	       "head -1",
 	       0, "unreachable\n", "");
-	set.rows[0].key = "network";
-	set.rows[0].value = "full";
-	full = other_box(&set, &err);
+	full = other_box(&set, NETWORK_FULL, &err);
 	assert_non_null(full);
 	r = run(full, "readlink /proc/self/ns/net");
 	assert_non_null(strstr(out_of(&r), host));
@@ -245,7 +246,7 @@ static void test_limits(void **state)
 	set.rows[2].value = "30";
 	set.list[0] = "GREETING=hello";
 	set.nlist = 1;
-	sb = other_box(&set, &err);
+	sb = other_box(&set, NETWORK_DEFAULT, &err);
 	assert_non_null(sb);
 	expect(sb, "echo $GREETING; head -c 1048576 /dev/zero >f", 0, "hello\n",
 	       "");
@@ -266,7 +267,7 @@ static void test_limits(void **state)
 		       0, "Cannot fork\n", "");
 	end_other(sb);
 	set.rows[0].value = "many";
-	assert_null(other_box(&set, &err));
+	assert_null(other_box(&set, NETWORK_DEFAULT, &err));
 	assert_int_equal(err.code, ERR_CONFIG);
 }
 
@@ -279,7 +280,7 @@ static void test_bind(void **state)
 	(void)state;
 	set.rows[0].key = "workspace";
 	set.rows[0].value = "bind";
-	sb = other_box(&set, &err);
+	sb = other_box(&set, NETWORK_DEFAULT, &err);
 	assert_non_null(sb);
 	write_host("project/in", "given", 0644);
 	expect(sb, "cat in; echo back >out; ls /home/user", 0, "given", "");
@@ -287,14 +288,14 @@ static void test_bind(void **state)
 	end_other(sb);
 	expect_host("project/out", "back\n"); /* removal spares the user's */
 	snprintf(set.cwd, sizeof(set.cwd), "/");
-	assert_null(other_box(&set, &err));
+	assert_null(other_box(&set, NETWORK_DEFAULT, &err));
 	assert_int_equal(err.code, ERR_CONFIG);
 	snprintf(set.cwd, sizeof(set.cwd), "%s", set.home);
-	assert_null(other_box(&set, &err));
+	assert_null(other_box(&set, NETWORK_DEFAULT, &err));
 	snprintf(set.cwd, sizeof(set.cwd), "/tmp"); /* above the home */
-	assert_null(other_box(&set, &err));
+	assert_null(other_box(&set, NETWORK_DEFAULT, &err));
 	snprintf(set.cwd, sizeof(set.cwd), "%s/sandboxes", set.dir);
-	assert_null(other_box(&set, &err));
+	assert_null(other_box(&set, NETWORK_DEFAULT, &err));
 }
 
 /* Links that the sandbox plants lead nowhere outside. */
@@ -388,7 +389,7 @@ static void test_no_bwrap(void **state)
 
 	(void)state;
 	setenv("PATH", "/nowhere", 1);
-	assert_null(other_box(&set, &err));
+	assert_null(other_box(&set, NETWORK_DEFAULT, &err));
 	assert_int_equal(err.code, ERR_CONFIG);
 	assert_string_equal(err.hint, "Run apt-get install bubblewrap.");
 	write_host("bwrap",
@@ -398,7 +399,7 @@ static void test_no_bwrap(void **state)
 		   0755);
 	setenv("PATH", box_home(), 1);
 	err = (struct error){ 0 };
-	assert_null(other_box(&set, &err));
+	assert_null(other_box(&set, NETWORK_DEFAULT, &err));
 	assert_int_equal(err.code, ERR_CONFIG);
 	assert_non_null(strstr(err.message, "No permissions"));
 	assert_non_null(strstr(err.hint, "unprivileged_userns_clone"));

@@ -31,7 +31,8 @@ static int box_setup(void **state)
 	struct settings *set = &box_settings;
 	struct stop stop = { .deadline = INT64_MAX };
 	struct error err = { 0 };
-	struct sandbox_spec spec = { .label = "dcode-test2345",
+	struct sandbox_spec spec = { .network = &(struct network){ 0 },
+				     .label = "dcode-test2345",
 				     .owner = "tester" };
 
 	snprintf(home, sizeof(home), "%s/dcode-local.XXXXXX",

@@ -210,7 +210,8 @@ static void test_lifecycle(void **state)
 	struct error err = { 0 };
 	struct sandbox a = { .client = client };
 	struct sandbox b = { .client = client };
-	struct sandbox_spec spec = { .label = "dcode-abcd2345",
+	struct sandbox_spec spec = { .network = &(struct network){ 0 },
+				     .label = "dcode-abcd2345",
 				     .owner = "somebody" };
 	int n[STATE_GONE + 1] = { 0 };
 	const struct info_sink sink = { count_info, n };
@@ -258,7 +259,8 @@ static void test_snapshot(void **state)
 	struct stop stop = stop_cleanup(30000);
 	struct error err = { 0 };
 	struct sandbox a = { .client = first->client };
-	struct sandbox_spec spec = { .label = "dcode-snap2345",
+	struct sandbox_spec spec = { .network = &(struct network){ 0 },
+				     .label = "dcode-snap2345",
 				     .snapshot = "base-1" };
 
 	assert_int_equal(ops->create(&a, &spec, &stop, &err), -1);
@@ -297,7 +299,8 @@ static void test_lifetime(void **state)
 	struct stop stop = stop_cleanup(30000);
 	struct error err = { 0 };
 	struct sandbox a = { .client = first->client };
-	struct sandbox_spec spec = { .label = "dcode-short234",
+	struct sandbox_spec spec = { .network = &(struct network){ 0 },
+				     .label = "dcode-short234",
 				     .lifetime_s = 1 };
 	struct ran r;
 

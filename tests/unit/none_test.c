@@ -35,8 +35,10 @@ static int setup(void **state)
 	*state = &sb;
 	promised.sandbox = &sb;
 	promised_absent = not_here;
-	return none_provider.ops->create(&sb, &(struct sandbox_spec){ 0 },
-					 &stop, &err);
+	return none_provider.ops->create(
+		&sb,
+		&(struct sandbox_spec){ .network = &(struct network){ 0 } },
+		&stop, &err);
 }
 
 static int teardown(void **state)

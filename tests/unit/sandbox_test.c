@@ -121,6 +121,7 @@ static void creates(void **arg)
 	struct calls c = { .id = "one" };
 	struct sandbox_client client = { .provider = &fake, .priv = &c };
 	struct sandbox_spec spec = { .label = "dcode-x" };
+	const struct network none = { .mode = NETWORK_NONE };
 	struct stop stop = stop_on(NULL);
 	struct error err = { 0 };
 	struct sandbox sb;
@@ -134,9 +135,9 @@ static void creates(void **arg)
 	assert_int_equal(sandbox_create(&sb, &client, &spec, &stop, &err), -1);
 	assert_int_equal(err.code, ERR_USAGE);
 	spec.snapshot = NULL;
-	spec.network = NETWORK_NONE;
+	spec.network = &none;
 	assert_int_equal(sandbox_create(&sb, &client, &spec, &stop, &err), -1);
-	spec.network = NETWORK_DEFAULT;
+	spec.network = NULL;
 	/* What failed half way is still named, so that it can be removed. */
 	c.fails = ERR_REMOTE;
 	assert_int_equal(sandbox_create(&sb, &client, &spec, &stop, &err), -1);

@@ -106,6 +106,22 @@ const struct toml_value *settings_toml(const struct settings *s,
 	return NULL;
 }
 
+const struct toml_value *settings_policy(const struct settings *s,
+					 const char *dotted)
+{
+	(void)s;
+	(void)dotted;
+	return NULL;
+}
+
+size_t settings_files(const struct settings *s,
+		      const struct settings_file **list)
+{
+	(void)s;
+	*list = NULL;
+	return 0;
+}
+
 char *settings_address_name(const struct settings *s, const char *variable)
 {
 	(void)s;

@@ -1,0 +1,201 @@
+/* sandbox_network.c - dcode sandbox network: presets, and what a list allows.
+ */
+/* SPDX-License-Identifier: MIT */
+/*
+ * `check` answers from the settings alone: it opens no account and sends no
+ * request. So it says what a new sandbox would be created with, not what an
+ * existing one has.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/str.h"
+#include "cmd/commands/sandbox_use.h"
+#include "cmd/session/options.h"
+#include "providers/built_in.h"
+#include "providers/registry.h"
+#include "sandbox/network/network.h"
+#include "sandbox/sandbox.h"
+
+enum { TLS_PORT = 443 };
+
+static void preset_json(struct buf *out, const struct network_preset *p)
+{
+	buf_addc(out, '{');
+	json_member(out, "name", str_of(p->name));
+	buf_addc(out, ',');
+	json_member(out, "help", str_of(p->help));
+	buf_adds(out, ",\"hosts\":[");
+	for (size_t i = 0; p->hosts[i]; i++) {
+		buf_adds(out, i ? "," : "");
+		json_quote(out, str_of(p->hosts[i]));
+	}
+	buf_adds(out, "]}");
+}
+
+static int print_presets(const struct app *app)
+{
+	struct buf data = BUF_INIT(1 << 16);
+
+	buf_addc(&data, '[');
+	for (const struct network_preset *p = network_presets; p->name; p++) {
+		if (p != network_presets)
+			buf_addc(&data, ',');
+		preset_json(&data, p);
+		if (app->json)
+			continue;
+		printf("preset:%s  %s\n", p->name, p->help);
+		for (size_t i = 0; p->hosts[i]; i++)
+			printf("  %s\n", p->hosts[i]);
+	}
+	buf_addc(&data, ']');
+	if (app->json)
+		app_envelope("sandbox network", &data);
+	buf_release(&data);
+	return 0;
+}
+
+/* What would happen to a connection. */
+struct outcome {
+	const char *provider;
+	struct buf host;
+	const char *verdict; /* "allowed", "refused" or "default" */
+	struct buf rule;     /* the entry that decides, or the whole list */
+	const char *source;  /* where the list is written, or NULL */
+	const char *note;    /* see struct network_limits, or NULL */
+};
+
+static void outcome_json(const struct outcome *o)
+{
+	struct buf data = BUF_INIT(1 << 14);
+
+	buf_addc(&data, '{');
+	json_member(&data, "provider", str_of(o->provider));
+	buf_addc(&data, ',');
+	json_member(&data, "host", buf_str(&o->host));
+	buf_addc(&data, ',');
+	json_member(&data, "verdict", str_of(o->verdict));
+	buf_addc(&data, ',');
+	json_member(&data, "rule", buf_str(&o->rule));
+	buf_addc(&data, ',');
+	json_member(&data, "source", str_of(o->source));
+	buf_addc(&data, ',');
+	json_member(&data, "note", str_of(o->note));
+	buf_addc(&data, '}');
+	app_envelope("sandbox network", &data);
+	buf_release(&data);
+}
+
+static void print_outcome(const struct outcome *o)
+{
+	printf("%s: %s in a new %s sandbox\n", o->host.ptr, o->verdict,
+	       o->provider);
+	if (o->source && o->rule.len)
+		printf("  by %s (%s)\n", o->rule.ptr, o->source);
+	else if (o->source)
+		printf("  by %s\n", o->source);
+	else if (!strcmp(o->verdict, "default"))
+		puts("  no list of hosts is set: the provider's default holds");
+	else
+		puts("  this is the provider's default");
+	if (o->note)
+		printf("  %s\n", o->note);
+}
+
+static void describe(struct outcome *o, const struct network *n,
+		     const struct network_rule *host)
+{
+	const struct network_rule *rule;
+	bool allowed = network_allows(n, host, &rule);
+
+	network_print_rule(host, &o->host);
+	o->source = n->source;
+	o->verdict = n->mode == NETWORK_DEFAULT ? "default"
+		     : allowed                  ? "allowed"
+						: "refused";
+	if (rule)
+		network_print_rule(rule, &o->rule);
+	else if (n->mode != NETWORK_DEFAULT)
+		network_print(n, &o->rule);
+	if (rule && rule->preset)
+		buf_addf(&o->rule, ", of %s", rule->preset);
+}
+
+/* Reads the host to check. A name without a port is checked on port 443. */
+static int read_host(struct network *n, const char *text, struct error *err)
+{
+	if (network_parse(n, &text, 1, err) < 0)
+		return -1;
+	if (n->mode != NETWORK_LIST || n->n != 1)
+		return error_set(err, ERR_USAGE, "'%s' is not one host", text);
+	if (!n->rules[0].family && !n->rules[0].port)
+		n->rules[0].port = TLS_PORT;
+	return 0;
+}
+
+static int check_host(struct app *app, const char *type, const char *text,
+		      struct outcome *o, struct error *err)
+{
+	struct run_options options = { 0 };
+	struct sandbox_client client = { 0 };
+	struct network host = { 0 };
+	struct network n = { 0 };
+	struct registry *registry = NULL;
+	struct settings *set;
+	int rc = app_settings(app, &set, err);
+
+	if (rc == 0)
+		rc = read_host(&host, text, err);
+	if (rc == 0)
+		rc = run_sandbox_resolve(&options, app, type ? type : args_bare,
+					 err);
+	if (rc == 0)
+		rc = app_providers(app, &registry, err);
+	if (rc == 0) {
+		client.settings = set;
+		client.provider =
+			sandbox_is_none(options.sandbox)
+				? sandbox_provider_find("none")
+				: registry_find(registry, options.sandbox);
+		o->provider = options.sandbox;
+		rc = sandbox_choose_network(&client, NULL, &n, err);
+	}
+	if (rc == 0) {
+		describe(o, &n, &host.rules[0]);
+		if (n.mode == NETWORK_LIST)
+			o->note = client.provider->network->note;
+		if (app->json)
+			outcome_json(o);
+		else
+			print_outcome(o);
+	}
+	network_release(&host);
+	network_release(&n);
+	run_options_release(&options);
+	return rc;
+}
+
+int sandbox_cmd_network(struct app *app, const struct args *args)
+{
+	const char *what = args->argv[0];
+	struct outcome o = { .host = BUF_INIT(512), .rule = BUF_INIT(1 << 12) };
+	struct error err = { 0 };
+	bool refused;
+	int rc;
+
+	if (!strcmp(what, "presets") && args->argc == 1)
+		return print_presets(app);
+	if (strcmp(what, "check") != 0 || args->argc != 2) {
+		error_set(&err, ERR_USAGE,
+			  "dcode sandbox network takes presets, or check and a "
+			  "host");
+		return app_fail(app, &err);
+	}
+	rc = check_host(app, args_value(args, "sandbox"), args->argv[1], &o,
+			&err);
+	refused = rc == 0 && !strcmp(o.verdict, "refused");
+	buf_release(&o.host);
+	buf_release(&o.rule);
+	return rc < 0 ? app_fail(app, &err) : refused;
+}
