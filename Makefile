@@ -168,12 +168,12 @@ $(B)/tests/unit/%: tests/unit/%.c $(B)/libdcode.a
 	@mkdir -p $(@D)
 	@echo '  LD   $@'
 	$(Q)$(CC) $(ALL_CFLAGS) $(LNK_$(V)) -MMD -MP -Wl,-y,pthread_create -o $@ $< \
-		$(B)/libdcode.a $(LIBS) -lcmocka >$@.ld 2>&1 || { cat $@.ld; exit 1; }
+		$(B)/libdcode.a $(LIBS) -lm -lcmocka >$@.ld 2>&1 || { cat $@.ld; exit 1; }
 
 $(B)/tests/fuzz/%: tests/fuzz/%.c $(B)/libdcode.a
 	@mkdir -p $(@D)
 	@echo '  LD   $@'
-	$(Q)$(CC) $(ALL_CFLAGS) $(LNK_$(V)) -fsanitize=fuzzer -MMD -MP -o $@ $< $(B)/libdcode.a $(LIBS)
+	$(Q)$(CC) $(ALL_CFLAGS) $(LNK_$(V)) -fsanitize=fuzzer -MMD -MP -o $@ $< $(B)/libdcode.a $(LIBS) -lm
 
 $(B)/tests/bench/%: tests/bench/%.c
 	@mkdir -p $(@D)

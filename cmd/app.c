@@ -25,7 +25,9 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/sanitize.h"
+#include "base/shapes/shapes.h"
 #include "base/str.h"
+#include "config/masking.h"
 #include "config/settings_env.h"
 #include "hooks/hooks.h"
 #include "model/wires/bedrock_account.h"
@@ -714,12 +716,30 @@ void app_tell_foreign(struct app *app)
 	app->told_foreign = true;
 }
 
+/* Applies [redact]. After a fault all built-in kinds are masked, and
+ * settings_unguarded() tells it. fresh: the mask is new. */
+static void set_shapes(struct app *app, const struct settings *set, bool fresh)
+{
+	struct error ignored = { 0 };
+	struct shapes *shapes = NULL;
+	struct masking m = { 0 };
+
+	if (settings_list(set, NULL, "redact.kinds_off", &m.off, &m.n_off,
+			  &ignored) == 0 &&
+	    settings_list(set, NULL, "redact.patterns", &m.patterns,
+			  &m.n_patterns, &ignored) == 0)
+		(void)masking_shapes(&m, &shapes, &ignored);
+	if (shapes || !fresh)
+		mask_set_shapes(app->mask, shapes ? shapes : shapes_new());
+}
+
 /* Fills in the members of in that are the same for every load, then loads the
  * settings. */
 static int load_settings(struct app *app, struct settings_input in,
 			 struct settings **set, struct error *err)
 {
 	extern char **environ;
+	bool fresh = !app->mask;
 	const char *const *lines;
 	size_t n;
 
@@ -732,6 +752,7 @@ static int load_settings(struct app *app, struct settings_input in,
 	if (!app->mask)
 		app->mask = mask_new();
 	settings_each_secret(*set, add_secret, app->mask);
+	set_shapes(app, *set, fresh);
 	n = settings_warnings(*set, &lines);
 	for (size_t i = 0; i < n; i++)
 		app_warn("%s", lines[i]);

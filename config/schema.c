@@ -137,6 +137,19 @@ const struct setting settings_core[] = {
 			"machine",
 	},
 	{
+		.key = "redact.kinds_off",
+		.example = "[\"JWT\", \"cookie\"]",
+		.type = SETTING_LIST,
+		.help = "Kinds of credentials that are not masked; \"all\": "
+			"only known values are",
+	},
+	{
+		.key = "redact.patterns",
+		.example = "[\"acme_[A-Za-z0-9]{32}\"]",
+		.type = SETTING_LIST,
+		.help = "Your own forms of credentials to mask",
+	},
+	{
 		.key = "retries.busy_seconds",
 		.unit = "seconds",
 		.type = SETTING_INT,

@@ -20,6 +20,7 @@
 #include "base/path.h"
 #include "base/project.h"
 #include "base/str.h"
+#include "config/masking.h"
 #include "config/settings.h"
 #include "config/settings_slots.h"
 #include "config/toml.h"
@@ -815,6 +816,7 @@ static const char *const core_keys[] = {
 	"models.providers",
 	"network.",
 	"protect",
+	"redact.",
 	"retries.",
 	"sandboxes.copy_limit",
 	"sandboxes.default",
@@ -1030,16 +1032,49 @@ void settings_guard_tables(const struct settings *s, int file,
 	guard_renamed(fault, s, file, root);
 }
 
+/* Returns the slot of a key, or of the table setting that contains it. */
+static const struct setting_slot *slot_of(const struct settings *s,
+					  const char *path)
+{
+	for (size_t i = 0; i < s->n_slots; i++) {
+		const struct setting_slot *slot = &s->slots[i];
+		size_t len = strlen(slot->path);
+
+		if (strncmp(slot->path, path, len) == 0 &&
+		    (!path[len] ||
+		     (slot->row->type == SETTING_TABLE && path[len] == '.')))
+			return slot;
+	}
+	return NULL;
+}
+
+/* True if [redact] comes from there and cannot be used. */
+static bool has_broken_masking(const struct settings *s,
+			       enum setting_source from, struct error *err)
+{
+	const struct setting_slot *off = slot_of(s, "redact.kinds_off");
+	const struct setting_slot *own = slot_of(s, "redact.patterns");
+	struct masking m = { (const char *const *)off->list, off->n_list,
+			     (const char *const *)own->list, own->n_list };
+
+	return (off->source == from || own->source == from) &&
+	       masking_shapes(&m, NULL, err) < 0;
+}
+
 void settings_guard_values(struct settings *s)
 {
+	struct error err = { 0 };
+
 	for (size_t i = 0; i < s->n_slots && !s->unguarded; i++) {
 		const struct setting_slot *slot = &s->slots[i];
-		struct error err = { 0 };
 
 		if (slot->source == SOURCE_CONFIG && is_guarded_slot(slot) &&
 		    setting_slot_check(s, slot, &err) < 0)
 			s->unguarded = xstrdup(err.message);
 	}
+	if (!s->unguarded && has_broken_masking(s, SOURCE_CONFIG, &err))
+		s->unguarded = xasprintf("%s: %s", s->files[FILE_CONFIG].path,
+					 err.message);
 }
 
 const char *settings_unguarded(const struct settings *s)
@@ -1056,22 +1091,6 @@ static void refuse_key(struct settings *s, const struct toml_value *v,
 		s->policy_error =
 			xasprintf("%s:%d:%d: %s %s", s->files[FILE_POLICY].path,
 				  v->line, v->column, path, why);
-}
-
-/* Returns the slot of a key, or of the table setting that contains it. */
-static const struct setting_slot *slot_of(const struct settings *s,
-					  const char *path)
-{
-	for (size_t i = 0; i < s->n_slots; i++) {
-		const struct setting_slot *slot = &s->slots[i];
-		size_t len = strlen(slot->path);
-
-		if (strncmp(slot->path, path, len) == 0 &&
-		    (!path[len] ||
-		     (slot->row->type == SETTING_TABLE && path[len] == '.')))
-			return slot;
-	}
-	return NULL;
 }
 
 static bool is_text(const struct toml_value *v, const char *text)
@@ -1175,15 +1194,18 @@ void settings_read_policy(struct settings *s)
 /* Checks the policy. Call after all rows are resolved. */
 void settings_check_policy(struct settings *s)
 {
+	struct error err = { 0 };
+
 	check_keys(s, &s->policy, "");
 	settings_guard_tables(s, FILE_POLICY, &s->policy, &s->policy_error);
 	for (size_t i = 0; i < s->n_slots && !s->policy_error; i++) {
-		struct error err = { 0 };
-
 		if (s->slots[i].source == SOURCE_POLICY &&
 		    setting_slot_check(s, &s->slots[i], &err) < 0)
 			s->policy_error = xstrdup(err.message);
 	}
+	if (!s->policy_error && has_broken_masking(s, SOURCE_POLICY, &err))
+		s->policy_error = xasprintf(
+			"%s: %s", s->files[FILE_POLICY].path, err.message);
 	if (s->policy_error)
 		s->files[FILE_POLICY].state = SETTINGS_FILE_BROKEN;
 }

@@ -209,11 +209,11 @@ static void holds_no_more_than_needed(void **state)
 	mask_feed(m, &s, str_of("live output\n"), &out);
 	assert_string_equal(out.ptr, "live output\n");
 	mask_feed(m, &s, str_of("0"), &out);
-	assert_int_equal(s.held.len, 1);
+	assert_int_equal(s.held.len - s.done, 1);
 	mask_feed(m, &s, str_of("12345678"), &out);
-	assert_int_equal(s.held.len, 9);
+	assert_int_equal(s.held.len - s.done, 9);
 	mask_feed(m, &s, str_of("x"), &out);
-	assert_int_equal(s.held.len, 0);
+	assert_int_equal(s.held.len - s.done, 0);
 	mask_end(m, &s, &out);
 	assert_string_equal(out.ptr, "live output\n012345678x");
 	buf_release(&out);

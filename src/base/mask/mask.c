@@ -23,6 +23,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/sanitize.h"
+#include "base/shapes/shapes.h"
 #include "base/str.h"
 
 enum {
@@ -48,6 +49,8 @@ struct hidden {            /* one byte sequence to hide */
 	const char *bytes; /* in locked memory */
 	size_t len;
 	char *shown; /* "[masked:NAME]", owned */
+	/* one was replaced: mask_finds_mark() looks for shown; owned */
+	_Atomic bool *given;
 	int next; /* index of the next item with the same first byte, or -1 */
 };
 
@@ -61,9 +64,15 @@ struct mask {
 	 * `next` leads to the shorter ones */
 	int first[UCHAR_MAX + 1];
 	size_t longest;
-	/* Bit set of the first two bytes of all values. Text at which no value
-	 * can begin is skipped quickly with it. */
-	uint64_t pairs[(UCHAR_MAX + 1) * (UCHAR_MAX + 1) / 64];
+	/* Bit sets of the first two bytes of all values and shapes, of their
+	 * second and third byte, and of both. Text at which nothing can begin
+	 * is skipped quickly with them. */
+	uint64_t first_pairs[SHAPES_PAIRS];
+	uint64_t second_pairs[SHAPES_PAIRS];
+	uint64_t any_pairs[SHAPES_PAIRS];
+	struct shapes *shapes; /* owned; NULL: only values are hidden */
+	/* per kind of shapes: one was replaced; owned */
+	_Atomic bool *given;
 };
 
 struct mask *mask_new(void)
@@ -76,16 +85,35 @@ struct mask *mask_new(void)
 	pthread_rwlock_init(m->lock, NULL);
 	for (int i = 0; i <= UCHAR_MAX; i++)
 		m->first[i] = -1;
+	m->given = xcalloc(SHAPES_KINDS, sizeof(*m->given));
+	mask_set_shapes(m, shapes_new());
 	return m;
+}
+
+void mask_set_shapes(struct mask *m, struct shapes *shapes)
+{
+	pthread_rwlock_wrlock(m->lock);
+	shapes_free(m->shapes);
+	m->shapes = shapes;
+	for (size_t i = 0; shapes && i < SHAPES_PAIRS; i++) {
+		m->first_pairs[i] |= shapes_pairs(shapes, 0)[i];
+		m->second_pairs[i] |= shapes_pairs(shapes, 1)[i];
+		m->any_pairs[i] |= m->first_pairs[i] | m->second_pairs[i];
+	}
+	pthread_rwlock_unlock(m->lock);
 }
 
 void mask_free(struct mask *m)
 {
 	if (!m)
 		return;
-	for (int i = 0; i < m->n; i++)
+	for (int i = 0; i < m->n; i++) {
 		free(m->items[i].shown);
+		free(m->items[i].given);
+	}
 	free(m->items);
+	shapes_free(m->shapes);
+	free(m->given);
 	while (m->blocks) {
 		struct block *b = m->blocks;
 
@@ -126,11 +154,25 @@ static unsigned pair_of(const char *p)
 	return (unsigned)(unsigned char)p[0] << 8 | (unsigned char)p[1];
 }
 
+static bool has_pair(const uint64_t *set, const char *p)
+{
+	unsigned pair = pair_of(p);
+
+	return set[pair / 64] >> pair % 64 & 1;
+}
+
+static void add_pair(struct mask *m, uint64_t *set, const char *p)
+{
+	unsigned pair = pair_of(p);
+
+	set[pair / 64] |= (uint64_t)1 << pair % 64;
+	m->any_pairs[pair / 64] |= (uint64_t)1 << pair % 64;
+}
+
 /* Adds one byte sequence to hide. Those with the same first byte are linked
  * from the longest to the shortest. */
 static void add_form(struct mask *m, const char *name, struct str value)
 {
-	unsigned pair = pair_of(value.ptr);
 	int *link;
 
 	if (m->n == m->room) {
@@ -152,10 +194,12 @@ static void add_form(struct mask *m, const char *name, struct str value)
 		.bytes = store_copy(m, value),
 		.len = value.len,
 		.shown = xasprintf("[masked:%s]", name),
+		.given = xcalloc(1, sizeof(*m->items->given)),
 		.next = *link,
 	};
 	*link = m->n++;
-	m->pairs[pair / 64] |= (uint64_t)1 << pair % 64;
+	add_pair(m, m->first_pairs, value.ptr);
+	add_pair(m, m->second_pairs, value.ptr + 1);
 	if (value.len > m->longest)
 		m->longest = value.len;
 }
@@ -309,15 +353,12 @@ static const struct hidden *find_match(const struct mask *m, struct str text,
 	return NULL;
 }
 
-/* True if a value may begin with the first two bytes of text: a quick test. */
+/* True if something may begin at the start of text: a quick test of the first
+ * three bytes. */
 static bool may_begin(const struct mask *m, struct str text)
 {
-	unsigned pair;
-
-	if (text.len < 2)
-		return true;
-	pair = pair_of(text.ptr);
-	return m->pairs[pair / 64] >> pair % 64 & 1;
+	return text.len < 3 || (has_pair(m->first_pairs, text.ptr) &&
+				has_pair(m->second_pairs, text.ptr + 1));
 }
 
 /* Returns how many bytes at the start of text must be hidden: inside the value
@@ -343,39 +384,140 @@ static size_t match_end(const struct mask *m, struct str text,
 	return len;
 }
 
-/* Appends text with the values replaced, as far as the bytes so far decide
- * that. Returns how many bytes of text were processed. */
-static size_t replace_values(const struct mask *m, struct str text, bool last,
-			     struct buf *out)
+/* What is replaced at one place of a text. */
+struct replacement {
+	const struct hidden *value; /* NULL: a shape */
+	size_t keep;                /* bytes that stay readable */
+	size_t len;                 /* bytes of keep and of what is replaced */
+	int kind;                   /* of the shape */
+};
+
+/* Values are hidden in the part of a shape that stays readable, too: shortens
+ * it to end before the first of them. */
+static void clip_keep(const struct mask *m, struct str text,
+		      struct replacement *r, bool *maybe)
 {
-	size_t from = 0;
-	size_t at = 0;
+	for (size_t at = 0; at < r->keep; at++) {
+		bool more;
 
-	while (at < text.len) {
-		const struct hidden *h;
-		size_t len = 0;
-		bool maybe;
-
-		if (!may_begin(m, str_skip(text, at))) {
-			at++;
+		if (!may_begin(m, str_skip(text, at)))
 			continue;
+		if (find_match(m, str_skip(text, at), &more))
+			r->keep = at;
+		*maybe |= more;
+	}
+}
+
+/* Extends the replacement to the end of a value that begins in it. */
+static void extend_shape(const struct mask *m, struct str text,
+			 struct replacement *r, bool *maybe)
+{
+	size_t at = r->len > m->longest ? r->len - m->longest : 1;
+
+	for (; m->n && at < r->len; at++) {
+		const struct hidden *h;
+		bool more;
+
+		if (!may_begin(m, str_skip(text, at)))
+			continue;
+		h = find_match(m, str_skip(text, at), &more);
+		*maybe |= more;
+		if (h) {
+			r->len =
+				at + match_end(m, str_skip(text, at), h, maybe);
+			return;
 		}
-		h = find_match(m, str_skip(text, at), &maybe);
-		if (h)
-			len = match_end(m, str_skip(text, at), h, &maybe);
+	}
+}
+
+/* Finds what must be replaced at text[at]. False: nothing. *maybe: the bytes
+ * that follow text may change that. */
+static bool find_replacement(const struct mask *m, struct str text, size_t at,
+			     bool last, struct replacement *r, bool *maybe)
+{
+	struct str rest = str_skip(text, at);
+	struct shape_hit hit;
+	enum shape_result rc;
+
+	*r = (struct replacement){ .value = find_match(m, rest, maybe) };
+	if (r->value)
+		r->len = match_end(m, rest, r->value, maybe);
+	if (!m->shapes)
+		return r->value;
+	rc = shapes_match(m->shapes, text, at, last, &hit);
+	*maybe |= rc == SHAPE_MAYBE;
+	/* a short value may be the beginning of a longer shape */
+	if (rc != SHAPE_HIT || hit.len <= r->len)
+		return r->value;
+	*r = (struct replacement){ NULL, hit.keep, hit.len, hit.kind };
+	clip_keep(m, rest, r, maybe);
+	extend_shape(m, rest, r, maybe);
+	return true;
+}
+
+static void add_replacement(const struct mask *m, struct str rest,
+			    const struct replacement *r, struct buf *out)
+{
+	if (r->value) {
+		*r->value->given = true;
+		buf_adds(out, r->value->shown);
+		return;
+	}
+	m->given[r->kind] = true;
+	buf_add(out, rest.ptr, r->keep);
+	buf_addf(out, SHAPE_MARK "%s]", shapes_kind(r->kind));
+}
+
+/* Returns the next place, from `at` on, where something may begin. What begins
+ * at p or p + 1 has the two bytes at p + 1 in its first three. */
+static size_t skip_plain(const struct mask *m, struct str text, size_t at)
+{
+	while (at + 3 < text.len) {
+		if (has_pair(m->any_pairs, text.ptr + at + 1)) {
+			if (may_begin(m, str_skip(text, at)))
+				return at;
+			if (may_begin(m, str_skip(text, at + 1)))
+				return at + 1;
+		}
+		at += 2;
+	}
+	while (at < text.len && !may_begin(m, str_skip(text, at)))
+		at++;
+	return at;
+}
+
+/* Appends text from byte `at` on with what must be hidden replaced, as far as
+ * the bytes so far decide that. Returns how many bytes of text were
+ * processed. */
+static size_t replace_values(const struct mask *m, struct str text, size_t at,
+			     bool last, struct buf *out)
+{
+	size_t from = at;
+
+	while ((at = skip_plain(m, text, at)) < text.len) {
+		struct replacement r;
+		bool maybe;
+		bool found;
+
+		found = find_replacement(m, text, at, last, &r, &maybe);
 		if (maybe && !last)
 			break;
-		if (!h) {
+		if (!found) {
 			at++;
 			continue;
 		}
 		buf_add(out, text.ptr + from, at - from);
-		buf_adds(out, h->shown);
-		at += len;
+		add_replacement(m, str_skip(text, at), &r, out);
+		at += r.len;
 		from = at;
 	}
 	buf_add(out, text.ptr + from, at - from);
 	return at;
+}
+
+static bool hides_something(const struct mask *m)
+{
+	return m->n || m->shapes;
 }
 
 void mask_text(const struct mask *m, struct str text, struct buf *out)
@@ -387,8 +529,8 @@ void mask_text(const struct mask *m, struct str text, struct buf *out)
 		return;
 	}
 	pthread_rwlock_rdlock(m->lock);
-	if (m->n)
-		replace_values(m, text, true, out);
+	if (hides_something(m))
+		replace_values(m, text, 0, true, out);
 	else
 		buf_addstr(out, text);
 	pthread_rwlock_unlock(m->lock);
@@ -495,21 +637,14 @@ void mask_clean(const struct mask *m, enum clean_kind kind, struct str text,
 }
 
 /* Caller holds the lock. */
-static void feed_stream(const struct mask *m, struct mask_stream *s,
-			struct str chunk, struct buf *out)
+static void feed_stream(const struct mask *m, struct mask_stream *s, bool last,
+			struct buf *out)
 {
-	size_t done;
+	size_t done = replace_values(m, buf_str(&s->held), s->done, last, out);
+	size_t drop = done > SHAPES_CONTEXT ? done - SHAPES_CONTEXT : 0;
 
-	/* these are at most one chain of values and one chunk */
-	s->held.max = SIZE_MAX / 4;
-	if (s->held.len) {
-		buf_addstr(&s->held, chunk);
-		done = replace_values(m, buf_str(&s->held), false, out);
-		buf_consume(&s->held, done);
-		return;
-	}
-	done = replace_values(m, chunk, false, out);
-	buf_addstr(&s->held, str_skip(chunk, done));
+	buf_consume(&s->held, drop);
+	s->done = done - drop;
 }
 
 void mask_feed(const struct mask *m, struct mask_stream *s, struct str chunk,
@@ -522,18 +657,27 @@ void mask_feed(const struct mask *m, struct mask_stream *s, struct str chunk,
 		return;
 	}
 	pthread_rwlock_rdlock(m->lock);
-	if (m->n)
-		feed_stream(m, s, chunk, out);
-	else
+	if (hides_something(m)) {
+		/* these are at most one chunk, the context, and one private key
+		 * or chain of values */
+		s->held.max = SIZE_MAX / 4;
+		buf_addstr(&s->held, chunk);
+		feed_stream(m, s, false, out);
+	} else {
 		buf_addstr(out, chunk);
+	}
 	pthread_rwlock_unlock(m->lock);
 }
 
 void mask_end(const struct mask *m, struct mask_stream *s, struct buf *out)
 {
-	if (s->held.len)
-		mask_text(m, buf_str(&s->held), out);
+	if (m && s->held.len > s->done) {
+		pthread_rwlock_rdlock(m->lock);
+		feed_stream(m, s, true, out);
+		pthread_rwlock_unlock(m->lock);
+	}
 	buf_wipe(&s->held);
+	s->done = 0;
 }
 
 void mask_pass(const struct mask *m, struct mask_stream *s, struct str chunk,
@@ -693,7 +837,7 @@ void redact_screen_rest(struct redact_screen *s, const struct mask *mask,
 			struct buf *out)
 {
 	clear_screen_scratch(s);
-	buf_addstr(&s->text, buf_str(&s->after.held));
+	buf_addstr(&s->text, str_skip(buf_str(&s->after.held), s->after.done));
 	screen_text_rest(&s->screen, &s->text);
 	mask_text(mask, buf_str(&s->text), out);
 }

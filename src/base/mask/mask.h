@@ -15,9 +15,14 @@
  * freed.
  */
 struct mask;
+struct shapes;
 
+/* Hides no values yet, and all built-in kinds of base/shapes/shapes.h. */
 struct mask *mask_new(void);
 void mask_free(struct mask *m);
+/* Replaces the set of shapes that are hidden, and takes ownership. NULL: hides
+ * values only. */
+void mask_set_shapes(struct mask *m, struct shapes *shapes);
 /*
  * Hides value as "[masked:NAME]" from now on. Returns false, and does not hide
  * it, if it is shorter than 8 bytes (4 if the name contains KEY, TOKEN, SECRET
@@ -25,8 +30,12 @@ void mask_free(struct mask *m);
  * should warn once. Adding a value twice is allowed.
  */
 bool mask_add(struct mask *m, const char *name, struct str value);
-/* Appends text with all values replaced. At each position, from left to right,
- * the longest value that matches is replaced. m NULL: copies the text. */
+/*
+ * Appends text with all values and shapes replaced. At each position, from left
+ * to right, the longest value that matches is replaced by "[masked:NAME]", or
+ * else the longest shape by its first characters and SHAPE_MARK KIND "]". m
+ * NULL: copies the text.
+ */
 void mask_text(const struct mask *m, struct str text, struct buf *out);
 /* Masks the whole text in place. True if that changed it. */
 bool mask_buf(const struct mask *m, struct buf *text);
@@ -59,8 +68,9 @@ void mask_clean(const struct mask *m, enum clean_kind kind, struct str text,
 
 /* Masks a stream. Bytes that may begin a value are held back until more arrive
  * or mask_end() is called, so that a value split between chunks is found. */
-struct mask_stream {
-	struct buf held; /* initialise with { 0 } */
+struct mask_stream { /* initialise with { 0 } */
+	struct buf held;
+	size_t done; /* bytes of held that were processed: context */
 };
 void mask_feed(const struct mask *m, struct mask_stream *s, struct str chunk,
 	       struct buf *out);

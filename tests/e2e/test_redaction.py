@@ -1,0 +1,111 @@
+"""test_redaction.py - what looks like a credential is masked in tool results,
+whatever tool they come from."""
+# SPDX-License-Identifier: MIT
+import json
+import pathlib
+
+import pytest
+
+from credentials import credentials, github
+
+TOP = pathlib.Path(__file__).resolve().parents[2]
+HELLO = {"text": "done"}
+M = ("-M", "anthropic:m", "--sandbox", "none", "--yolo")
+
+
+def call(tool, **args):
+    return {"tool_calls": [{"name": tool, "args": args}]}
+
+
+def sent(server):
+    return json.dumps([r["body"] for r in server.requests],
+                      ensure_ascii=False)
+
+
+def stored(home):
+    return b"".join(path.read_bytes() for path in
+                    (home / ".deepagents" / ".state").rglob("*")
+                    if path.is_file())
+
+
+@pytest.fixture
+def work(tmp_path):
+    (tmp_path / "work").mkdir(exist_ok=True)
+    return tmp_path / "work"
+
+
+@pytest.mark.parametrize("way", ["execute", "read_file", "grep"])
+def test_no_form_reaches_the_model_the_store_or_the_output(
+        run, model, work, home, way):
+    planted = credentials()
+    (work / "out.txt").write_text("".join(
+        f"line {i}: {c.text}\n" for i, c in enumerate(planted)))
+    args = {"execute": {"command": "cat out.txt"},
+            "read_file": {"file_path": "out.txt"},
+            "grep": {"pattern": "line", "path": "out.txt",
+                     "output_mode": "content"}}[way]
+    if way == "grep":  # shows the first line of a key alone
+        planted = [c for c in planted if "\n" not in c.token]
+    server = model([call(way, **args), HELLO])
+    r = run("-n", "look", "--json", *M)
+    assert r.status == 0, r.err
+    seen = sent(server)
+    for c in planted:
+        for part in c.hidden.split():
+            if len(part) >= 8:
+                assert part not in seen, (c.kind, part)
+                assert part not in r.out + r.err, (c.kind, part)
+                assert part.encode() not in stored(home), (c.kind, part)
+        assert f"[masked:{c.kind}]" in seen, c.kind
+
+
+def test_a_secret_in_the_prompt_is_masked_too(run, model, home):
+    token, server = github(), model([HELLO])
+    r = run("-n", f"my token is {token}, use it", *M)
+    assert r.status == 0 and "masked" in r.err, r.err
+    assert token not in sent(server)
+    assert "ghp_…[masked:GitHub token]" in sent(server)
+    assert token.encode() not in stored(home)
+
+
+def test_a_kind_can_be_turned_off(run, model, work, config):
+    token = github()
+    (work / "f").write_text(token)
+    config('[redact]\nkinds_off = ["github TOKEN"]\n')
+    server = model([call("read_file", file_path="f"), HELLO])
+    assert run("-n", "look", *M).status == 0
+    assert token in sent(server)
+
+
+def test_an_own_pattern_is_masked(run, model, work, config):
+    value = "acme" + "_" + "Zk3" * 10
+    (work / "f").write_text(f"a {value}\n{value}x")
+    config('[redact]\npatterns = ["acme_[A-Za-z0-9]{30}"]\n')
+    server = model([call("execute", command="cat f"), HELLO])
+    assert run("-n", "look", *M).status == 0
+    assert "a acme_…[masked:own pattern]" in sent(server)
+    assert value + "x" in sent(server)
+
+
+@pytest.mark.parametrize("line, why", [
+    ('patterns = ["acme_[A-Z"]', "cannot be read"),
+    ('patterns = ["ac[A-Z]{20}"]', "at least 3 characters"),
+    ('patterns = ["acme_[A-Z]{3}"]', "at least 8 characters"),
+    ('patterns = [3]', "must be a list of strings"),
+    ('kinds_off = ["Gitub token"]', "no kind is called"),
+])
+def test_a_broken_setting_ends_the_run(run, model, config, line, why):
+    config(f"[redact]\n{line}\n")
+    server = model([HELLO])
+    r = run("-n", "look", *M)
+    assert r.status == 2 and why in r.err, r.err
+    assert "config.toml" in r.err
+    assert not server.requests
+
+
+def test_the_manual_lists_each_kind():
+    page = (TOP / "cmd/manual/redaction.md").read_text("utf-8")
+    table = page.split("## Kinds")[1].split("\n\n")[1]
+    listed = [kind.strip() for row in table.splitlines()[2:]
+              for kind in row.split("|")[2].split(",")]
+    assert sorted(listed) == sorted({c.kind for c in credentials()})
