@@ -9,7 +9,9 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "session/stored_calls.h"
+#include "term/rows.h"
 #include "ui/calls/toolview.h"
+#include "ui/summary.h"
 
 enum { PREVIEW_LINES = 3 };
 
@@ -30,7 +32,8 @@ static void add_logged(struct call_menu *m, const struct call_entry *e)
 	item->call = (struct call_record){ .call.id = xstrdup(e->id),
 					   .call.name = xstrdup(e->name),
 					   .title = xstrdup(e->title),
-					   .lines = e->lines };
+					   .lines = e->lines,
+					   .ms = e->ms };
 	memcpy(item->call.state, e->state, sizeof(e->state));
 	item->unread = true;
 }
@@ -51,6 +54,7 @@ static void add_stored(struct call_menu *m, struct stored_call *c)
 	if (c->result.text)
 		buf_adds(&r->output, c->result.text);
 	end.text = buf_str(&r->output);
+	r->ms = -1;
 	call_record_describe(r, &end);
 	if (!c->result.text)
 		snprintf(r->state, sizeof(r->state), "no result");
@@ -69,7 +73,7 @@ static const struct call_record *load_call(struct call_menu *m, size_t i)
 	e.name = item->call.call.name;
 	e.title = item->call.title;
 	item->call = (struct call_record){ 0 };
-	call_log_read(m->log, &e, &item->call);
+	call_log_read(&m->transcript->log, &e, &item->call);
 	free(e.id);
 	free(e.name);
 	free(e.title);
@@ -104,6 +108,9 @@ static void describe_items(struct call_menu *m)
 		const struct call_record *r = &m->calls[i].call;
 
 		buf_addf(&m->texts, "%s\t%zu\t", r->state, r->lines);
+		if (r->ms >= 0)
+			summary_add_time(r->ms, &m->texts);
+		buf_addc(&m->texts, '\t');
 		ends[2 * i] = m->texts.len;
 		buf_adds(&m->texts, r->title);
 		ends[2 * i + 1] = m->texts.len;
@@ -123,20 +130,21 @@ static void add_preview(void *arg, size_t i, struct buf *out)
 {
 	struct call_menu *m = arg;
 
-	toolview_preview(load_call(m, i), &m->look, PREVIEW_LINES, out);
+	toolview_preview(load_call(m, i), &m->transcript->look, PREVIEW_LINES,
+			 out);
 }
 
 bool call_menu_open(struct call_menu *m, const struct transcript *t,
-		    struct error *err)
+		    int64_t now, struct error *err)
 {
 	call_menu_close(m);
 	m->calls = xcalloc(SELECTION_MAX, sizeof(*m->calls));
 	m->items = xcalloc(SELECTION_MAX, sizeof(*m->items));
 	m->texts = BUF_INIT(SIZE_MAX / 4);
-	m->log = &t->log;
-	m->look = t->look;
-	if (transcript_running_call(t, &m->calls[0].call))
-		m->n++;
+	m->transcript = t;
+	while (m->n < SELECTION_MAX &&
+	       transcript_running_call(t, m->n, now, &m->calls[m->n].call))
+		m->calls[m->n++].runs = true;
 	for (size_t i = t->log.n; i && m->n < SELECTION_MAX; i--)
 		add_logged(m, &t->log.list[i - 1]);
 	(void)add_all_stored(m, err);
@@ -144,8 +152,10 @@ bool call_menu_open(struct call_menu *m, const struct transcript *t,
 		return false;
 	describe_items(m);
 	m->view = (struct list_view){
-		.columns = { { "result", false }, { "lines", true } },
-		.n_columns = 2,
+		.columns = { { "result", false },
+			     { "lines", true },
+			     { "time", true } },
+		.n_columns = 3,
 		.name = "call",
 		.preview = add_preview,
 		.arg = m,
@@ -157,13 +167,70 @@ bool call_menu_open(struct call_menu *m, const struct transcript *t,
 	return true;
 }
 
-const struct call_record *call_menu_event(struct call_menu *m,
-					  const struct key_event *ev)
+/* Copies the followed call from the log, once it has finished. */
+static void read_final(struct call_menu *m)
 {
+	const struct call_log *log = &m->transcript->log;
+
+	m->ended = true;
+	for (size_t i = log->n; i-- > 0;) {
+		if (strcmp(log->list[i].id, m->followed->id) != 0)
+			continue;
+		call_log_read(log, &log->list[i], &m->final);
+		return;
+	}
+}
+
+/* Returns the whole call, as far as it has come. */
+static const struct call_record *read_followed(struct call_menu *m, int64_t now)
+{
+	struct call_record r;
+
+	for (size_t i = 0; !m->ended; i++) {
+		if (!transcript_running_call(m->transcript, i, now, &r)) {
+			read_final(m);
+		} else if (!strcmp(r.call.id, m->followed->id)) {
+			call_record_release(&m->final);
+			m->final = r;
+			break;
+		} else {
+			call_record_release(&r);
+		}
+	}
+	return m->final.title ? &m->final : NULL;
+}
+
+static const struct call_record *
+on_followed(struct call_menu *m, const struct key_event *ev, int64_t now)
+{
+	const struct key *key = &ev->key;
+
+	if (ev->kind != KEY_EVENT_KEY)
+		return NULL;
+	if (key->name == KEY_ENTER)
+		return read_followed(m, now);
+	if (key->name == KEY_ESCAPE ||
+	    (key->name == KEY_CHAR && key->c == 'c' && key->mods == KEY_CTRL))
+		call_menu_close(m);
+	return NULL;
+}
+
+const struct call_record *
+call_menu_event(struct call_menu *m, const struct key_event *ev, int64_t now)
+{
+	struct call_menu_item *item;
+
+	if (m->followed)
+		return on_followed(m, ev, now);
 	switch (selection_list_event(&m->list, ev)) {
 	case SELECTION_CHOSEN:
-		m->on = false;
-		return load_call(m, selection_list_chosen(&m->list));
+		item = &m->calls[selection_list_chosen(&m->list)];
+		if (!item->runs) {
+			m->on = false;
+			return load_call(m, (size_t)(item - m->calls));
+		}
+		m->followed = &item->call.call;
+		return NULL;
 	case SELECTION_CANCELLED:
 		call_menu_close(m);
 		return NULL;
@@ -172,11 +239,51 @@ const struct call_record *call_menu_event(struct call_menu *m,
 	}
 }
 
-void call_menu_render(struct call_menu *m, size_t columns, size_t max_rows,
-		      struct rows *rows, size_t caret[2])
+static void add_followed_note(const struct call_menu *m, size_t columns,
+			      struct rows *out)
 {
-	selection_list_render(&m->list, columns, max_rows, rows, &caret[0],
-			      &caret[1]);
+	struct buf note = BUF_INIT(256);
+
+	if (m->ended)
+		buf_addf(&note, "Ended: %s. ", m->final.state);
+	buf_adds(&note, "Esc closes, Enter shows all");
+	cut_text_add(out, (struct style){ 0, STYLE_MUTED }, buf_str(&note),
+		     columns);
+	rows_end(out);
+	buf_release(&note);
+}
+
+/* Draws the last rows of the followed call, and below them what the keys do. */
+static void render_followed(struct call_menu *m, size_t columns, size_t most,
+			    int64_t now, struct rows *out)
+{
+	const struct toolview_look *look = &m->transcript->look;
+	struct rows rows = { 0 };
+	size_t n;
+
+	most -= most > 1; /* for the keys */
+	if (!m->ended &&
+	    !transcript_follow(m->transcript, m->followed, most, now, &rows))
+		read_final(m);
+	if (m->ended && m->final.title)
+		toolview_full(&m->final, look, &rows);
+	n = rows.n < most ? rows.n : most;
+	rows_append(out, &rows, rows.n - n, n);
+	rows_release(&rows);
+	add_followed_note(m, columns, out);
+}
+
+void call_menu_render(struct call_menu *m, size_t columns, size_t max_rows,
+		      int64_t now, struct rows *rows, size_t caret[2])
+{
+	if (!m->followed) {
+		selection_list_render(&m->list, columns, max_rows, rows,
+				      &caret[0], &caret[1]);
+		return;
+	}
+	render_followed(m, columns, max_rows, now, rows);
+	caret[0] = rows->n - 1;
+	caret[1] = 0;
 }
 
 void call_menu_close(struct call_menu *m)
@@ -184,6 +291,7 @@ void call_menu_close(struct call_menu *m)
 	for (size_t i = 0; i < m->n; i++)
 		call_record_release(&m->calls[i].call);
 	selection_list_release(&m->list);
+	call_record_release(&m->final);
 	free(m->calls);
 	free(m->items);
 	buf_release(&m->texts);

@@ -385,7 +385,8 @@ static void open_calls(struct live *l)
 {
 	struct error err = { 0 };
 
-	if (!call_menu_open(&l->calls_menu, &l->transcript, &err) && !err.code)
+	if (!call_menu_open(&l->calls_menu, &l->transcript, clock_ms(), &err) &&
+	    !err.code)
 		live_say(l, (struct style){ 0, STYLE_MUTED },
 			 "No tool calls yet.");
 	if (err.code)
@@ -398,7 +399,7 @@ static void on_calls(struct live *l, const struct key_event *ev)
 	bool closes = is_ctrl(ev, 'o');
 
 	if (!closes)
-		chosen = call_menu_event(&l->calls_menu, ev);
+		chosen = call_menu_event(&l->calls_menu, ev, clock_ms());
 	if (chosen)
 		elsewhere_show_call(l, chosen);
 	if (chosen || closes)

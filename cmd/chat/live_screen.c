@@ -772,7 +772,9 @@ static void add_editor(struct live *l, size_t rows, struct rows *out,
 		selection_list_render(&l->picker, columns, rows, out, &caret[0],
 				      &caret[1]);
 	else if (l->calls_menu.on)
-		call_menu_render(&l->calls_menu, columns, rows, out, caret);
+		call_menu_render(&l->calls_menu, columns, rows,
+				 live_is_asked(l) ? TOOLVIEW_ASKED : clock_ms(),
+				 out, caret);
 	else if (l->search.on)
 		history_search_render(&l->search, columns, rows, out, &caret[0],
 				      &caret[1]);

@@ -88,7 +88,8 @@ struct agent_event {
 	 * resumed. An EVENT_TOOL_RESULT follows no EVENT_TOOL_OUTPUT. */
 	bool replayed;
 	struct compact_step compact;
-	const struct subagent_step *subagent; /* not set in queued events */
+	/* in queued events: only with a result of a subagent's call */
+	const struct subagent_step *subagent;
 };
 
 /* Callbacks run on the agent's thread or one of its tool threads, never two at

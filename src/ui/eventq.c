@@ -55,6 +55,9 @@ void queued_free(struct queued *item)
 	free(item->call.name);
 	free(item->call.args);
 	tool_change_release(&item->change);
+	if (item->inner)
+		free((char *)item->step.type);
+	queued_free(item->inner);
 	free(item);
 }
 
@@ -85,11 +88,19 @@ static bool same_call(const struct part *a, const struct part *b)
 }
 
 /* Returns the bytes of text that an event occupies in the queue. */
+/* True for the result of a subagent's call. */
+static bool is_step_result(const struct agent_event *ev)
+{
+	return ev->subagent && ev->subagent->event &&
+	       ev->subagent->event->kind == EVENT_TOOL_RESULT;
+}
+
 static size_t weight_of(const struct agent_event *ev)
 {
 	const struct tool_change *c = ev->change;
+	size_t inner = is_step_result(ev) ? weight_of(ev->subagent->event) : 0;
 
-	return ev->text.len + ev->end.len + ev->changed.len +
+	return inner + ev->text.len + ev->end.len + ev->changed.len +
 	       (c ? c->before.len + c->after.len : 0);
 }
 
@@ -99,8 +110,8 @@ static bool join_delta(struct eventq *q, const struct agent_event *ev)
 {
 	struct queued *last = q->last;
 
-	if (!last || last->event.kind != ev->kind ||
-	    last->text.len + ev->text.len > MAX_JOINED)
+	if (!last || last->event.kind != ev->kind || is_step_result(ev) ||
+	    last->inner || last->text.len + ev->text.len > MAX_JOINED)
 		return false;
 	if (ev->kind != EVENT_TEXT && ev->kind != EVENT_THINKING &&
 	    ev->kind != EVENT_TOOL_OUTPUT && ev->kind != EVENT_SUBAGENT)
@@ -122,8 +133,20 @@ static char *copy_of(const char *s)
 	return s ? xstrdup(s) : NULL;
 }
 
-/* Copies an event and what it points to, but not the step of a subagent, nor
- * the arguments in events of output and subagents. */
+static struct queued *copy_event(const struct agent_event *ev);
+
+static void copy_step(struct queued *item, const struct subagent_step *step)
+{
+	item->inner = copy_event(step->event);
+	item->step = *step;
+	item->step.type = xstrdup(step->type);
+	item->step.event = &item->inner->event;
+	item->step.end = NULL;
+	item->event.subagent = &item->step;
+}
+
+/* Copies an event and what it points to, but of a subagent's steps only the
+ * results of calls, and no arguments in events of output and subagents. */
 static struct queued *copy_event(const struct agent_event *ev)
 {
 	struct queued *item = xcalloc(1, sizeof(*item));
@@ -154,6 +177,8 @@ static struct queued *copy_event(const struct agent_event *ev)
 		item->event.call = &item->call;
 	}
 	item->event.subagent = NULL;
+	if (is_step_result(ev))
+		copy_step(item, ev->subagent);
 	item->event.change = NULL;
 	if (ev->change) {
 		tool_change_set(&item->change, buf_str(&ev->change->before),

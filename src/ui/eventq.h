@@ -16,6 +16,8 @@ struct queued {
 	struct part call;
 	struct usage usage;
 	struct tool_change change;
+	struct subagent_step step; /* of a call's result only */
+	struct queued *inner;      /* what step points to; owned, or NULL */
 	struct queued *next;
 };
 

@@ -32,8 +32,6 @@ void transcript_init(struct transcript *t, const struct theme *theme,
 		.thinking = BUF_INIT(TRANSCRIPT_THINKING),
 		.retried = BUF_INIT(1 << 12),
 		.log = { .fd = -1 },
-		.newest_output = BUF_INIT(TRANSCRIPT_FULL),
-		.newest_rest = BUF_INIT(TRANSCRIPT_FULL),
 	};
 	t->markdown.look = (struct markdown_look){ .parse = md4c_load(&ignored),
 						   .theme = theme,
@@ -259,7 +257,8 @@ static void on_text(struct transcript *t, struct str text)
 }
 
 /* Returns the view of the call, or NULL. */
-static struct toolview *find_view(struct transcript *t, const struct part *call)
+static struct toolview *find_view(const struct transcript *t,
+				  const struct part *call)
 {
 	for (size_t i = 0; i < t->n_views; i++)
 		if (call->id && !strcmp(t->views[i].id, call->id))
@@ -279,20 +278,6 @@ static char *copy_of(const char *text)
 	return text ? xstrdup(text) : NULL;
 }
 
-static void release_newest(struct transcript *t)
-{
-	free(t->newest_call.id);
-	free(t->newest_call.name);
-	free(t->newest_call.args);
-	t->newest_call = (struct part){ 0 };
-	tool_change_release(&t->newest_change);
-	buf_clear(&t->newest_output);
-	buf_clear(&t->newest_rest);
-	t->newest_cut = 0;
-	t->newest_is_logged = false;
-}
-
-/* Adds the view of a new call, which also becomes the newest call. */
 static struct toolview *on_call(struct transcript *t, const struct part *call,
 				int64_t now)
 {
@@ -302,52 +287,30 @@ static struct toolview *on_call(struct transcript *t, const struct part *call,
 	t->views = xrealloc(t->views, t->n_views + 1, sizeof(*t->views));
 	v = &t->views[t->n_views++];
 	toolview_begin(v, call, now);
-	release_newest(t);
-	t->newest_call.id = xstrdup(v->id);
-	t->newest_call.name = xstrdup(v->name);
-	if (call->args && strlen(call->args) <= 2 * TRANSCRIPT_FULL)
-		t->newest_call.args = xstrdup(call->args);
-	t->newest_call.bad_args = call->bad_args;
 	return v;
 }
 
-/* Copies what is known of the newest call. */
-static void newest_record(const struct transcript *t, struct call_record *out)
+/* Adds a call of a subagent to the log, when it has finished. Its line is part
+ * of the output of the call that started the subagent. */
+static void log_step(struct transcript *t, const struct subagent_step *step)
 {
-	const struct part *call = &t->newest_call;
+	const struct part *call = step->event->call;
+	struct call_record r = { .call = { .kind = PART_TOOL_CALL,
+					   .id = xstrdup(""),
+					   .name = copy_of(call->name),
+					   .args = copy_of(call->args),
+					   .bad_args = call->bad_args },
+				 .output = BUF_INIT(CALL_LOG_OUTPUT),
+				 .ms = -1 };
+	char *title;
 
-	*out = (struct call_record){
-		.call = { .kind = PART_TOOL_CALL,
-			  .id = xstrdup(call->id),
-			  .name = xstrdup(call->name),
-			  .args = call->args ? xstrdup(call->args) : NULL,
-			  .bad_args = call->bad_args },
-		.output = BUF_INIT(2 * TRANSCRIPT_FULL),
-		.cut = t->newest_cut,
-	};
-	buf_addstr(&out->output, buf_str(&t->newest_output));
-	if (!t->newest_cut)
-		buf_addstr(&out->output, buf_str(&t->newest_rest));
-	if (t->newest_change.known)
-		tool_change_set(&out->change, buf_str(&t->newest_change.before),
-				buf_str(&t->newest_change.after));
-}
-
-static bool is_newest(const struct transcript *t, const struct part *call)
-{
-	return call->id && t->newest_call.id &&
-	       !strcmp(call->id, t->newest_call.id);
-}
-
-static void store_output(struct transcript *t, struct str text)
-{
-	size_t room = TRANSCRIPT_FULL - t->newest_output.len;
-
-	if (text.len > room) {
-		t->newest_cut += text.len - room;
-		text.len = room;
-	}
-	buf_addstr(&t->newest_output, text);
+	buf_addstr(&r.output, step->event->text);
+	call_record_describe(&r, step->event);
+	title = xasprintf("%s %u: %s", step->type, step->number, r.title);
+	free(r.title);
+	r.title = title;
+	call_log_add(&t->log, &r);
+	call_record_release(&r);
 }
 
 static void on_output(struct transcript *t, const struct agent_event *ev)
@@ -356,30 +319,20 @@ static void on_output(struct transcript *t, const struct agent_event *ev)
 
 	if (v)
 		toolview_output(v, ev->text, ev->end);
-	if (!is_newest(t, ev->call))
-		return;
-	store_output(t, ev->text);
-	buf_clear(&t->newest_rest);
-	buf_addstr(&t->newest_rest, ev->end);
+	if (ev->subagent && ev->subagent->event &&
+	    ev->subagent->event->kind == EVENT_TOOL_RESULT)
+		log_step(t, ev->subagent);
 }
 
-/* Adds a finished call to the log: the newest with all its output, another one,
- * which ran in parallel to it, with its result. */
-static void log_call(struct transcript *t, const struct agent_event *ev)
+static void log_call(struct transcript *t, const struct toolview *v,
+		     const struct agent_event *ev, int64_t now)
 {
 	struct call_record r = { 0 };
 
-	if (is_newest(t, ev->call)) {
-		newest_record(t, &r);
-		t->newest_is_logged = true;
-	} else {
-		r.call.id = copy_of(ev->call->id);
-		r.call.name = copy_of(ev->call->name);
-		r.call.args = copy_of(ev->call->args);
-		r.call.bad_args = ev->call->bad_args;
-		r.output = BUF_INIT(TRANSCRIPT_FULL);
-		buf_addstr(&r.output, ev->text);
-	}
+	toolview_record(v, ev->text, now, &r);
+	if (ev->change)
+		tool_change_set(&r.change, buf_str(&ev->change->before),
+				buf_str(&ev->change->after));
 	call_record_describe(&r, ev);
 	call_log_add(&t->log, &r);
 	call_record_release(&r);
@@ -396,15 +349,7 @@ static void on_result(struct transcript *t, const struct agent_event *ev,
 	begin_part(t, TRANSCRIPT_TOOL);
 	toolview_done(v, ev, &t->look, now, &t->done);
 	todo_view_follow(&t->todos, ev);
-	/* The output that arrived live is complete, but the result may have
-	 * been cut for the model. So the result is stored only if there was no
-	 * live output. */
-	if (is_newest(t, ev->call) && !t->newest_output.len)
-		store_output(t, ev->text);
-	if (is_newest(t, ev->call) && ev->change)
-		tool_change_set(&t->newest_change, buf_str(&ev->change->before),
-				buf_str(&ev->change->after));
-	log_call(t, ev);
+	log_call(t, v, ev, now);
 	drop_view(t, v);
 }
 
@@ -526,7 +471,8 @@ void transcript_live(struct transcript *t, size_t max, int64_t now,
 		markdown_tail(&t->markdown, &tail);
 	rows_append(&live, &tail, 0, tail.n);
 	for (size_t i = 0; i < t->n_views; i++)
-		toolview_live(&t->views[i], &t->look, now, &live);
+		toolview_live(&t->views[i], &t->look, TOOLVIEW_ROWS, now,
+			      &live);
 	todo_view_live(&t->todos, t->look.theme, t->look.columns, &live);
 	n = live.n < max ? live.n : max;
 	rows_append(out, &live, live.n - n, n);
@@ -534,13 +480,30 @@ void transcript_live(struct transcript *t, size_t max, int64_t now,
 	rows_release(&live);
 }
 
-bool transcript_running_call(const struct transcript *t,
-			     struct call_record *out)
+bool transcript_running_call(const struct transcript *t, size_t number,
+			     int64_t now, struct call_record *out)
 {
-	if (!t->newest_call.id || t->newest_is_logged)
+	if (number >= t->n_views)
 		return false;
-	newest_record(t, out);
+	toolview_record(&t->views[t->n_views - 1 - number], (struct str){ 0 },
+			now, out);
 	call_record_describe(out, NULL);
+	return true;
+}
+
+bool transcript_follow(const struct transcript *t, const struct part *call,
+		       size_t max, int64_t now, struct rows *out)
+{
+	const struct toolview *v = find_view(t, call);
+	struct rows rows = { 0 };
+	size_t n;
+
+	if (!v)
+		return false;
+	toolview_live(v, &t->look, max, now, &rows);
+	n = rows.n < max ? rows.n : max;
+	rows_append(out, &rows, rows.n - n, n);
+	rows_release(&rows);
 	return true;
 }
 
@@ -550,10 +513,7 @@ void transcript_release(struct transcript *t)
 		toolview_release(&t->views[i]);
 	free(t->views);
 	todos_release(&t->todos);
-	release_newest(t);
 	call_log_clear(&t->log);
-	buf_release(&t->newest_output);
-	buf_release(&t->newest_rest);
 	buf_release(&t->thinking);
 	buf_release(&t->retried);
 	markdown_release(&t->markdown);

@@ -44,18 +44,9 @@ struct transcript { /* initialise with transcript_init() */
 	enum transcript_part last; /* kind of the last part in done */
 	struct call_log log;       /* finished calls; the caller may read
 				      and clear it */
-	/* The newest call, for transcript_running_call() and the log. */
-	struct part newest_call; /* id, name and args: copies */
-	bool newest_is_logged;
-	struct buf newest_output; /* beginning of the call's output */
-	struct buf newest_rest;   /* the unfinished end of the call's output,
-				     which may change */
-	struct tool_change newest_change;
-	size_t newest_cut; /* bytes of output that were dropped */
 };
 
 enum {
-	TRANSCRIPT_FULL = 1 << 20,      /* bytes stored of a call's output */
 	TRANSCRIPT_THINKING = 64 << 10, /* bytes stored of the thinking */
 };
 
@@ -77,10 +68,14 @@ void transcript_end_turn(struct transcript *t, int64_t now);
  * TOOLVIEW_ASKED. */
 void transcript_live(struct transcript *t, size_t max, int64_t now,
 		     struct rows *out);
-/* Copies the newest call if it still runs; false: none does. The caller
- * releases it. */
-bool transcript_running_call(const struct transcript *t,
-			     struct call_record *out);
+/* Copies the unfinished call with this number, from 0, the newest; false: there
+ * is none. The caller releases it. */
+bool transcript_running_call(const struct transcript *t, size_t number,
+			     int64_t now, struct call_record *out);
+/* Appends an unfinished call with the last rows of its output, at most max rows
+ * together. False if it has finished. */
+bool transcript_follow(const struct transcript *t, const struct part *call,
+		       size_t max, int64_t now, struct rows *out);
 void transcript_release(struct transcript *t);
 
 #endif

@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from lifecycle import call
 from test_live_chat import DONE, HELLO, execute, live  # noqa: F401
 
 # pylint: disable=redefined-outer-name
@@ -33,8 +34,9 @@ def test_an_earlier_call_is_opened_with_all_its_output(live, pager, size):
     s.until("done.", True)
     s.keys("C-o")
     seen = s.until("Enter chooses")
-    assert re.search(r"> exit 3 +1  execute: echo short.*\n"
-                     r"  ok +400  execute: for i in", seen), seen
+    took = "" if size.get("columns") == 40 else r"\d.\d s  "
+    assert re.search(rf"> exit 3 +1 +{took}execute: echo short.*\n"
+                     rf"  ok +400 +{took}execute: for i in", seen), seen
     s.type("seq")
     s.until("1 of 1")
     s.keys("Enter")
@@ -62,17 +64,67 @@ def test_the_list_closes_without_a_choice(live):
     s.until("\u276f xyz")
 
 
-def test_a_call_that_runs_is_listed_and_opened(live):
-    s = ask(live, [execute("echo one; until [ -e go ]; do sleep 0.1; done"),
-                   DONE])
-    s.until("    one")
+@pytest.mark.parametrize("size", [{}, {"columns": 40, "lines": 12},
+                                  {"columns": 200, "lines": 50}])
+def test_a_call_that_runs_is_followed_until_escape(live, pager, tmp_path, size):
+    """Its output is shown as it arrives; Enter opens all of it."""
+    s = ask(live, [execute("seq -f first-%g 30; "
+                           "until [ -e go ]; do sleep 0.1; done; "
+                           "seq -f later-%g 30; "
+                           "until [ -e end ]; do sleep 0.1; done; echo over"),
+                   DONE], **size)
+    s.until("first-30")
     s.keys("C-o")
     s.until("> runs")
     s.keys("Enter")
-    s.until("(runs)")
-    s.type("!touch go")  # waits for its turn
+    seen = s.until("Esc closes")
+    assert "first-30" in seen and "> runs" not in seen
+    assert len(re.findall(r"^ +first-", seen, re.M)) > 5 or size
+    (tmp_path / "work" / "go").touch()
+    seen = s.until("later-30")
+    assert "Esc closes" in seen
+    s.keys("Enter")
+    seen = s.until("END", True)
+    assert "first-1\n" in seen and "later-30\n" in seen
+    s.keys("Enter")
+    s.until("\u276f")
+    s.keys("C-o")
+    s.until("> runs")
+    s.keys("Enter")
+    s.until("Esc closes")
+    (tmp_path / "work" / "end").touch()
+    seen = s.until("Ended: ok. Esc closes")
+    assert re.search(r"later-30\n *over\n", seen), seen
     s.keys("Escape")
-    s.until("interrupted")
+    s.until(lambda t: "Esc closes" not in t)
+    s.until("done.", True)
+    s.type("xyz")
+    s.until("\u276f xyz")
+
+
+def test_calls_of_a_subagent_are_listed_with_time_and_output(live, pager):
+    """So are two subagents that run side by side, with their answers."""
+    def task(word):
+        return call("task", subagent_type="general-purpose", description=word)
+    steps = [execute("sleep 0.2; echo inside"), {"text": "the answer"}]
+    s = ask(live, {"turns": [{"tool_calls": [task("one"), task("two")]}, DONE],
+                   "talks": {"one": steps, "two": steps}}, columns=100)
+    s.until("done.", True)
+    s.keys("C-o")
+    seen = s.until("Enter chooses")
+    assert len(re.findall(
+        r"ok +2 +\d\.\d s  general-purpose \d: execute: sleep", seen)) == 2
+    assert len(re.findall(r"ok +\d +\d\.\d s  task", seen)) == 2, seen
+    s.keys("Enter")
+    seen = s.until("(ok)")
+    assert re.search(r"general-purpose \d: execute: sleep 0.2.*\n.*done\n"
+                     r" *the answer", seen), seen
+    s.keys("C-o")
+    s.until("Enter chooses")
+    s.type("sleep")
+    s.until("1 of 2")
+    s.keys("Enter")
+    s.until("\ninside\n")
 
 
 def test_a_question_waits_while_the_list_is_open(live, tmp_path):
@@ -108,7 +160,7 @@ def test_calls_of_a_resumed_thread_are_listed(live, tmp_path, pager):
     s.until("yolo")
     s.keys("C-o")
     seen = s.until("Enter chooses")
-    assert re.search(r"> ok +1  edit_file: a.txt\n  ok +401  execute: for",
+    assert re.search(r"> ok +1 +edit_file: a.txt\n  ok +401 +execute: for",
                      seen), seen
     s.keys("Enter")
     seen = s.until("+ new")
@@ -118,7 +170,8 @@ def test_calls_of_a_resumed_thread_are_listed(live, tmp_path, pager):
     s.until("finished.")
     s.keys("C-o")
     seen = s.until("Enter chooses")
-    assert re.search(r"> ok +1  execute: echo later\n  ok +1  edit_file", seen)
+    assert re.search(r"> ok +1 +\d.\d s  execute: echo later\n"
+                     r"  ok +1 +edit_file", seen)
     assert seen.count("edit_file: a.txt") == 1
     s.type("seq")
     s.keys("Enter")

@@ -521,7 +521,7 @@ static bool running_call(const struct transcript *t, struct rows *out)
 {
 	struct call_record r;
 
-	if (!transcript_running_call(t, &r))
+	if (!transcript_running_call(t, 0, 0, &r))
 		return false;
 	toolview_full(&r, &t->look, out);
 	call_record_release(&r);
@@ -547,7 +547,7 @@ static void the_newest_call_is_kept_in_full_up_to_a_limit(void **state)
 	free(shown);
 	for (int i = 0; i < 300000; i++)
 		tool(&t, EVENT_TOOL_OUTPUT, &a, "12345\n", 0);
-	assert_true(t.newest_output.len <= TRANSCRIPT_FULL);
+	assert_true(t.views[0].output.len <= CALL_LOG_OUTPUT);
 	assert_true(t.views[0].tail.cap <= 4 * TOOLVIEW_TAIL);
 	rows_clear(&rows);
 	assert_true(running_call(&t, &rows));
@@ -602,7 +602,7 @@ static void finished_calls_are_kept_with_their_output_and_edit(void **state)
 						.change = &change },
 			 0);
 	assert_int_equal(t.log.n, 2);
-	assert_false(transcript_running_call(&t, &r));
+	assert_false(transcript_running_call(&t, 0, 0, &r));
 	call_log_read(&t.log, &t.log.list[0], &r);
 	assert_string_equal(r.title, "execute: make");
 	assert_string_equal(r.state, "exit 2");

@@ -31,6 +31,10 @@ void call_record_describe(struct call_record *r, const struct agent_event *end)
 	r->title = xstrndup(title.len ? title.ptr : "", title.len);
 	r->lines = str_count_lines(buf_str(&r->output));
 	snprintf(r->state, sizeof(r->state), "%s", state.ptr);
+	if (end && end->replayed)
+		r->ms = -1; /* the time of an earlier call is not stored */
+	else if (end && end->ran_ms > 0)
+		r->ms = end->ran_ms;
 	buf_release(&line);
 	buf_release(&title);
 	buf_release(&state);
@@ -135,6 +139,7 @@ void call_log_add(struct call_log *log, const struct call_record *r)
 							       : "?"),
 				  .title = xstrdup(r->title ? r->title : ""),
 				  .lines = r->lines,
+				  .ms = r->ms,
 				  .at = at,
 				  .args = SIZE_MAX,
 				  .before = SIZE_MAX,
@@ -163,7 +168,8 @@ void call_log_read(const struct call_log *log, const struct call_entry *e,
 				     .output = BUF_INIT(SIZE_MAX / 4),
 				     .cut = e->cut,
 				     .title = xstrdup(e->title),
-				     .lines = e->lines };
+				     .lines = e->lines,
+				     .ms = e->ms };
 	memcpy(out->state, e->state, sizeof(out->state));
 	if (e->args != SIZE_MAX) {
 		read_at(log->fd, at, e->args, &text);

@@ -26,9 +26,11 @@ struct call_record {
 	char *title;            /* "execute: make test" on one clean line */
 	size_t lines;           /* of output */
 	char state[CALL_STATE]; /* "ok", "exit 2", "runs": summary_state() */
+	int64_t ms;             /* how long it ran, or runs; -1: unknown */
 };
 
-/* end: the EVENT_TOOL_RESULT; NULL: the call still runs. */
+/* end: the EVENT_TOOL_RESULT; NULL: the call still runs. Also sets ms if end
+ * has it. */
 void call_record_describe(struct call_record *r, const struct agent_event *end);
 void call_record_release(struct call_record *r);
 
@@ -38,6 +40,7 @@ struct call_entry {
 	char *name;
 	char *title;
 	size_t lines;
+	int64_t ms;
 	off_t at; /* position in the file */
 	/* bytes of the texts in the file, in this order; args is SIZE_MAX if
 	 * there are none, before if the change is unknown */

@@ -21,6 +21,7 @@ enum {
 	EDIT_MAX = 1 << 20, /* bytes of a text that is compared for a diff */
 	ROW_BYTES = 16,     /* bytes of output examined for each cell */
 	ARGS_MAX = 64 << 20,
+	ARGS_STORED = 2 << 20,
 	SLOW_MS = 1000, /* a short call's time is shown from here on */
 };
 
@@ -74,17 +75,32 @@ void toolview_begin(struct toolview *v, const struct part *call, int64_t now)
 	*v = (struct toolview){
 		.id = xstrdup(call->id ? call->id : ""),
 		.name = xstrdup(call->name ? call->name : "?"),
+		.bad_args = call->bad_args,
 		.tool = tool_find(call->name),
 		.summary = BUF_INIT(EDIT_MAX),
 		.started = now,
 		.tail = BUF_INIT(4 * TOOLVIEW_TAIL),
 		.rest = BUF_INIT(TOOLVIEW_TAIL),
+		.output = BUF_INIT(CALL_LOG_OUTPUT),
 	};
+	if (call->args && strlen(call->args) <= ARGS_STORED)
+		v->args = xstrdup(call->args);
 	if (!todo_view_sum(call, &v->summary))
 		tool_summary_add(v->tool, args, str_of(call->args),
 				 &v->summary);
 	add_edit_size(v, args);
 	cJSON_Delete(args);
+}
+
+static void store_output(struct toolview *v, struct str text)
+{
+	size_t room = CALL_LOG_OUTPUT - v->output.len;
+
+	if (text.len > room) {
+		v->cut += text.len - room;
+		text.len = room;
+	}
+	buf_addstr(&v->output, text);
 }
 
 void toolview_output(struct toolview *v, struct str text, struct str rest)
@@ -95,6 +111,7 @@ void toolview_output(struct toolview *v, struct str text, struct str rest)
 	buf_addstr(&v->rest, rest);
 	if (!text.len)
 		return;
+	store_output(v, text);
 	v->bytes += text.len;
 	v->mid_line = text.ptr[text.len - 1] != '\n';
 	for (size_t i = 0; i < text.len; i++)
@@ -224,24 +241,25 @@ static struct str cut_to_rows(struct str text, size_t rows,
 
 /* Adds the last rows of the output so far. */
 static void add_window(const struct toolview *v,
-		       const struct toolview_look *look, struct rows *out)
+		       const struct toolview_look *look, size_t rows,
+		       struct rows *out)
 {
 	struct buf shown = BUF_INIT(SIZE_MAX / 4);
 
-	buf_addstr(&shown, cut_to_rows(buf_str(&v->tail), TOOLVIEW_ROWS, look));
+	buf_addstr(&shown, cut_to_rows(buf_str(&v->tail), rows, look));
 	buf_addstr(&shown, buf_str(&v->rest));
-	add_last_rows(buf_str(&shown), TOOLVIEW_ROWS, look, out);
+	add_last_rows(buf_str(&shown), rows, look, out);
 	buf_release(&shown);
 }
 
 void toolview_live(const struct toolview *v, const struct toolview_look *look,
-		   int64_t now, struct rows *out)
+		   size_t rows, int64_t now, struct rows *out)
 {
 	struct buf note = BUF_INIT(256);
 
 	add_call_line(v, look, (struct str){ 0 }, out);
-	add_window(v, look, out);
-	if (count_output(v) > TOOLVIEW_ROWS)
+	add_window(v, look, rows, out);
+	if (count_output(v) > rows)
 		buf_addf(&note, "%zu lines, ", count_output(v));
 	if (now == TOOLVIEW_ASKED)
 		buf_adds(&note, "waiting for your answer");
@@ -249,6 +267,30 @@ void toolview_live(const struct toolview *v, const struct toolview_look *look,
 		summary_add_time(now - v->started, &note);
 	add_call_note(look, muted, buf_str(&note), out);
 	buf_release(&note);
+}
+
+void toolview_record(const struct toolview *v, struct str result, int64_t now,
+		     struct call_record *out)
+{
+	bool answers = v->tool && v->tool->flags & TOOL_DELEGATES;
+
+	*out = (struct call_record){
+		.call = { .kind = PART_TOOL_CALL,
+			  .id = xstrdup(v->id),
+			  .name = xstrdup(v->name),
+			  .args = v->args ? xstrdup(v->args) : NULL,
+			  .bad_args = v->bad_args },
+		.output = BUF_INIT(2 * CALL_LOG_OUTPUT),
+		.cut = v->cut,
+		.ms = now - v->started,
+	};
+	buf_addstr(&out->output, buf_str(&v->output));
+	if (!v->cut)
+		buf_addstr(&out->output, buf_str(&v->rest));
+	/* Output that arrived live is complete, but a result may have been cut
+	 * for the model. */
+	if (!out->output.len || answers)
+		buf_addstr(&out->output, result);
 }
 
 /* Returns the last so many lines of text, without blank lines at its end. */
@@ -516,6 +558,8 @@ void toolview_release(struct toolview *v)
 {
 	free(v->id);
 	free(v->name);
+	free(v->args);
+	buf_release(&v->output);
 	buf_release(&v->summary);
 	buf_release(&v->tail);
 	buf_release(&v->rest);

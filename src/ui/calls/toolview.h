@@ -18,11 +18,15 @@
 struct toolview {
 	char *id; /* owned */
 	char *name;
+	char *args; /* NULL: unknown, or too long to store */
+	bool bad_args;
 	const struct tool *tool; /* NULL: a tool that does not exist */
 	struct buf summary;      /* the most important arguments */
 	int64_t started;         /* ms, of the caller's clock */
 	struct buf tail;         /* the end of the output */
 	struct buf rest;         /* unfinished end of the output, may change */
+	struct buf output;       /* the beginning of the output */
+	size_t cut;              /* bytes of output after that */
 	size_t lines;            /* complete lines of output */
 	size_t bytes;
 	bool mid_line;
@@ -52,10 +56,14 @@ void toolview_release(struct toolview *v);
 /* Appends text to the output. rest replaces the unfinished end from the
  * previous call. */
 void toolview_output(struct toolview *v, struct str text, struct str rest);
-/* Adds the call's line and the end of its output so far. now: TOOLVIEW_ASKED
- * while the user is asked, because then no call runs. */
+/* Adds the call's line and the last rows of its output so far. now:
+ * TOOLVIEW_ASKED while the user is asked, because then no call runs. */
 void toolview_live(const struct toolview *v, const struct toolview_look *look,
-		   int64_t now, struct rows *out);
+		   size_t rows, int64_t now, struct rows *out);
+/* Copies what is stored of the call. Of a call that printed nothing, and of a
+ * subagent, result is added to the output. */
+void toolview_record(const struct toolview *v, struct str result, int64_t now,
+		     struct call_record *out);
 /* Adds the call's line and its result. ev: EVENT_TOOL_RESULT, or NULL if the
  * call was stopped. */
 void toolview_done(const struct toolview *v, const struct agent_event *ev,
