@@ -4,12 +4,12 @@
 V       ?= release
 Q       ?= @
 B       ?= build/$(V)
-# A sanitized build is clang's: the fuzzers link the same objects.
+# clang for the sanitizers, because the fuzzers link the same objects
 CC      := $(if $(filter default,$(origin CC)),$(if $(filter asan,$(V)),clang,gcc),$(CC))
 PKGS    := libcjson libprotobuf-c libsodium libutf8proc sqlite3
 HEADERS := libcurl libarchive md4c libxml-2.0 yaml-0.1 # headers only: loaded at run time
 
-# What the goals at hand need, named before anything is built.
+# Names what the goals need and is missing, before anything is built.
 NO_BUILD := help clean uninstall check check-sdk demo soak lint format quick form-checks
 ifneq ($(if $(MAKECMDGOALS),$(filter-out $(NO_BUILD),$(MAKECMDGOALS)),all),)
 TESTING := $(filter unit units quick-units threaded fuzz fuzzers bench e2e,$(MAKECMDGOALS))
@@ -26,7 +26,7 @@ endif
 WARN    := -Wall -Wextra -Wpedantic -Wshadow -Wformat=2 -Wstrict-prototypes \
            -Wmissing-prototypes -Wvla -Wundef -Werror
 VERSION := 0.2.0
-# Messages are cut where they do not fit: error.h says so.
+# Messages that are too long are cut on purpose: see error.h.
 WARN    += $(if $(findstring clang,$(CC)),,-Wno-format-truncation)
 DEFS    := -DDCODE_VERSION=\"$(VERSION)\" -D_GNU_SOURCE -Isrc -I. -I$(B)/gen
 OPT_release := -O2 -g -fstack-protector-strong -D_FORTIFY_SOURCE=2 -fPIE
@@ -45,9 +45,9 @@ CFLAGS  ?=
 ALL_CFLAGS := -std=c11 $(WARN) $(DEFS) $(OPT_$(V)) \
               $(shell pkg-config --cflags $(PKGS) $(HEADERS)) -pthread $(CFLAGS)
 LIBS    := -Wl,--as-needed $(shell pkg-config --libs $(PKGS)) -ldl -pthread
-# A release has libsodium, sqlite3, libprotobuf-c and libutf8proc linked in where
-# the system has their archives: each library that the loader looks through makes
-# the start slower, that of libcurl too. STATIC= links them at run time.
+# A release links libsodium, sqlite3, libprotobuf-c and libutf8proc statically if
+# the system has their archives, because each shared library makes the start
+# slower, and also the loading of libcurl. STATIC= links them dynamically.
 STATIC  ?= $(if $(filter release,$(V)),libsodium sqlite3 libprotobuf-c libutf8proc)
 ARCHIVE  = $(wildcard $(shell pkg-config --variable=libdir $(1))/$(2))
 ARCHIVES := $(if $(filter libsodium,$(STATIC)),$(call ARCHIVE,libsodium,libsodium.a)) \
@@ -64,13 +64,12 @@ GEN     := $(SCRIPTS:%=$(B)/gen/%.inc) $(B)/gen/cmd/manual.inc $(PROTOS:%.proto=
 LIB_OBJ := $(LIB_SRC:%.c=$(B)/%.o) $(PROTOS:%.proto=$(B)/%.pb-c.o)
 CMD_OBJ := $(CMD_SRC:%.c=$(B)/%.o)
 UNITS   := $(patsubst tests/unit/%.c,$(B)/tests/unit/%,$(sort $(wildcard tests/unit/*_test.c)))
-# Unit programs that can start a thread, the only ones that ThreadSanitizer has to
-# run. A program belongs here when it, or a part of libdcode.a that it links,
-# calls pthread_create: make threaded compares the lists with what was linked.
-# Those of the vendors over tests/unit/cloud_box.h are found by that. What a
-# sandbox does in the background is linked with every use of one, and what waits
-# for a child without a pidfd with every use of a program; those of LINKED have no
-# threads but these, which background runs.
+# Unit programs that can start a thread. ThreadSanitizer runs only these. A program
+# belongs here if it, or a part of libdcode.a that it links, calls pthread_create:
+# `make threaded` compares the lists with what was linked. VENDORS are found by
+# their #include. Two parts are linked into many programs that do not use them: the
+# background work of a sandbox, and the wait for a child without a pidfd. LINKED
+# are the programs with no other threads; the test `background` runs these two.
 VENDORS  := $(patsubst tests/unit/%_test.c,%,$(shell grep -lE '"cloud_(box|files).h"' tests/unit/*_test.c))
 THREADED := $(VENDORS) aws background choose choose_vertex contract \
             kills docker_life docker_pull await docker docker_top ending eventq \
@@ -86,9 +85,9 @@ LINKED   := allow_list apply_history ask_user cache_key cap capture compaction \
             read_text rewrite sandbox scan select select_read select_secret send \
             settings setup setup_foreign slurm stat_cache todos tool toolargs \
             transcript transfer tree_watch turn ws_handshake
-# Unit programs that take a second or longer under ASan, the longest first: so
-# make unit starts them, and make quick leaves them out (measured 2026-11-22; the
-# end of make unit names the slowest).
+# Unit programs that take at least a second under ASan, the longest first: in this
+# order `make unit` starts them. `make quick` leaves them out. Measured
+# 2026-11-22; the end of `make unit` names the slowest.
 SLOW     := provider_process supervise held fetch apply_history $(VENDORS) docker \
             lifecycle scan send supervise_life diffview docker_life contract local \
             none files model_faults stat_cache ws files_find ws_node archive grpc \
@@ -97,8 +96,8 @@ SLOW     := provider_process supervise held fetch apply_history $(VENDORS) docke
             path keep vault ws_frame ws_torture proc_run
 UNIT_OF  = $(1:%=$(B)/tests/unit/%_test)
 QUICK   := $(filter-out $(call UNIT_OF,$(SLOW)),$(UNITS))
-# SAMPLE="SEED N": one of N of the threaded programs under ThreadSanitizer, of the
-# slow ones elsewhere.
+# SAMPLE="SEED N": run one in N of the threaded programs under ThreadSanitizer, or
+# of the slow programs in other builds.
 SAMPLE  ?=
 SAMPLED  = $(if $(SAMPLE),$(shell printf '%s\n' $(1) | sh tests/sample.sh $(SAMPLE)),$(1))
 ifeq ($(V),tsan)
@@ -218,8 +217,8 @@ threaded: units
 		{ echo 'Makefile: THREADED, LINKED are not what was linked'; exit 1; }
 unit: units
 	@sh tests/run-units.sh $(filter $(RUN),$(call UNIT_OF,$(SLOW))) $(filter $(QUICK),$(RUN))
-# Reads of memory that was never written, which the sanitizers do not see. Tests with deadlines may
-# fail in it: only its own findings count.
+# Finds reads of memory that was never written, which the sanitizers do not. It is slow, so tests with
+# deadlines may fail: only valgrind's own findings count.
 memcheck: units
 	@rc=0; for t in $(UNITS); do echo "  VG   $$t"; \
 		timeout 900 valgrind -q --error-exitcode=97 --child-silent-after-fork=yes \

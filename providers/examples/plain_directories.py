@@ -1,20 +1,20 @@
 #!/usr/bin/env python3
 # plain_directories.py - a provider for dcode: directories on this machine.
 # SPDX-License-Identifier: MIT
-"""It speaks the protocol of ../PROTOCOL.md, and needs nothing but Python 3.8.
+"""Implements the protocol of ../PROTOCOL.md. Needs only Python 3.8.
 
     install -m 755 plain_directories.py \
         ~/.deepagents/providers/dcode-sandbox-directories
 
-Then: dcode --sandbox directories. Where they lie can be told in
-~/.deepagents/config.toml:
+Then run dcode --sandbox directories. ~/.deepagents/config.toml can say where
+the directories are:
 
     [sandboxes.providers.directories]
     params = { root = "/srv/boxes" }
 
-THIS ISOLATES NOTHING: what runs in such a directory can do whatever you can.
-It is meant to be read, and to be changed: put your own machine, container or
-service where the methods of Boxes are.
+THIS ISOLATES NOTHING: a command in such a directory can do whatever you can.
+This is an example to read and to change: replace the methods of Boxes by your
+own machine, container or service.
 """
 import base64
 import json
@@ -36,7 +36,7 @@ NAME_BYTES = set("abcdefghijklmnopqrstuvwxyz0123456789-")
 
 
 class Refusal(Exception):
-    """An answer that is an error."""
+    """Raised to answer a request with an error."""
 
     def __init__(self, code, message):
         super().__init__(message)
@@ -54,7 +54,8 @@ def file_refusal(exc):
 
 
 class Boxes:
-    """Each sandbox is ROOT/LABEL: about.json, and files/, where it works."""
+    """A sandbox is a directory ROOT/LABEL with about.json and files/, where
+    commands start."""
 
     def __init__(self):
         self.root = None
@@ -91,7 +92,7 @@ class Boxes:
 
     def place(self, name):
         if not name or not set(name) <= NAME_BYTES or len(name) > 64:
-            raise Refusal(NOT_FOUND, "there is no such sandbox")
+            raise Refusal(NOT_FOUND, "unknown sandbox")
         return os.path.join(self.root, name)
 
     def about(self, name):
@@ -100,10 +101,10 @@ class Boxes:
             with open(path, encoding="utf-8") as f:
                 return json.load(f)
         except (OSError, ValueError):
-            raise Refusal(NOT_FOUND, "there is no such sandbox") from None
+            raise Refusal(NOT_FOUND, "unknown sandbox") from None
 
     def tell(self, name, about):
-        """Whole, or as it was."""
+        """Writes about.json by a rename, so that it is never incomplete."""
         place = self.place(name)
         with tempfile.NamedTemporaryFile(
             "w", dir=place, delete=False, encoding="utf-8"
@@ -122,13 +123,13 @@ class Boxes:
         return self.place("snapshot-" + name.lower().replace("_", "-"))
 
     def create(self, params, request):
-        """Doing it again under the same label makes no second one."""
+        """A second call with the same label must not make a second sandbox."""
         label = params["label"]
         os.makedirs(self.place(label), exist_ok=True)
         if params.get("snapshot"):
             source = self.snapshot_of(params["snapshot"])
             if not os.path.isdir(source):
-                raise Refusal(NOT_FOUND, "there is no such snapshot")
+                raise Refusal(NOT_FOUND, "unknown snapshot")
             note(request, "progress", message="copying the snapshot")
             shutil.copytree(
                 source, self.files(label), symlinks=True, dirs_exist_ok=True
@@ -153,7 +154,7 @@ class Boxes:
         return self.entered(params["sandbox"])
 
     def stop(self, params, _request):
-        """Nothing runs in a directory: dcode has ended its commands."""
+        """There is nothing to stop: dcode has ended the commands already."""
         ends = int(time.time()) + params["keep_s"]
         self.change(params["sandbox"], state="stopped", ends=ends)
         return {"keep_s": 0}
@@ -185,13 +186,13 @@ class Boxes:
         self.about(params["sandbox"])
         target = self.snapshot_of(params["name"])
         if os.path.exists(target) and not params.get("replace"):
-            raise Refusal(NO_SENSE, "there is a snapshot of this name")
+            raise Refusal(NO_SENSE, "the snapshot exists already")
         shutil.rmtree(target, ignore_errors=True)
         shutil.copytree(self.files(params["sandbox"]), target, symlinks=True)
         return {}
 
     def execute(self, params, request):
-        """Sends what it prints as it comes; dcode stops it by "cancel"."""
+        """Sends the output as it arrives. dcode ends it with "cancel"."""
         self.about(params["sandbox"])
         process = subprocess.Popen(
             ["sh", "-c", params["command"]],
@@ -231,7 +232,7 @@ class Boxes:
             if mode or new:
                 os.chmod(path, mode or 0o644)
         except FileExistsError:
-            raise Refusal(INVALID_PATH, "its parent is no directory") from None
+            raise Refusal(INVALID_PATH, "the parent is a file") from None
         except OSError as exc:
             raise file_refusal(exc) from exc
         return {}

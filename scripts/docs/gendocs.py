@@ -80,7 +80,7 @@ def man_reference(data):
 
 
 def release_date():
-    """Of the newest version in CHANGELOG.md that has one."""
+    """Returns the newest date of a version in CHANGELOG.md."""
     found = re.search(r"^## \[?\d\S* - (\d{4}-\d\d-\d\d)",
                       (TOP / "CHANGELOG.md").read_text("utf-8"), re.M)
     return found[1] if found else "2026-11-26"
@@ -104,7 +104,7 @@ def man_pages(data):
 # --- what a shell can offer for a value ---
 
 def choices(kind, data):
-    """The words for a metavar; None: files; []: nothing is known."""
+    """Returns words to complete a metavar. None: file names; []: unknown."""
     if kind in ("PATH", "SRC", "DST", "LOCAL[:REMOTE]"):
         return None
     if kind == "COMMAND":
@@ -138,7 +138,7 @@ def words_of(options):
 
 
 def value_cases(data):
-    """{alternative spellings: words, None for files}, each option once."""
+    """Maps each option (all its spellings) to the words of its value."""
     cases = {}
     for option in all_options(data):
         if option["value"]:

@@ -18,7 +18,7 @@ NAMES = {"models.providers.NAME": "models.providers.mine",
          "models.providers.NAME.profile": "models.providers.mine.profile",
          "retries.NAME": "retries.anthropic",
          "sandboxes.providers.NAME": "sandboxes.providers.acme"}
-# A provider of one's own is a program or a class: an example has one.
+# A provider is either a program or a class: leave the latter out of examples.
 OTHER = {"class_path", "package"}
 LONG = 26  # letters of a default that a cell can have
 

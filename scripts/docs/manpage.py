@@ -1,6 +1,7 @@
 """manpage.py - a page of cmd/manual as the source of a man page.
 
-Reads the subset of Markdown that the manual uses. write_page() is the way in.
+Reads the subset of Markdown that the manual uses. Begin reading at
+write_page().
 """
 # SPDX-License-Identifier: MIT
 import re
@@ -15,10 +16,10 @@ SPAN = re.compile(r"(`+)(.+?)\1|\*\*(.+?)\*\*|"
 
 
 def read_head(text):
-    """(name, section, summary) of a page, by its first line."""
+    """Returns (name, section, summary) from the first line of a page."""
     found = HEAD.fullmatch(text.split("\n", 1)[0])
     if not found:
-        raise SystemExit(f"no page of the manual begins so: {text[:60]!r}")
+        raise SystemExit(f"not the first line of a manual page: {text[:60]!r}")
     return found[1], int(found[2]), found[3]
 
 
@@ -87,13 +88,13 @@ def split_row(line):
 
 
 def plain(cell):
-    """A cell as wide as it is shown, about."""
+    """Returns a cell with about the width that it will have."""
     return re.sub(r"[`*]", "", LINK.sub(r"\1 (dcode-x(7))", cell))
 
 
 def add_tagged(page, head, rows):
-    """The first cell, and the others below it: what it means before what else
-    there is to say of it."""
+    """Adds each row as its first cell with the others below. The column
+    "meaning" comes first."""
     for row in rows:
         tag = page.inline(row[0]) or "\\&"
         page.add(".TP", tag)
@@ -109,7 +110,7 @@ def add_tagged(page, head, rows):
 
 
 def column_widths(head, rows):
-    """Of each column, or None: they do not fit side by side."""
+    """Returns the width of each column, or None if they are too wide."""
     wide = [max(len(plain(r[i])) for r in [head, *rows])
             for i in range(len(head))]
     room = WIDTH - 3 * (len(head) - 1)
@@ -148,7 +149,7 @@ def add_table(page, lines):
 
 
 def join_cells(lines):
-    """A row of a table on one line, but for text blocks."""
+    """Formats a row of a table on one line, except for text blocks."""
     out = []
     for line in lines:
         if out and out[-1].endswith("\t"):
@@ -216,7 +217,7 @@ def blocks(text):
 
 
 def heading_of(line):
-    """A section's name in capitals, but for what is code."""
+    """Returns a section's name in capitals, except for code."""
     parts = line.lstrip("# ").split("`")
     return prose("".join(p if i % 2 else p.upper()
                          for i, p in enumerate(parts)))
@@ -240,7 +241,7 @@ def add_body(page, text):
 
 
 def tidy(lines):
-    """Without the requests that only make mandoc complain."""
+    """Removes requests about which mandoc would complain."""
     out = []
     for line in lines:
         if line == ".PP" and out and out[-1].startswith((".SH", ".SS")):
@@ -250,8 +251,8 @@ def tidy(lines):
 
 
 def write_page(text, sections, version, date, synopsis=(), reference=()):
-    """The man page of a page of the manual. synopsis and reference: lines of
-    roff that come before the text, and before "Exit status"."""
+    """Returns a page as a man page. synopsis and reference: lines of roff to
+    insert before the text, and before "Exit status"."""
     name, section, summary = read_head(text)
     body = text.split("\n", 1)[1]
     page = Page(sections)

@@ -58,7 +58,7 @@ def make_world(place):
 
 
 def shot(dcode):
-    """The screen when the second question waits."""
+    """Returns the screen while the second question waits."""
     with tempfile.TemporaryDirectory(prefix="d-") as name, \
             ModelServer(TURNS) as server:
         place = pathlib.Path(name)
@@ -82,7 +82,7 @@ def shot(dcode):
 
 
 def picture(dcode):
-    """Without what differs from run to run: paths, versions and times."""
+    """Replaces what differs between runs: paths, versions and times."""
     text, place = shot(dcode)
     text = text.replace(f"{place}/greeter", "/home/ann/greeter")
     text = re.sub(r"\b\d+\.\d s\b", "0.0 s", text)

@@ -1,7 +1,7 @@
-# dcode_stand_ins.py - what provider classes import, where it is not installed.
+# dcode_stand_ins.py - replaces modules that provider classes import.
 # SPDX-License-Identifier: MIT
-"""Names of the packages deepagents and deepagents_code, as far as provider
-classes use them. The packages themselves go first: see StandIns.
+"""Defines the names that provider classes import from the packages deepagents
+and deepagents_code. Used only if these are not installed: see StandIns.
 """
 import abc
 import asyncio
@@ -16,7 +16,7 @@ WORKDIR = "/workspace"
 
 
 class SandboxError(Exception):
-    """Base of what a provider raises."""
+    """Base class of a provider's exceptions."""
 
     @property
     def original_exc(self):
@@ -24,12 +24,12 @@ class SandboxError(Exception):
 
 
 class SandboxNotFoundError(SandboxError):
-    """There is no sandbox of this id."""
+    """There is no sandbox with this id."""
 
 
 @dataclasses.dataclass(frozen=True)
 class SandboxInstallHint:
-    """Which package has to be installed; kind: "extra" or "package"."""
+    """The package to install. kind: "extra" or "package"."""
 
     kind: str
     name: str
@@ -43,7 +43,7 @@ class SandboxInstallHint:
 
 @dataclasses.dataclass(frozen=True)
 class SandboxProviderMetadata:
-    """What is known of a provider before it makes a sandbox."""
+    """Describes a provider, before it makes a sandbox."""
 
     name: str
     working_dir: str = WORKDIR
@@ -54,7 +54,7 @@ class SandboxProviderMetadata:
 
 
 class SandboxProvider(abc.ABC):
-    """What makes and deletes sandboxes."""
+    """Creates and deletes sandboxes."""
 
     def __class_getitem__(cls, _item):
         return cls
@@ -81,7 +81,7 @@ class SandboxProvider(abc.ABC):
 
 
 class ListingSandboxProvider(SandboxProvider):
-    """The older one, which lists too."""
+    """The older interface, which also has list()."""
 
     def list(self, *, cursor=None, **kwargs):
         raise NotImplementedError
@@ -92,7 +92,7 @@ class ListingSandboxProvider(SandboxProvider):
 
 @dataclasses.dataclass
 class ExecuteResponse:
-    """What a command printed, and its exit code."""
+    """The output and the exit code of a command."""
 
     output: str
     exit_code: int = None
@@ -113,11 +113,11 @@ class FileDownloadResponse:
 
 
 class BackendProtocol(abc.ABC):
-    """A place for files; dcode uses none of its own methods."""
+    """Stores files. dcode calls none of its methods."""
 
 
 class SandboxBackendProtocol(BackendProtocol):
-    """A place for files in which commands run."""
+    """Stores files and runs commands."""
 
     @property
     def id(self):
@@ -143,11 +143,12 @@ class SandboxBackendProtocol(BackendProtocol):
 
 
 class BaseSandbox(SandboxBackendProtocol):
-    """One whose files are reached by commands."""
+    """A backend that accesses files by commands."""
 
 
 class Record(dict):
-    """Whatever else a backend returns from what dcode never calls."""
+    """Any other type. Backends return it from methods that dcode never calls.
+    """
 
     def __init__(self, *args, **kwargs):
         super().__init__(**kwargs)
@@ -164,20 +165,21 @@ class Record(dict):
 
 
 def prefixed_variable(name):
-    """DEEPAGENTS_CODE_NAME when it is there, even empty, else NAME."""
+    """Returns DEEPAGENTS_CODE_NAME if it is set, even to "", else NAME."""
     value = os.environ.get("DEEPAGENTS_CODE_" + name)
     return (os.environ.get(name) if value is None else value) or None
 
 
 class ProjectContext:
-    """Where dcode was started."""
+    """The directory in which dcode was started."""
 
     def __init__(self):
         self.user_cwd = self.project_root = pathlib.Path.cwd()
 
 
 def other_name(module):
-    """A module's __getattr__: a name that only backends' own methods need."""
+    """Makes a module's __getattr__, for names that only methods of backends
+    need."""
 
     def find(name):
         if name.startswith("__"):
@@ -214,7 +216,7 @@ SANDBOX_NAMES = {
     "SandboxNotFoundError": SandboxNotFoundError,
     "SandboxProvider": ListingSandboxProvider,
 }
-# These hold modules; any other name in a module is a Record.
+# These contain modules. In other modules, an unknown name is a Record.
 PACKAGES = (
     "deepagents",
     "deepagents_cli",
@@ -241,7 +243,7 @@ STAND_INS = {
 
 
 class StandIns(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Asked last: only for what is not installed."""
+    """The last finder: finds only modules that are not installed."""
 
     ROOTS = ("deepagents", "deepagents_code", "deepagents_cli")
 

@@ -1,14 +1,15 @@
 # provider_host.py - serves a Python sandbox provider class over stdio.
 # SPDX-License-Identifier: MIT
-"""The provider's end of providers/PROTOCOL.md for a class in Python.
+"""Implements providers/PROTOCOL.md for a provider class in Python.
 
 Arguments: "module.path:Class", the entries of PYTHONPATH, "--", the directories
-of packages. Python runs isolated (-I): what it then leaves out, and what does
-not depend on the current directory, is put back by main(). The class is one
-for the Python program of the same name: get_or_create(sandbox_id=...,
-**params) gives a backend with id and execute(command, timeout=...), delete()
-removes it; methods may be async. Modules that such classes import and that are
-not installed are stood in for.
+of packages. Python runs isolated (-I). main() adds those directories to the
+module path that -I leaves out and that do not depend on the current directory.
+The class is one that was written for the Python program dcode:
+get_or_create(sandbox_id=..., **params) returns a backend with id and
+execute(command, timeout=...), and delete() deletes the sandbox. Methods may be
+async. dcode_stand_ins.py replaces modules of that program that are not
+installed.
 """
 import asyncio
 import base64
@@ -36,7 +37,7 @@ STATES = {
 
 
 class Refusal(Exception):
-    """An answer that is an error."""
+    """Raised to answer a request with an error."""
 
     def __init__(self, code, message):
         super().__init__(message)
@@ -70,7 +71,7 @@ def refusal_of(exc, creating):
 
 
 class Loop:
-    """One event loop on a thread of its own, for what is async."""
+    """An event loop on a thread of its own, which runs async methods."""
 
     def __init__(self):
         self.lock = threading.Lock()
@@ -112,7 +113,7 @@ def names(function, name):
 
 
 def member(value, *keys):
-    """The first of the keys that a mapping or an object has."""
+    """Returns the value of the first key that a mapping or object has."""
     for key in keys:
         found = (
             value.get(key) if isinstance(value, dict)
@@ -124,7 +125,7 @@ def member(value, *keys):
 
 
 def seconds_of(value):
-    """Unix seconds of a number, a datetime or an ISO 8601 text; else 0."""
+    """Converts a number, a datetime or ISO 8601 text to Unix seconds, or 0."""
     try:
         if isinstance(value, str):
             value = datetime.datetime.fromisoformat(
@@ -149,7 +150,7 @@ class Host:
         self.attaching = {}
 
     def call(self, owner, name, /, *args, **kwargs):
-        """Calls a method, or its async twin if it is not implemented."""
+        """Calls a method or, if it is not implemented, its async form."""
         function = getattr(owner, name, None)
         twin = getattr(owner, "a" + name, None)
         if function is None and twin is None:
@@ -218,7 +219,7 @@ class Host:
         )
 
     def lists(self):
-        """False if its only list() is the base class's, which raises."""
+        """False if the class only inherits list() from the base class."""
         for base in type(self.provider).__mro__:
             if "list" in vars(base) or "alist" in vars(base):
                 package = base.__module__.partition(".")[0]
@@ -229,8 +230,8 @@ class Host:
         return False
 
     def list(self, params):
-        """All pages. A class that takes a label when it creates gives it back
-        in the item or in its metadata; of another only ids are known."""
+        """Lists all pages. A class whose create has a label returns it in the
+        item or in the item's metadata. Other classes return only ids."""
         owner = params.get("owner")
         found, cursor = [], None
         for _ in range(PAGES):
@@ -289,7 +290,8 @@ class Host:
         )
 
     def backend(self, sandbox_id):
-        """The backend of a sandbox, which an earlier process may have made."""
+        """Returns the backend of a sandbox. An earlier process may have created
+        the sandbox: then attaches to it."""
         with self.lock:
             lock = self.attaching.setdefault(sandbox_id, threading.Lock())
         with lock:
@@ -406,7 +408,7 @@ def add_user_site():
 
 
 def main():
-    # Whatever the class prints must not be taken for a message.
+    # What the class prints goes to stderr: it is not a message.
     source = os.fdopen(os.dup(0), "rb")
     sink = os.fdopen(os.dup(1), "wb")
     null = os.open(os.devnull, os.O_RDONLY)
