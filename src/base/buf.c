@@ -70,7 +70,12 @@ void buf_adds(struct buf *b, const char *s)
 
 void buf_addc(struct buf *b, char c)
 {
-	buf_add(b, &c, 1);
+	if (b->len < b->max && b->len + 1 < b->cap) {
+		b->ptr[b->len] = c;
+		buf_added(b, 1);
+	} else {
+		buf_add(b, &c, 1);
+	}
 }
 
 void buf_addf(struct buf *b, const char *fmt, ...)

@@ -215,12 +215,16 @@ static char *parse_string(struct parser *p)
 
 	if (p->at == p->end || *p->at != '"')
 		return NULL;
-	while (s < p->end && *s != '"') {
-		escaped |= *s == '\\';
-		s += *s == '\\' ? 2 : 1;
+	for (;;) {
+		while (s < p->end && *s != '"' && *s != '\\')
+			s++;
+		if (s >= p->end)
+			return NULL;
+		if (*s == '"')
+			break;
+		escaped = true;
+		s += 2;
 	}
-	if (s >= p->end)
-		return NULL;
 	p->at = s + 1;
 	len = (size_t)(s - begin);
 	/* The text of a pool is its own copy, and can be written to: the quote

@@ -322,14 +322,10 @@ static char *masked_text(const struct mask *mask, const char *text)
 
 char *message_masked_args(const struct mask *mask, const struct part *call)
 {
-	cJSON *tree = call->args && !call->bad_args
-			      ? json_parse(str_of(call->args))
-			      : NULL;
 	struct buf out = BUF_INIT(SIZE_MAX / 4);
 
-	if (!tree)
+	if (!call->args || !call->args[0] || call->bad_args)
 		return masked_text(mask, call->args);
-	cJSON_Delete(tree);
 	mask_json(mask, str_of(call->args), &out);
 	return buf_detach(&out);
 }
