@@ -2,12 +2,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * In order: reads config.toml and the .env files; finds settings that only the
- * Python program has; finds unknown keys; guards against a restriction that
- * cannot be read, which prevents a run; applies the machine's policy.
+ * Python program has; finds unknown keys; applies the machine's policy.
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <math.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -20,7 +18,6 @@
 #include "base/path.h"
 #include "base/project.h"
 #include "base/str.h"
-#include "config/masking.h"
 #include "config/settings.h"
 #include "config/settings_slots.h"
 #include "config/toml.h"
@@ -162,12 +159,6 @@ static struct toml_value *get_member(struct toml_value *table, const char *key)
 	return (struct toml_value *)toml_get(table, key);
 }
 
-static bool is_own_definition(const struct toml_value *v)
-{
-	return v->kind != TOML_TABLE || toml_get(v, "class_path") ||
-	       toml_get(v, "command") || toml_get(v, "http");
-}
-
 /* Renames the table [sandboxes.providers.podman] to docker: both names mean the
  * same provider. Not if the table describes a provider that the user
  * defined. */
@@ -184,7 +175,7 @@ static void join_names(struct settings *s, const struct settings_file *file,
 		struct toml_value *v =
 			g->also ? get_member(all, g->also) : NULL;
 
-		if (!v || is_own_definition(v))
+		if (!v || v->kind != TOML_TABLE || entry_is_user_defined(v))
 			continue;
 		if (get_member(all, g->name)) {
 			settings_warn(
@@ -662,14 +653,6 @@ static void check_limits(struct settings *s, const struct toml_value *limits,
 	names_release(&names);
 }
 
-/* True if the entry defines a provider of the user's own, a program or a
- * service. Its params can have any names. */
-static bool is_user_defined(const struct toml_value *entry)
-{
-	return toml_get(entry, "command") || toml_get(entry, "class_path") ||
-	       toml_get(entry, "http");
-}
-
 /* True if the names below this path are chosen by the user or checked by other
  * code. */
 static bool is_free(const struct settings *s, const char *path,
@@ -695,7 +678,7 @@ static bool has_checked_keys(const struct settings *s,
 	if (v->kind != TOML_TABLE || is_free(s, path, v))
 		return false;
 	if (entry)
-		return !is_user_defined(v);
+		return !entry_is_user_defined(v);
 	return !is_row(s, path) || !strcmp(path, "sandboxes.providers")
 		       ? is_setting_or_table(s, path)
 		       : false;
@@ -798,240 +781,6 @@ void settings_check_variables(struct settings *s)
 	buf_release(&names);
 }
 
-/*
- * An invalid file or a key of the wrong type has the same effect as a missing
- * setting. If that setting is a cap, a list of allowed commands or an
- * isolation, the run would be allowed more than the user intended, and nobody
- * reads the warnings of a script. So settings_unguarded() returns the first
- * such fault, and cmd/policy.c then ends the run or asks.
- */
-
-/* Settings that restrict what a run may do. A name with a final dot means every
- * setting in that section. */
-static const char *const core_keys[] = {
-	"approvals.",
-	"limits",
-	"mcp.",
-	"models.allowed",
-	"models.providers",
-	"network.",
-	"protect",
-	"redact.",
-	"retries.",
-	"sandboxes.copy_limit",
-	"sandboxes.default",
-	"sandboxes.keep_for",
-	"sandboxes.on_exit",
-	"sandboxes.providers",
-	"shell.",
-	"skills.extra_allowed_dirs",
-	"startup.",
-	"threads.",
-	"web.",
-	"workspace.",
-};
-
-/* Keys of sandboxes.providers.NAME.params that restrict: network, isolation and
- * caps. */
-static const char *const params[] = {
-	"auto_delete",
-	"bind",
-	"cap_add",
-	"container",
-	"cpu",
-	"cpus",
-	"disk",
-	"gpu",
-	"gpus",
-	"idle",
-	"idle_timeout",
-	"isolate",
-	"lifetime",
-	"max_file_size",
-	"max_processes",
-	"memory",
-	"mounts",
-	"network",
-	"no_new_privileges",
-	"on_idle",
-	"options",
-	"paths",
-	"protect",
-	"requeue",
-	"runtime",
-	"size",
-	"time",
-	"user",
-	"vcpus",
-	"volumes",
-	"workspace",
-};
-
-static bool is_core_key(const char *key)
-{
-	for (size_t i = 0; i < sizeof(core_keys) / sizeof(*core_keys); i++) {
-		struct str name = str_of(core_keys[i]);
-
-		if (str_ends(name, ".") ? str_starts(str_of(key), core_keys[i])
-					: !strcmp(key, core_keys[i]))
-			return true;
-	}
-	return false;
-}
-
-static bool is_guarded_slot(const struct setting_slot *slot)
-{
-	if (!slot->group)
-		return is_core_key(slot->row->key);
-	for (size_t i = 0; i < sizeof(params) / sizeof(*params); i++)
-		if (!strcmp(slot->row->key, params[i]))
-			return true;
-	return false;
-}
-
-/* Sets *fault to this error, unless an earlier one is stored there. */
-static void set_fault(char **fault, const struct settings *s, int file,
-		      const struct toml_value *v, const char *path,
-		      const char *wanted)
-{
-	const char *kind = toml_kind_name(v->kind);
-
-	if (!*fault)
-		*fault = xasprintf("%s:%d:%d: %s must be %s, not %s %s",
-				   s->files[file].path, v->line, v->column,
-				   path, wanted,
-				   strchr("ai", kind[0]) ? "an" : "a", kind);
-}
-
-/* True for an amount of money that the cap accepts: "5" or "0.50". */
-static bool is_amount(const struct toml_value *v)
-{
-	char *end = NULL;
-
-	if (v->kind == TOML_STRING)
-		return strtod(v->text, &end) > 0 && !*end;
-	return (v->kind == TOML_INT && v->integer > 0) ||
-	       (v->kind == TOML_FLOAT && isfinite(v->real) && v->real > 0);
-}
-
-/* Checks [limits]. In the schema it is one row, a table; the code that uses a
- * member parses it. */
-static void guard_limits(char **fault, const struct settings *s, int file,
-			 const struct toml_value *root)
-{
-	static const char amount[] = "an amount in US dollars above 0";
-	const struct toml_value *limits = toml_path(root, "limits");
-	const struct toml_value *v =
-		limits ? toml_get(limits, "max_usd") : NULL;
-
-	if (limits && limits->kind != TOML_TABLE)
-		set_fault(fault, s, file, limits, "limits", "a table");
-	if (v && !is_amount(v))
-		set_fault(fault, s, file, v, "limits.max_usd", amount);
-	v = limits ? toml_get(limits, "warn_usd") : NULL;
-	if (v && v->kind != TOML_ARRAY && !is_amount(v))
-		set_fault(fault, s, file, v, "limits.warn_usd", amount);
-	for (size_t i = 0; v && v->kind == TOML_ARRAY && i < v->n_items; i++)
-		if (!is_amount(&v->items[i]))
-			set_fault(fault, s, file, &v->items[i],
-				  "limits.warn_usd", amount);
-}
-
-/* Checks that enabled and allow_http of each model provider are booleans. */
-static void guard_models(char **fault, const struct settings *s, int file,
-			 const struct toml_value *root)
-{
-	static const char *const flags[] = { "enabled", "allow_http" };
-	const struct toml_value *all = toml_path(root, "models.providers");
-
-	for (size_t i = 0; all && i < all->n_items; i++)
-		for (size_t k = 0; k < sizeof(flags) / sizeof(*flags); k++) {
-			const struct toml_value *v =
-				toml_get(&all->items[i], flags[k]);
-			char *path;
-
-			if (!v || v->kind == TOML_BOOL)
-				continue;
-			path = xasprintf("models.providers.%s.%s",
-					 all->items[i].key, flags[k]);
-			set_fault(fault, s, file, v, path, "true or false");
-			free(path);
-		}
-}
-
-/* Reports the keys that `network` replaced: ignored, they would leave a sandbox
- * open that the user has restricted. */
-static void guard_renamed(char **fault, const struct settings *s, int file,
-			  const struct toml_value *root)
-{
-	static const char *const old[] = { "network_allow", "network_deny",
-					   "network_block", "domain_allow" };
-	const struct toml_value *all = toml_path(root, "sandboxes.providers");
-
-	for (size_t i = 0; all && i < all->n_items; i++)
-		for (size_t k = 0; k < sizeof(old) / sizeof(*old); k++) {
-			const struct toml_value *v =
-				toml_get(&all->items[i], "params");
-
-			v = v ? toml_get(v, old[k]) : NULL;
-			if (v && !is_user_defined(&all->items[i]) && !*fault)
-				*fault = xasprintf(
-					"%s:%d:%d: %s is now written as "
-					"network = [\"host\", \"!denied\"]: "
-					"see `dcode help network`",
-					s->files[file].path, v->line, v->column,
-					old[k]);
-		}
-}
-
-/* Reports the section as a fault if it, or a table around it, is not a table:
- * its settings then have no effect. section is the beginning of path. */
-static void guard_section(char **fault, const struct settings *s, int file,
-			  const struct toml_value *root, struct str section)
-{
-	size_t end = 0;
-
-	while (end < section.len) {
-		struct str rest = str_skip(section, end + (end > 0));
-		const struct toml_value *v;
-		char *path;
-
-		end = section.len - rest.len + str_find(rest, '.');
-		path = xstrndup(section.ptr, end);
-		v = toml_path(root, path);
-		if (v && v->kind != TOML_TABLE)
-			set_fault(fault, s, file, v, path, "a table");
-		free(path);
-		if (!v || v->kind != TOML_TABLE)
-			return;
-	}
-}
-
-void settings_guard_tables(const struct settings *s, int file,
-			   const struct toml_value *root, char **fault)
-{
-	const struct toml_value *sandboxes = toml_get(root, "sandboxes");
-	struct str before = { 0 };
-
-	for (size_t i = 0; root->n_items && i < s->n_slots; i++) {
-		const struct setting_slot *slot = &s->slots[i];
-		const char *dot = strrchr(slot->path, '.');
-		struct str section = { slot->path,
-				       dot ? (size_t)(dot - slot->path) : 0 };
-
-		/* Rows of one section are adjacent, so compare with the section
-		 * before: each is checked once. */
-		if ((slot->group && !sandboxes) || str_eq(section, before) ||
-		    !is_guarded_slot(slot))
-			continue;
-		before = section;
-		guard_section(fault, s, file, root, section);
-	}
-	guard_limits(fault, s, file, root);
-	guard_models(fault, s, file, root);
-	guard_renamed(fault, s, file, root);
-}
-
 /* Returns the slot of a key, or of the table setting that contains it. */
 static const struct setting_slot *slot_of(const struct settings *s,
 					  const char *path)
@@ -1046,40 +795,6 @@ static const struct setting_slot *slot_of(const struct settings *s,
 			return slot;
 	}
 	return NULL;
-}
-
-/* True if [redact] comes from there and cannot be used. */
-static bool has_broken_masking(const struct settings *s,
-			       enum setting_source from, struct error *err)
-{
-	const struct setting_slot *off = slot_of(s, "redact.kinds_off");
-	const struct setting_slot *own = slot_of(s, "redact.patterns");
-	struct masking m = { (const char *const *)off->list, off->n_list,
-			     (const char *const *)own->list, own->n_list };
-
-	return (off->source == from || own->source == from) &&
-	       masking_shapes(&m, NULL, err) < 0;
-}
-
-void settings_guard_values(struct settings *s)
-{
-	struct error err = { 0 };
-
-	for (size_t i = 0; i < s->n_slots && !s->unguarded; i++) {
-		const struct setting_slot *slot = &s->slots[i];
-
-		if (slot->source == SOURCE_CONFIG && is_guarded_slot(slot) &&
-		    setting_slot_check(s, slot, &err) < 0)
-			s->unguarded = xstrdup(err.message);
-	}
-	if (!s->unguarded && has_broken_masking(s, SOURCE_CONFIG, &err))
-		s->unguarded = xasprintf("%s: %s", s->files[FILE_CONFIG].path,
-					 err.message);
-}
-
-const char *settings_unguarded(const struct settings *s)
-{
-	return s->unguarded;
 }
 
 enum { STEPS_LEAST = 25, STEPS_MOST = 100000 };
@@ -1194,18 +909,15 @@ void settings_read_policy(struct settings *s)
 /* Checks the policy. Call after all rows are resolved. */
 void settings_check_policy(struct settings *s)
 {
-	struct error err = { 0 };
-
 	check_keys(s, &s->policy, "");
 	settings_guard_tables(s, FILE_POLICY, &s->policy, &s->policy_error);
 	for (size_t i = 0; i < s->n_slots && !s->policy_error; i++) {
+		struct error err = { 0 };
+
 		if (s->slots[i].source == SOURCE_POLICY &&
 		    setting_slot_check(s, &s->slots[i], &err) < 0)
 			s->policy_error = xstrdup(err.message);
 	}
-	if (!s->policy_error && has_broken_masking(s, SOURCE_POLICY, &err))
-		s->policy_error = xasprintf(
-			"%s: %s", s->files[FILE_POLICY].path, err.message);
 	if (s->policy_error)
 		s->files[FILE_POLICY].state = SETTINGS_FILE_BROKEN;
 }

@@ -98,6 +98,15 @@ void settings_warn(struct settings *s, const char *fmt, ...)
 void settings_read_config(struct settings *s);
 void settings_read_dotenv(struct settings *s, bool project);
 
+/* True if an entry of sandboxes.providers defines a provider of the user's own,
+ * a program or a service. Its params can have any names. */
+static inline bool entry_is_user_defined(const struct toml_value *entry)
+{
+	return toml_get(entry, "command") || toml_get(entry, "class_path") ||
+	       toml_get(entry, "http");
+}
+
+/* settings_guard.c */
 /* Sets *fault to the first restricting section of root that is not a table, or
  * to the first restricting key in such a table with the wrong type. Does
  * nothing if *fault is set already. The caller owns *fault. file: FILE_CONFIG
@@ -108,7 +117,7 @@ void settings_guard_tables(const struct settings *s, int file,
  * after all rows are resolved. */
 void settings_guard_values(struct settings *s);
 
-/* Warns about unknown keys in config.toml. */
+/* settings_files.c. Warns about unknown keys in config.toml. */
 void settings_check_unknown(struct settings *s);
 /* Adds the Python program's variables to the line that settings_foreign()
  * returns. */

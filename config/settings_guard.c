@@ -1,0 +1,291 @@
+/* settings_guard.c - faults in restricting settings, which prevent a run. */
+/* SPDX-License-Identifier: MIT */
+/*
+ * An invalid file or a key of the wrong type has the same effect as a missing
+ * setting. If that setting is a cap, a list of allowed commands or an
+ * isolation, the run would be allowed more than the user intended, and nobody
+ * reads the warnings of a script. So settings_unguarded() returns the first
+ * such fault, and cmd/policy.c then ends the run or asks.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "config/masking.h"
+#include "config/settings.h"
+#include "config/settings_slots.h"
+#include "config/toml.h"
+
+/* Settings that restrict what a run may do. A name with a final dot means every
+ * setting in that section. */
+static const char *const core_keys[] = {
+	"approvals.",
+	"limits",
+	"mcp.",
+	"models.allowed",
+	"models.providers",
+	"network.",
+	"protect",
+	"redact.",
+	"retries.",
+	"sandboxes.copy_limit",
+	"sandboxes.default",
+	"sandboxes.keep_for",
+	"sandboxes.on_exit",
+	"sandboxes.providers",
+	"shell.",
+	"skills.extra_allowed_dirs",
+	"startup.",
+	"threads.",
+	"web.",
+	"workspace.",
+};
+
+/* Keys of sandboxes.providers.NAME.params that restrict: network, isolation and
+ * caps. */
+static const char *const params[] = {
+	"auto_delete",
+	"bind",
+	"cap_add",
+	"container",
+	"cpu",
+	"cpus",
+	"disk",
+	"gpu",
+	"gpus",
+	"idle",
+	"idle_timeout",
+	"isolate",
+	"lifetime",
+	"max_file_size",
+	"max_processes",
+	"memory",
+	"mounts",
+	"network",
+	"no_new_privileges",
+	"on_idle",
+	"options",
+	"paths",
+	"protect",
+	"requeue",
+	"runtime",
+	"size",
+	"time",
+	"user",
+	"vcpus",
+	"volumes",
+	"workspace",
+};
+
+static bool is_core_key(const char *key)
+{
+	for (size_t i = 0; i < sizeof(core_keys) / sizeof(*core_keys); i++) {
+		struct str name = str_of(core_keys[i]);
+
+		if (str_ends(name, ".") ? str_starts(str_of(key), core_keys[i])
+					: !strcmp(key, core_keys[i]))
+			return true;
+	}
+	return false;
+}
+
+static bool is_guarded_slot(const struct setting_slot *slot)
+{
+	if (!slot->group)
+		return is_core_key(slot->row->key);
+	for (size_t i = 0; i < sizeof(params) / sizeof(*params); i++)
+		if (!strcmp(slot->row->key, params[i]))
+			return true;
+	return false;
+}
+
+/* Sets *fault to this error, unless an earlier one is stored there. */
+static void set_fault(char **fault, const struct settings *s, int file,
+		      const struct toml_value *v, const char *path,
+		      const char *wanted)
+{
+	const char *kind = toml_kind_name(v->kind);
+
+	if (!*fault)
+		*fault = xasprintf("%s:%d:%d: %s must be %s, not %s %s",
+				   s->files[file].path, v->line, v->column,
+				   path, wanted,
+				   strchr("ai", kind[0]) ? "an" : "a", kind);
+}
+
+/* True for an amount of money that the cap accepts: "5" or "0.50". */
+static bool is_amount(const struct toml_value *v)
+{
+	char *end = NULL;
+
+	if (v->kind == TOML_STRING)
+		return strtod(v->text, &end) > 0 && !*end;
+	return (v->kind == TOML_INT && v->integer > 0) ||
+	       (v->kind == TOML_FLOAT && isfinite(v->real) && v->real > 0);
+}
+
+/* Checks [limits]. In the schema it is one row, a table; the code that uses a
+ * member parses it. */
+static void guard_limits(char **fault, const struct settings *s, int file,
+			 const struct toml_value *root)
+{
+	static const char amount[] = "an amount in US dollars above 0";
+	const struct toml_value *limits = toml_path(root, "limits");
+	const struct toml_value *v =
+		limits ? toml_get(limits, "max_usd") : NULL;
+
+	if (limits && limits->kind != TOML_TABLE)
+		set_fault(fault, s, file, limits, "limits", "a table");
+	if (v && !is_amount(v))
+		set_fault(fault, s, file, v, "limits.max_usd", amount);
+	v = limits ? toml_get(limits, "warn_usd") : NULL;
+	if (v && v->kind != TOML_ARRAY && !is_amount(v))
+		set_fault(fault, s, file, v, "limits.warn_usd", amount);
+	for (size_t i = 0; v && v->kind == TOML_ARRAY && i < v->n_items; i++)
+		if (!is_amount(&v->items[i]))
+			set_fault(fault, s, file, &v->items[i],
+				  "limits.warn_usd", amount);
+}
+
+/* Checks that enabled and allow_http of each model provider are booleans. */
+static void guard_models(char **fault, const struct settings *s, int file,
+			 const struct toml_value *root)
+{
+	static const char *const flags[] = { "enabled", "allow_http" };
+	const struct toml_value *all = toml_path(root, "models.providers");
+
+	for (size_t i = 0; all && i < all->n_items; i++)
+		for (size_t k = 0; k < sizeof(flags) / sizeof(*flags); k++) {
+			const struct toml_value *v =
+				toml_get(&all->items[i], flags[k]);
+			char *path;
+
+			if (!v || v->kind == TOML_BOOL)
+				continue;
+			path = xasprintf("models.providers.%s.%s",
+					 all->items[i].key, flags[k]);
+			set_fault(fault, s, file, v, path, "true or false");
+			free(path);
+		}
+}
+
+/* Reports the keys that `network` replaced: ignored, they would leave a sandbox
+ * open that the user has restricted. */
+static void guard_renamed(char **fault, const struct settings *s, int file,
+			  const struct toml_value *root)
+{
+	static const char *const old[] = { "network_allow", "network_deny",
+					   "network_block", "domain_allow" };
+	const struct toml_value *all = toml_path(root, "sandboxes.providers");
+
+	for (size_t i = 0; all && i < all->n_items; i++)
+		for (size_t k = 0; k < sizeof(old) / sizeof(*old); k++) {
+			const struct toml_value *v =
+				toml_get(&all->items[i], "params");
+
+			v = v ? toml_get(v, old[k]) : NULL;
+			if (v && !entry_is_user_defined(&all->items[i]) &&
+			    !*fault)
+				*fault = xasprintf(
+					"%s:%d:%d: %s is now written as "
+					"network = [\"host\", \"!denied\"]: "
+					"see `dcode help network`",
+					s->files[file].path, v->line, v->column,
+					old[k]);
+		}
+}
+
+/* Reports the section as a fault if it, or a table around it, is not a table:
+ * its settings then have no effect. section is the beginning of path. */
+static void guard_section(char **fault, const struct settings *s, int file,
+			  const struct toml_value *root, struct str section)
+{
+	size_t end = 0;
+
+	while (end < section.len) {
+		struct str rest = str_skip(section, end + (end > 0));
+		const struct toml_value *v;
+		char *path;
+
+		end = section.len - rest.len + str_find(rest, '.');
+		path = xstrndup(section.ptr, end);
+		v = toml_path(root, path);
+		if (v && v->kind != TOML_TABLE)
+			set_fault(fault, s, file, v, path, "a table");
+		free(path);
+		if (!v || v->kind != TOML_TABLE)
+			return;
+	}
+}
+
+void settings_guard_tables(const struct settings *s, int file,
+			   const struct toml_value *root, char **fault)
+{
+	const struct toml_value *sandboxes = toml_get(root, "sandboxes");
+	struct str before = { 0 };
+
+	for (size_t i = 0; root->n_items && i < s->n_slots; i++) {
+		const struct setting_slot *slot = &s->slots[i];
+		const char *dot = strrchr(slot->path, '.');
+		struct str section = { slot->path,
+				       dot ? (size_t)(dot - slot->path) : 0 };
+
+		/* Rows of one section are adjacent, so compare with the section
+		 * before: each is checked once. */
+		if ((slot->group && !sandboxes) || str_eq(section, before) ||
+		    !is_guarded_slot(slot))
+			continue;
+		before = section;
+		guard_section(fault, s, file, root, section);
+	}
+	guard_limits(fault, s, file, root);
+	guard_models(fault, s, file, root);
+	guard_renamed(fault, s, file, root);
+}
+
+static const struct setting_slot *find_core_slot(const struct settings *s,
+						 const char *key)
+{
+	for (size_t i = 0; i < s->n_slots; i++)
+		if (!s->slots[i].group && !strcmp(s->slots[i].row->key, key))
+			return &s->slots[i];
+	return NULL;
+}
+
+/* Ends the run if [redact] cannot be used. The file that is named is the policy
+ * if a part of it comes from there. */
+static void guard_masking(struct settings *s)
+{
+	const struct setting_slot *off = find_core_slot(s, "redact.kinds_off");
+	const struct setting_slot *own = find_core_slot(s, "redact.patterns");
+	bool policy =
+		off->source == SOURCE_POLICY || own->source == SOURCE_POLICY;
+	struct masking m = { (const char *const *)off->list, off->n_list,
+			     (const char *const *)own->list, own->n_list };
+	char **fault = policy ? &s->policy_error : &s->unguarded;
+	int file = policy ? FILE_POLICY : FILE_CONFIG;
+	struct error err = { 0 };
+
+	if (!*fault && masking_shapes(&m, NULL, &err) < 0)
+		*fault = xasprintf("%s: %s", s->files[file].path, err.message);
+}
+
+void settings_guard_values(struct settings *s)
+{
+	for (size_t i = 0; i < s->n_slots && !s->unguarded; i++) {
+		const struct setting_slot *slot = &s->slots[i];
+		struct error err = { 0 };
+
+		if (slot->source == SOURCE_CONFIG && is_guarded_slot(slot) &&
+		    setting_slot_check(s, slot, &err) < 0)
+			s->unguarded = xstrdup(err.message);
+	}
+	guard_masking(s);
+}
+
+const char *settings_unguarded(const struct settings *s)
+{
+	return s->unguarded;
+}
