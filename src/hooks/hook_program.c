@@ -5,9 +5,9 @@
  * hooks.json would therefore run a file of whichever repository he works in:
  * "./check.sh", and "bash ./check.sh" or "python3 check.py" too. Arguments that
  * a program only reads ("cat ./x") are not checked. Begin reading at
- * hook_program_fault(). parse_words() splits a command as a shell would, as far
- * as that matters here; find_program() skips what may come before the program;
- * runs_relative_script() knows the options of interpreters.
+ * hook_program_fault(). parse_words() splits a command line as a shell would,
+ * as far as that matters here; find_program() skips what may come before the
+ * program; runs_relative_script() knows the options of interpreters.
  */
 #include "hooks/hook_program.h"
 
@@ -73,6 +73,78 @@ static const struct interpreter {
 	{ "awk", "", "Fv", "f", false, true },
 	{ "gawk", "", "Fv", "f", false, true },
 	{ "mawk", "", "Fv", "f", false, true },
+	{ "sed", "", "el", "f", false, true },
+	{ "expect", "c", "", "f", false, false },
+	{ "julia", "eE", "", "L", false, false },
+};
+
+/* Programs and words of a shell that run the command behind them. */
+static const struct prefix {
+	const char *name;
+	const char *value;   /* letters of options with a value */
+	const char *command; /* letters of options whose value is a command */
+	int arguments;       /* that come before the command */
+} prefixes[] = {
+	{ "!", "", "", 0 },
+	{ "{", "", "", 0 },
+	{ "if", "", "", 0 },
+	{ "then", "", "", 0 },
+	{ "elif", "", "", 0 },
+	{ "else", "", "", 0 },
+	{ "while", "", "", 0 },
+	{ "until", "", "", 0 },
+	{ "do", "", "", 0 },
+	{ "builtin", "", "", 0 },
+	{ "busybox", "", "", 0 },
+	{ "chronic", "", "", 0 },
+	{ "chroot", "", "", 1 },
+	{ "chrt", "TPD", "", 1 },
+	{ "command", "", "", 0 },
+	{ "coproc", "", "", 0 },
+	{ "doas", "uC", "", 0 },
+	{ "env", "uC", "S", 0 },
+	{ "exec", "a", "", 0 },
+	{ "export", "", "", 0 },
+	{ "flock", "wE", "c", 1 },
+	{ "ionice", "cnpPu", "", 0 },
+	{ "ltrace", "aAeFlnopsuxX", "", 0 },
+	{ "nice", "n", "", 0 },
+	{ "nohup", "", "", 0 },
+	{ "prlimit", "", "", 0 },
+	{ "runuser", "ugGsw", "c", 0 },
+	{ "script", "EIOBTmo", "c", 0 },
+	{ "setarch", "", "", 0 },
+	{ "setpriv", "", "", 0 },
+	{ "setsid", "", "", 0 },
+	{ "sg", "", "c", 1 },
+	{ "ssh-agent", "aEtP", "", 0 },
+	{ "stdbuf", "ioe", "", 0 },
+	{ "strace", "aAbeEIoOpPsSuUX", "", 0 },
+	{ "su", "gGswT", "c", 1 },
+	{ "sudo", "ugpCcDhRrTtU", "", 0 },
+	{ "systemd-run", "HMpuE", "", 0 },
+	{ "taskset", "", "", 1 },
+	{ "time", "fo", "", 0 },
+	{ "timeout", "ks", "", 1 },
+	{ "unshare", "GSRw", "", 0 },
+	{ "watch", "nq", "", 0 },
+	{ "xargs", "adEILnPs", "", 0 },
+};
+
+/* Their long options with a value that is an argument of its own. */
+static const char *const long_values[] = {
+	"--adjustment", "--chdir", "--class",    "--classdata", "--error",
+	"--format",     "--group", "--groups",   "--input",     "--interval",
+	"--kill-after", "--login", "--max-args", "--max-procs", "--mode",
+	"--output",     "--regid", "--reuid",    "--shell",     "--signal",
+	"--timeout",    "--unset", "--unit",     "--user",      "--wait",
+};
+
+/* Variables that name code for the programs that a command starts. */
+static const char *const code_variables[] = {
+	"BASH_ENV",   "ENV",     "LD_LIBRARY_PATH", "LD_PRELOAD",
+	"NODE_PATH",  "PATH",    "PERL5LIB",        "PYTHONHOME",
+	"PYTHONPATH", "RUBYLIB", "PYTHONSTARTUP",
 };
 
 static void words_release(struct hook_words *w)
@@ -90,17 +162,26 @@ static void add_word(struct hook_words *w, struct str text, bool literal)
 		};
 }
 
-/* Appends the "$(...)" at the start of text to word. Returns its length. */
-static size_t add_substitution(struct str text, struct buf *word)
+/* Appends the "$(...)" or "`...`" at the start of text to word, and the command
+ * in it to inner. Returns its length. */
+static size_t add_substitution(struct str text, struct buf *word,
+			       struct buf *inner)
 {
+	bool backtick = text.ptr[0] == '`';
 	size_t depth = 0;
 	size_t i = 0;
 
 	do {
 		depth += text.ptr[i] == '(';
 		depth -= text.ptr[i] == ')';
-		buf_addc(word, text.ptr[i++]);
-	} while (i < text.len && (depth || i < 2));
+		i++;
+	} while (i < text.len &&
+		 (backtick ? text.ptr[i] != '`' : depth || i < 2));
+	i += backtick && i < text.len;
+	buf_add(word, text.ptr, i);
+	if (i > 2)
+		buf_add(inner, text.ptr + 2 - backtick, i - 3 + backtick);
+	buf_addc(inner, '\n');
 	return i;
 }
 
@@ -122,8 +203,9 @@ static bool starts_literally(struct str text)
 }
 
 /* Removes a word from the front and sets word to it, without its quotes.
- * Returns hook_word.literal. */
-static bool cut_word(struct str *rest, struct buf *word)
+ * inner: the commands whose output is a part of it. Returns
+ * hook_word.literal. */
+static bool cut_word(struct str *rest, struct buf *word, struct buf *inner)
 {
 	bool literal = starts_literally(*rest);
 	char quote = 0;
@@ -135,8 +217,8 @@ static bool cut_word(struct str *rest, struct buf *word)
 
 		if (!quote && strchr(" \t\n;|&<>()", c))
 			break;
-		if (quote != '\'' && str_starts(*rest, "$("))
-			taken = add_substitution(*rest, word);
+		if (quote != '\'' && (c == '`' || str_starts(*rest, "$(")))
+			taken = add_substitution(*rest, word, inner);
 		else if (c == '\\' && quote != '\'' && rest->len > 1)
 			buf_addc(word, rest->ptr[taken++]);
 		else if (quote ? c == quote : c == '"' || c == '\'')
@@ -158,19 +240,24 @@ static bool is_number(struct str word)
 
 /* Removes a redirection. The file of "<FILE" stays, as the words "<" and FILE,
  * because an interpreter runs it. False after "<<" or "<(": the input is part
- * of the command line. */
+ * of the command line, and behind "<<" nothing more is read. */
 static bool skip_redirection(struct hook_words *w, struct str *rest,
-			     struct buf *word)
+			     struct buf *word, struct buf *inner)
 {
 	bool input = rest->ptr[0] == '<';
 	bool literal;
 
 	*rest = str_skip(*rest, 1);
-	if (input && rest->len && strchr("<(", rest->ptr[0]))
+	if (input && rest->len && strchr("<(", rest->ptr[0])) {
+		if (rest->ptr[0] == '<')
+			rest->len = 0;
 		return false;
+	}
 	while (rest->len && strchr(" \t>&|", rest->ptr[0]))
 		*rest = str_skip(*rest, 1);
-	literal = cut_word(rest, word);
+	if (str_starts(*rest, "("))
+		return false;
+	literal = cut_word(rest, word, inner);
 	if (input) {
 		add_word(w, STR("<"), false);
 		add_word(w, buf_str(word), literal);
@@ -178,33 +265,44 @@ static bool skip_redirection(struct hook_words *w, struct str *rest,
 	return true;
 }
 
-/* Splits the first simple command of a shell command into words. */
-static void parse_words(struct hook_words *w, const char *command)
+/* Removes the first simple command from a shell command and splits it into
+ * words. */
+static void parse_words(struct hook_words *w, struct str *rest,
+			struct buf *inner)
 {
-	struct str rest = str_of(command);
 	struct buf word = BUF_INIT(WORD_MAX);
 
-	while (rest.len && w->n < MOST_WORDS) {
-		char c = rest.ptr[0];
+	while (rest->len) {
+		char c = rest->ptr[0];
 
 		if (c == '<' || c == '>') {
-			if (!skip_redirection(w, &rest, &word))
+			if (!skip_redirection(w, rest, &word, inner))
 				break;
 		} else if (w->n && strchr("\n;|&)", c)) {
 			break;
+		} else if (c == '#') {
+			*rest = str_skip(*rest, str_find(*rest, '\n'));
+		} else if (str_starts(*rest, "\\\n")) {
+			*rest = str_skip(*rest, 2);
 		} else if (strchr(" \t\n;|&()", c)) {
-			rest = str_skip(rest, 1);
+			*rest = str_skip(*rest, 1);
 		} else {
-			bool literal = cut_word(&rest, &word);
+			bool literal = cut_word(rest, &word, inner);
 
 			/* the 2 of "2>FILE" is not a word */
-			if (!rest.len || !strchr("<>", rest.ptr[0]) ||
+			if (!rest->len || !strchr("<>", rest->ptr[0]) ||
 			    !is_number(buf_str(&word)))
 				add_word(w, buf_str(&word), literal);
 		}
 	}
 	buf_release(&word);
 }
+
+struct hook_target {
+	size_t at; /* the program's index */
+	/* the command that a prefix runs ("su -c COMMAND"), or NULL */
+	const char *command;
+};
 
 /* True for an assignment ("A=b"), which may precede a shell command. */
 static bool is_assignment(struct str word)
@@ -219,49 +317,81 @@ static bool is_assignment(struct str word)
 	return true;
 }
 
-/* True for words that may come before the command that they run. */
-static bool is_prefix(const char *word)
+static const struct prefix *find_prefix(const char *word)
 {
-	static const char *const words[] = {
-		"exec", "command", "env",  "time",   "nice",   "nohup",
-		"sudo", "!",       "{",    "then",   "if",     "timeout",
-		"do",   "setsid",  "else", "stdbuf", "ionice", "chronic",
-	};
 	const char *name = word[0] == '/' ? path_name(word) : word;
 
-	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
-		if (!strcmp(name, words[i]))
+	for (size_t i = 0; i < sizeof(prefixes) / sizeof(*prefixes); i++)
+		if (!strcmp(name, prefixes[i].name))
+			return &prefixes[i];
+	return NULL;
+}
+
+static bool is_long_value(const char *option)
+{
+	for (size_t i = 0; i < sizeof(long_values) / sizeof(*long_values); i++)
+		if (!strcmp(option, long_values[i]))
 			return true;
 	return false;
 }
 
-/* True for an option or a number that belongs to a prefix: "-n 5" of nice, "9s"
- * of timeout. */
-static bool belongs_to_prefix(const char *word)
+/* Skips an option of a prefix at *i, and its value. Returns the value if it is
+ * a command, else NULL. */
+static const char *skip_option(const struct hook_words *w,
+			       const struct prefix *p, size_t *i)
 {
-	return word[0] == '-' || isdigit((unsigned char)word[0]);
+	const char *option = w->list[*i].text;
+	bool is_command = !strcmp(option, "--command") ||
+			  !strcmp(option, "--session-command");
+
+	if (option[1] == '-') {
+		*i += is_command || is_long_value(option);
+		return is_command ? w->list[*i].text : NULL;
+	}
+	for (const char *c = option + 1; *c; c++) {
+		is_command = strchr(p->command, *c) != NULL;
+		if (!is_command && !strchr(p->value, *c))
+			continue;
+		/* the value may follow at once: "-n5" */
+		*i += !c[1];
+		if (is_command)
+			return c[1] ? c + 1 : w->list[*i].text;
+		break;
+	}
+	return NULL;
 }
 
-/* Returns the index of the program: the first word after assignments and
- * prefixes. w->n if there is none. */
-static size_t find_program(const struct hook_words *w)
+/* Finds the program: the first word after assignments and prefixes. Its index
+ * is w->n if there is none. */
+static struct hook_target find_program(const struct hook_words *w)
 {
-	bool prefixed = false;
-	size_t i = 0;
+	const struct prefix *p = NULL;
+	int arguments = 0;
+	struct hook_target f = { 0 };
 
-	for (; i < w->n; i++) {
-		const char *word = w->list[i].text;
+	for (; f.at < w->n; f.at++) {
+		const char *word = w->list[f.at].text;
+		const struct prefix *next = find_prefix(word);
 
-		if (!strcmp(word, "<") && i + 1 < w->n) {
-			i++;
-		} else if (is_prefix(word)) {
-			prefixed = true;
-		} else if (!is_assignment(str_of(word)) &&
-			   !(prefixed && belongs_to_prefix(word))) {
-			break;
+		if (!strcmp(word, "<")) {
+			f.at++;
+		} else if (is_assignment(str_of(word))) {
+			continue;
+		} else if (p && word[0] == '-') {
+			f.command = skip_option(w, p, &f.at);
+			if (f.command)
+				return f;
+		} else if (arguments > 0) {
+			arguments--;
+		} else if (next) {
+			p = next;
+			arguments = p->arguments;
+		} else {
+			return f;
 		}
 	}
-	return i;
+	f.at = w->n;
+	return f;
 }
 
 /* True for a path that does not depend on the start directory. Literal, "~" and
@@ -274,7 +404,7 @@ static bool is_absolute(const char *path, bool literal)
 	for (size_t i = 0; i < sizeof(absolute) / sizeof(*absolute); i++)
 		if ((!literal || !i) && str_starts(str_of(path), absolute[i]))
 			return true;
-	return false;
+	return !literal && (!strcmp(path, "$HOME") || !strcmp(path, "${HOME}"));
 }
 
 static bool is_relative(const struct hook_word *word)
@@ -357,7 +487,8 @@ static bool has_relative_value(const struct interpreter *p,
 		return equals && has_slash(equals) &&
 		       !is_absolute(equals + 1, word->literal);
 	return option[1] && strchr(p->file, option[1]) && option[2] &&
-	       has_slash(option) && !is_absolute(option + 2, word->literal);
+	       (has_slash(option) || option[2] == '.') &&
+	       !is_absolute(option + 2, word->literal);
 }
 
 static const char *fault_of(const char *command, int depth);
@@ -378,10 +509,13 @@ static bool runs_relative_script(const struct interpreter *p,
 		/* the interpreter reads the script from this file */
 		if (!strcmp(word, "<"))
 			return args[1].text && is_relative(args + 1);
-		/* The code is standard input or the next argument, or nothing
-		 * is run (--version). */
-		if (!strcmp(word, "-") || m == CODE)
+		/* The code is the next argument, or nothing is run
+		 * (--version). */
+		if (m == CODE && !strchr(word, 's'))
 			return false;
+		/* the code is standard input */
+		if (!strcmp(word, "-") || m == CODE)
+			continue;
 		/* The first word that is not an option is the script, unless
 		 * that is text (as with awk) or came with an option. */
 		if (!option)
@@ -402,34 +536,111 @@ static bool runs_relative_script(const struct interpreter *p,
 	return false;
 }
 
+/* True if a variable names code ("PATH=.:$PATH") in a relative directory. Other
+ * variables at the start of a directory are trusted, but not $PWD. */
+static bool has_relative_code(const struct hook_word *word)
+{
+	struct str value = str_of(word->text);
+	struct str name = { value.ptr, str_find(value, '=') };
+	struct str part;
+	bool is_code = false;
+
+	if (!is_assignment(value))
+		return false;
+	for (size_t i = 0; i < sizeof(code_variables) / sizeof(*code_variables);
+	     i++)
+		is_code |= str_is(name, code_variables[i]);
+	value = str_skip(value, name.len + 1);
+	while (is_code && str_split(&value, ':', &part))
+		if (!str_starts(part, "/") && !str_starts(part, "~") &&
+		    (!str_starts(part, "$") || str_starts(part, "$PWD") ||
+		     str_starts(part, "${PWD") || str_starts(part, "$(")))
+			return true;
+	return false;
+}
+
+/* Checks what follows "-exec" of find, and the argument of eval and trap. */
+static const char *fault_of_arguments(const struct hook_words *w, size_t at,
+				      int depth)
+{
+	const char *program = path_name(w->list[at].text);
+	bool find = !strcmp(program, "find");
+	bool eval = !strcmp(program, "eval");
+	struct buf line = BUF_INIT(WORD_MAX);
+	const char *fault;
+
+	if (!find && !eval && strcmp(program, "trap") != 0)
+		return NULL;
+	for (size_t i = at + 1; i < w->n; i++) {
+		const char *word = w->list[i].text;
+
+		if (find && (str_starts(str_of(word), "-exec") ||
+			     str_starts(str_of(word), "-ok")))
+			buf_addc(&line, '\n');
+		else if (!find || line.len)
+			buf_addf(&line, "%s ", word);
+		if (!find && !eval)
+			break;
+	}
+	fault = line.len ? fault_of(line.ptr, depth + 1) : NULL;
+	buf_release(&line);
+	return fault;
+}
+
 static const char *fault_of_words(const struct hook_words *w, bool shell,
 				  int depth)
 {
-	size_t at = find_program(w);
-	const char *program = at < w->n ? w->list[at].text : "";
+	struct hook_target f = find_program(w);
+	const char *program = f.at < w->n ? w->list[f.at].text : "";
 	const struct interpreter *p = find_interpreter(program);
 	bool sources =
 		shell && (!strcmp(program, ".") || !strcmp(program, "source"));
 
-	if (has_slash(program) && is_relative(&w->list[at]))
+	for (size_t i = 0; i < f.at; i++)
+		if (has_relative_code(&w->list[i]))
+			return "a variable that names programs or code must "
+			       "have absolute paths, since a relative one may "
+			       "be in the repository";
+	if (f.command)
+		return fault_of(f.command, depth + 1);
+	if (f.at == w->n)
+		return NULL;
+	if (has_slash(program) && is_relative(&w->list[f.at]))
 		return "its program must be an absolute path or a name on PATH";
-	if ((sources && at + 1 < w->n && is_relative(&w->list[at + 1])) ||
-	    (p && runs_relative_script(p, w->list + at + 1, depth)))
+	if ((sources && f.at + 1 < w->n && is_relative(&w->list[f.at + 1])) ||
+	    (p && runs_relative_script(p, w->list + f.at + 1, depth)))
 		return "the file that it runs must be an absolute path, since "
 		       "a relative one may be a file of the repository";
-	return NULL;
+	return fault_of_arguments(w, f.at, depth);
+}
+
+/* True for "cd /DIRECTORY": a relative path behind it is below that. */
+static bool changes_directory(const struct hook_words *w)
+{
+	return w->n > 1 && !strcmp(w->list[0].text, "cd") &&
+	       !is_relative(&w->list[1]);
 }
 
 static const char *fault_of(const char *command, int depth)
 {
-	struct hook_words w = { 0 };
-	const char *fault;
+	struct str rest = str_of(command);
+	struct buf inner = BUF_INIT(WORD_MAX);
+	const char *fault = NULL;
+	bool elsewhere = false;
 
 	if (depth > DEEPEST)
 		return NULL;
-	parse_words(&w, command);
-	fault = fault_of_words(&w, true, depth);
-	words_release(&w);
+	while (!fault && !elsewhere && rest.len) {
+		struct hook_words w = { 0 };
+
+		parse_words(&w, &rest, &inner);
+		elsewhere = changes_directory(&w);
+		fault = fault_of_words(&w, true, depth);
+		words_release(&w);
+	}
+	if (!fault && inner.len)
+		fault = fault_of(inner.ptr, depth + 1);
+	buf_release(&inner);
 	return fault;
 }
 

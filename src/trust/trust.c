@@ -192,8 +192,48 @@ static void add_runner(struct buf *out, const char *name, const char *how)
 	free(runner);
 }
 
+/* Removes the next word from a command line, without quotes around it. */
+static bool next_word(struct str *line, struct str *word)
+{
+	static const char around[] = " \t\r\n\"'`();|&";
+
+	while (line->len && strchr(around, line->ptr[0]))
+		*line = str_skip(*line, 1);
+	*word = (struct str){ line->ptr, 0 };
+	while (word->len < line->len && !strchr(around, line->ptr[word->len]))
+		word->len++;
+	*line = str_skip(*line, word->len);
+	return word->len > 0;
+}
+
+/* Adds "python3 -c": its code imports modules from the current directory,
+ * unless -I or -P keeps it from that. */
+static void add_python_code(struct str line, struct buf *out)
+{
+	char *name = NULL; /* of a Python whose options are being read */
+	struct str word;
+
+	while (next_word(&line, &word)) {
+		char *text = xstrndup(word.ptr, word.len);
+
+		if (name && (text[0] != '-' || strpbrk(text, "IP"))) {
+			free(name);
+			name = NULL;
+		} else if (name && text[1] != '-' && str_ends(word, "c")) {
+			add_runner(out, name, " -c");
+		}
+		if (is_python(path_name(text))) {
+			free(name);
+			name = xstrdup(path_name(text));
+		}
+		free(text);
+	}
+	free(name);
+}
+
 void trust_add_runners(const char *const *words, size_t n, struct buf *out)
 {
+	struct buf line = BUF_INIT(LONGEST);
 	struct word_list parts = { 0 };
 	bool module = false;
 
@@ -213,6 +253,10 @@ void trust_add_runners(const char *const *words, size_t n, struct buf *out)
 		else if (module && is_python(name))
 			add_runner(out, name, " -m");
 	}
+	for (size_t i = 0; i < n; i++)
+		buf_addf(&line, "%s ", words[i]);
+	add_python_code(buf_str(&line), out);
+	buf_release(&line);
 	release_words(&parts);
 }
 

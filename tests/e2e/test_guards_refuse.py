@@ -144,7 +144,19 @@ def test_a_broken_guard_refuses_only_what_it_would_have_judged(
 FIRST_WORDS = ["./check.sh", "scripts/check.sh", "A=1 ./check.sh",
                "'./check.sh' --all", "exec ./check.sh", "( ./check.sh )",
                "env X=1 ./check.sh", "$(pwd)/check.sh", "`pwd`/check.sh",
-               "$PWD/check.sh"]
+               "$PWD/check.sh", "true && ./check.sh", "true; ./check.sh",
+               "if true; then ./check.sh; fi", "while ./check.sh; do :; done",
+               "f() { ./check.sh; }; f", "x=$(./check.sh)",
+               "echo \"a `./check.sh`\"", "case x in x) ./check.sh;; esac",
+               "cd . && ./check.sh", "cd \"$PWD\" && sh check.sh",
+               "eval ./check.sh", "trap ./check.sh EXIT",
+               "true \\\n&& \\\n./check.sh", "cat <(./check.sh)",
+               "sudo -u ann ./check.sh", "su -c ./check.sh",
+               "taskset -c 0 ./check.sh", "timeout -s KILL 9 ./check.sh",
+               "env -u A -S 'B=1 ./check.sh'", "flock /tmp/l -c ./check.sh",
+               "echo a | xargs -n 1 ./check.sh",
+               "find . -maxdepth 0 -exec ./check.sh {} +",
+               "setpriv --no-new-privs ./check.sh"]
 
 
 @pytest.mark.parametrize("words", FIRST_WORDS)
@@ -168,7 +180,13 @@ SCRIPTS = ["bash ./check.sh", "sh check.sh", "bash -eu -o pipefail check.sh",
            "sh -c 'exec sh check.sh'", "/bin/sh 2>/dev/null ./check.sh",
            "python3 check.py", "python3 -W ignore -u ./check.py",
            "A=1 python3 \"$PWD/check.py\"", "awk -f check.awk",
-           "perl -MTime::HiRes ./check.pl"]
+           "perl -MTime::HiRes ./check.pl", "sh -s <check.sh",
+           "python3 - <check.py", "true && sh check.sh",
+           "PATH=.:$PATH check.sh",
+           "export PATH=\"$PWD\"; check.sh",
+           "BASH_ENV=./check.sh bash -c true",
+           "PYTHONPATH=. python3 ~/a.py", "perl -I. ~/a.pl",
+           "sed -f check.sed", "sudo -u ann sh check.sh"]
 
 
 @pytest.mark.parametrize("words", SCRIPTS)
@@ -194,12 +212,18 @@ def test_the_users_own_hooks_name_no_script_of_the_repository(
     "sh -ec 'true' ./x", "python3 -c 'import sys' ./x", "true <./check.sh",
     "cd / && sh $HOME/check.sh", "awk '{ print }' ./check.sh",
     "python3 <<E\nprint()\nE", "echo 'sh ./check.sh'",
-    "sh 2>/dev/null $HOME/check.sh", "perl -e 1 ./x", "env -i A=b/c true"])
+    "sh 2>/dev/null $HOME/check.sh", "perl -e 1 ./x", "env -i A=b/c true",
+    "timeout -k 1 9 cat ./x; true", "nice -n 5 grep -r x ./a; true",
+    "echo a | xargs -n 1 cat; true", "find . -name ./x; true",
+    "cd $HOME && ./check.sh", "PATH=/usr/bin:$PATH true", "true # ; ./x",
+    "PATH=\"$HOME/bin:$PATH\" sh ~/check.sh", "sed -e s,a,./b, ./check.sh",
+    "if [ -e ./x ]; then cat ./x; fi", "x=$(cat ./x); true"])
 def test_what_a_hook_only_reads_may_be_relative(write, work, home, model, run,
                                                 words):
     for name, text in (("check.sh", "true\n"), ("check.py", "\n")):
         (work / name).write_text(text)
         (home / name).write_text(text)
+        (home / name).chmod(0o755)
     write(PreToolUse=[hook(words)])
     model([TOUCH, DONE])
     r = run("-n", "x", *HOW)
@@ -393,7 +417,8 @@ def test_a_reload_keeps_the_hooks_that_there_were(write, work, live):
     ("npx -y prettier --check .", "npx"), ("python3 -m checks", "python3 -m"),
     ("exec make lint", "make"), ("timeout 9 uvx tool", "uvx"),
     ("/usr/bin/npm test", "npm"), ("python3 -Im checks", "python3 -m"),
-    ("sh -c 'npx x'", "npx")])
+    ("sh -c 'npx x'", "npx"), ("python3 -c 'import checks'", "python3 -c"),
+    ("timeout 9 python3 -Bc 'import checks'", "python3 -c")])
 def test_runners_are_named_at_the_start(write, work, model, run, words, name):
     write(PostToolUse=[hook(words)])
     model([DONE])
@@ -403,7 +428,8 @@ def test_runners_are_named_at_the_start(write, work, model, run, words, name):
 
 
 def test_other_programs_are_not_named(write, work, model, run):
-    write(PostToolUse=[hook("python3 ~/check.py -v; cat makefile")])
+    write(PostToolUse=[hook("python3 ~/check.py -v; cat makefile"),
+                       hook("python3 -I -c 'import sys'; sh -c true")])
     model([DONE])
     assert "may load code" not in run("-n", "x", *HOW).err
 
