@@ -8,14 +8,17 @@
 int library_load(const struct library *l, const struct library_symbol *symbols,
 		 size_t n, void *table, struct error *err)
 {
-	void *first =
-		l->needs ? dlopen(l->needs, RTLD_LAZY | RTLD_LOCAL) : NULL;
+	void *needs[2] = { NULL };
 	void *opened = NULL;
 
+	for (size_t i = 0; i < 2; i++)
+		if (l->needs[i])
+			needs[i] = dlopen(l->needs[i], RTLD_LAZY | RTLD_LOCAL);
 	for (size_t i = 0; !opened && i < 2 && l->files[i]; i++)
 		opened = dlopen(l->files[i], RTLD_LAZY | RTLD_LOCAL);
-	if (first)
-		dlclose(first); /* stays loaded as long as it is needed */
+	for (size_t i = 0; i < 2; i++)
+		if (needs[i]) /* stays loaded if the library needs it */
+			dlclose(needs[i]);
 	if (!opened) {
 		error_set(err, ERR_SYSTEM, "cannot load %s: %s", l->name,
 			  dlerror());

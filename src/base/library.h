@@ -13,10 +13,11 @@ struct library {
 	const char *name; /* the name in messages: "libcurl" */
 	/* file names (sonames) to try in order; the second may be NULL */
 	const char *files[2];
-	/* Soname of a library that the first file needs, or NULL. It is loaded
-	 * by itself before: the loader looks for each of its symbols in all
-	 * libraries that are loaded with it, so alone is faster. */
-	const char *needs;
+	/* Sonames of libraries that the first file needs, each NULL or one that
+	 * may be missing. They are loaded by themselves before: the loader
+	 * looks for each symbol in all libraries that are loaded together, so
+	 * alone is faster. */
+	const char *needs[2];
 	/* Debian package, for the message that says what to install */
 	const char *package;
 	/* version of the library that has all symbols, for that message */

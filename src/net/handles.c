@@ -79,7 +79,8 @@ static const struct library_symbol symbols[] = {
 static const struct library library = {
 	.name = "libcurl",
 	.files = { "libcurl.so.4", "libcurl-gnutls.so.4" },
-	.needs = "libcrypto.so.3",
+	/* Debian's libcurl needs the second one, too, which brings GnuTLS. */
+	.needs = { "libcrypto.so.3", "librtmp.so.1" },
 	.package = "libcurl4",
 	.needed = "7.83",
 };

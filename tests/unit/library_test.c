@@ -40,7 +40,7 @@ static void what_a_library_needs_may_be_missing(void **state)
 	for (size_t i = 0; i < 2; i++) {
 		const struct library math = { .name = "libm",
 					      .files = { "libm.so.6" },
-					      .needs = needs[i] };
+					      .needs = { needs[i] } };
 		struct error err = { 0 };
 		struct table t = { 0 };
 

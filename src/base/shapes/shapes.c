@@ -104,6 +104,20 @@ static struct element *add_element(struct shapes *s, struct pattern *p)
 	return &s->elements[s->n_elements++];
 }
 
+/* Adds the bytes from first to last. */
+static void add_range(struct byte_set *set, unsigned first, unsigned last)
+{
+	for (unsigned i = first / 64; i <= last / 64; i++) {
+		uint64_t bits = UINT64_MAX;
+
+		if (i == first / 64)
+			bits <<= first % 64;
+		if (i == last / 64)
+			bits &= UINT64_MAX >> (63 - last % 64);
+		set->bits[i] |= bits;
+	}
+}
+
 /* Reads "A-Za-z0-9_-]" into set. Returns the text behind it, or NULL. */
 static const char *read_set(const char *at, struct byte_set *set)
 {
@@ -121,8 +135,7 @@ static const char *read_set(const char *at, struct byte_set *set)
 		}
 		if (last < first)
 			return NULL;
-		for (unsigned c = first; c <= last; c++)
-			set->bits[c / 64] |= (uint64_t)1 << c % 64;
+		add_range(set, first, last);
 	}
 	return *at ? at + 1 : NULL;
 }
