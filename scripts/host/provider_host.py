@@ -233,18 +233,25 @@ class Host:
         """Lists all pages. A class whose create has a label returns it in the
         item or in the item's metadata. Other classes return only ids."""
         owner = params.get("owner")
+        pages = self.has_pages()
         found, cursor = [], None
         for _ in range(PAGES):
-            answer = self.call(self.provider, "list", cursor=cursor)
+            kwargs = {"cursor": cursor} if pages else {}
+            answer = self.call(self.provider, "list", **kwargs)
             items = member(answer, "items", "sandboxes")
             for item in answer if items is None else items:
                 shown = self.item(item)
                 if not owner or shown["owner"] in ("", owner):
                     found.append(shown)
             seen, cursor = cursor, member(answer, "cursor", "next_cursor")
-            if not cursor or cursor == seen:
+            if not pages or not cursor or cursor == seen:
                 break
         return {"sandboxes": found}
+
+    def has_pages(self):
+        """False if list() takes no cursor: one answer then has all."""
+        found = (getattr(self.provider, n, None) for n in ("list", "alist"))
+        return all(accepts(f, "cursor") for f in found if f)
 
     def item(self, item):
         if isinstance(item, str):
