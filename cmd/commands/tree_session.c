@@ -201,6 +201,8 @@ static bool try_label(void *arg, const struct thread_label *l)
 		s->rc = rc < 0 ? -1 : 0;
 		return rc > 0;
 	}
+	/* The newest sandbox with changes is used or, if none has any, the
+	 * newest one. */
 	work = has_work(s, &w);
 	if (!s->found || (work && !s->settled)) {
 		set_workspace(s, &w, l);

@@ -168,6 +168,7 @@ bool incoming_leaves_out(struct incoming *in, const struct archive_item *item,
 		*why = is_behind_link;
 	if (!*why)
 		return false;
+	/* A .git has many entries: report it once. */
 	*name = end ? (struct str){ path.ptr, end } : path;
 	if (in->told && str_is(*name, in->told)) {
 		*why = NULL;

@@ -1042,6 +1042,8 @@ int run_agent(struct run *r, const char *prompt, const struct stop *stop,
 	int rc;
 
 	r->agent.note = take_plan_note(r);
+	/* If creating the sandbox fails, the request to the model is cancelled,
+	 * too. */
 	if (run_is_promised(r))
 		both.cancel = &r->promise->asks.cancel;
 	rc = agent_run(&r->agent, prompt, &both, err);

@@ -961,7 +961,7 @@ const struct sandbox_provider docker_provider = {
 	.name = "docker",
 	.summary = "containers of Docker or Podman",
 	.also = "podman",
-	.also_summary = "containers of Podman: docker, through Podman's socket",
+	.also_summary = "containers of Podman, by the provider docker",
 	.workdir = "/workspace",
 	.flags = SANDBOX_ATTACH | SANDBOX_SNAPSHOT | SANDBOX_LIVE |
 		 SANDBOX_STDIN | SANDBOX_NETWORK | SANDBOX_LIST |

@@ -166,6 +166,7 @@ static int describe_exec(const struct exec_request *req, const char *workdir,
 	}
 	if (req->merged)
 		buf_adds(&script, "exec 2>&1\n");
+	/* variables that the setup script has set (setup_env.sh) */
 	if (!req->plain)
 		buf_adds(&script, "[ ! -O \"" SETUP_ENV_FILE
 				  "\" ]||" SETUP_ENV_READ "\n");

@@ -309,6 +309,7 @@ static int decide_retry(struct ws_command *r,
 
 	if (stop_check(stop, err) < 0)
 		return -1;
+	/* Nothing was sent, so plain requests cannot run the command twice. */
 	if (!r->sent && refuses_ws(status)) {
 		set_no_ws(r);
 		return 1;

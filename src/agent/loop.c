@@ -621,6 +621,8 @@ int agent_run(struct agent *a, const char *prompt, const struct stop *stop,
 		if (rc < 0 || hooked_ends(a) || a->parent ||
 		    a->finish == FINISH_REFUSAL)
 			break;
+		/* A Stop hook may demand more work: its text is the next
+		 * prompt. */
 		rc = hooked_stop(a, loops++, &more, stop, err);
 		if (rc <= 0)
 			break;

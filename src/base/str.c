@@ -177,6 +177,7 @@ static size_t sequence_length(const unsigned char *p, size_t len)
 	more = p[0] < 0xE0 ? 1 : p[0] < 0xF0 ? 2 : 3;
 	if (more >= len)
 		return 0;
+	/* E0 and F0: overlong forms. ED: surrogates. F4: above U+10FFFF. */
 	if (p[0] == 0xE0)
 		low = 0xA0;
 	if (p[0] == 0xED)

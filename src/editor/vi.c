@@ -234,6 +234,7 @@ static struct motion find_motion(struct vi *v, struct editor *e, char c)
 	size_t n = (v->count ? v->count : 1) * (v->op_count ? v->op_count : 1);
 	struct motion m = { e->caret, false, false, false };
 
+	/* "2d3w" deletes six words */
 	n = n < VI_COUNT_MAX ? n : VI_COUNT_MAX;
 	if (strchr("wWbBeE", c))
 		return move_words(v, e, c, n);

@@ -999,6 +999,8 @@ int model_stream(struct model *m, const struct model_sink *sink,
 			exchange_release(&x);
 			return 0;
 		}
+		/* Causes that dcode can remove by itself. Each success removes
+		 * one for good, so the loop ends. */
 		if (renew_key(m, &x) || correct_clock(m, &x) ||
 		    flip_option(m, &x, sink) ||
 		    omit_refused_tools(m, &x, sink, &failed)) {

@@ -704,6 +704,9 @@ static int reserve_locked(struct meter_model *mm, struct meter_call *call,
 	int64_t least =
 		add_saturated(input, multiply_saturated(call->least, p.output));
 
+	/* `least` is the input plus the fewest output tokens that make sense.
+	 * Of the money above that, each of those who share the cap gets its
+	 * part as output. */
 	if (m->cap && left < least)
 		return refuse_request(m, least, err);
 	if (mm->cap && own < least)

@@ -390,6 +390,7 @@ static char *make_sent(const struct key_naming *n, const char *own)
 		name.ptr[--name.len] = '\0';
 	if (!name.len)
 		buf_adds(&name, "key");
+	/* The name may be another property's own name, or one made before. */
 	search.key = name.ptr;
 	search_key(&search, n->top, 0);
 	if (cut || name.over || search.found || find_sent(n->keys, name.ptr)) {

@@ -270,6 +270,7 @@ static void parse_params(struct str body, struct params *p)
 	size_t sub = 0;
 
 	*p = (struct params){ 0 };
+	/* a private prefix: one of < = > ? (ECMA-48 5.4.1) */
 	if (body.len && body.ptr[0] >= '<' && body.ptr[0] <= '?') {
 		p->prefix = body.ptr[0];
 		body = str_skip(body, 1);
@@ -638,6 +639,7 @@ static size_t handle_ground(struct key_reader *k, struct str bytes,
 		return 1;
 	}
 	len = next_char(p, bytes.len, &c);
+	/* the rest of the character has not arrived yet */
 	if (len > bytes.len) {
 		memcpy(k->part, p, bytes.len);
 		k->part_len = (unsigned char)bytes.len;
@@ -645,6 +647,7 @@ static size_t handle_ground(struct key_reader *k, struct str bytes,
 	}
 	if (len)
 		ground_char(k, (struct str){ bytes.ptr, len }, c, sink);
+	/* not UTF-8: a C1 control in one byte, or a broken character */
 	else if (p[0] >= 0x80 && p[0] < 0xA0)
 		ground_char(k, (struct str){ 0 }, p[0], sink);
 	else
@@ -829,6 +832,8 @@ static size_t handle_late(struct key_reader *k, unsigned char b, int next,
 		release_late(k, sink);
 		return 0;
 	}
+	/* "]" and "P" may have been typed. Replies of a terminal continue with
+	 * digits and ";" (OSC), or with "|", "+" or "$" (DCS). */
 	if (k->introducer == ']' || k->introducer == 'P') {
 		bool digit = b >= '0' && b <= '9';
 		bool sure = k->len > 1 &&

@@ -201,6 +201,7 @@ static void check_arg(const struct tool_arg *arg, cJSON *args,
 	cJSON *item = cJSON_GetObjectItemCaseSensitive(args, arg->name);
 	const char *why = NULL;
 
+	/* Models send null for arguments that they leave out. */
 	while (!arg->required && cJSON_IsNull(item)) {
 		cJSON_DeleteItemFromObjectCaseSensitive(args, arg->name);
 		item = cJSON_GetObjectItemCaseSensitive(args, arg->name);

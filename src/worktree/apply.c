@@ -650,6 +650,8 @@ int apply_merge(struct apply_result *r, struct journal *j,
 	struct error ignored = { 0 };
 	int rc = make_plan(&w, err);
 
+	/* All or nothing: one blocked or changed file, or a conflict without
+	 * --conflicts, and nothing is written. */
 	if (rc == 0 && !r->n_blocked && !r->n_changed &&
 	    (!r->merge.n || (q->conflicts && !r->merge.unwritable)))
 		rc = write_merge(&w, err);

@@ -332,6 +332,7 @@ static int parse_output(struct merge *m, struct str out, struct error *err)
 		ok = add_stage(m, field);
 	while (ok && str_split(&out, '\0', &field) && field.len)
 		ok = parse_message(m, field, &out);
+	/* unmerged paths that no message names */
 	while (ok && str_split(&unmerged, '\0', &field) && field.len) {
 		struct str path = str_skip(field, str_find(field, '\t') + 1);
 

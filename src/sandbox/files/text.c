@@ -454,6 +454,7 @@ static int cut_lines(const struct page_source *src, int64_t offset,
 	if (lines < 0 || !str_is_utf8(buf_str(&page->text)))
 		return error_set_case(err, ERR_REMOTE, CASE_NOT_TEXT,
 				      "not_a_text_file");
+	/* src has the rest of the file: count its lines */
 	while (src->at_end && read_line(&rest, &line))
 		at++;
 	page->total_lines = src->at_end ? at : src->total;
