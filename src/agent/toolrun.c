@@ -27,6 +27,7 @@
 #include "base/stop.h"
 #include "base/str.h"
 #include "model/media.h"
+#include "session/thread.h"
 #include "tool/args.h"
 #include "tool/result.h"
 
@@ -58,6 +59,7 @@ struct tool_job {
 	struct tool_change change;
 	struct buf end;       /* how execute's command ended: tool_env.end */
 	struct buf changed;   /* agent.watch: the files that it has changed */
+	struct buf masked;    /* what was masked in the result */
 	int64_t ran_ms;       /* -1: it did not run */
 	struct message media; /* files attached to the result */
 	struct hooked_call hooked;
@@ -255,6 +257,22 @@ static void end_watch(const struct agent *a, const struct tool *tool,
 		a->watch(a->watch_arg, changed, stop);
 }
 
+/* Tells the user what was masked in the result of a call by its form. */
+static void show_masked(const struct agent *a, const struct part *call,
+			struct str masked)
+{
+	struct buf line = BUF_INIT(1 << 13);
+
+	if (!masked.len)
+		return;
+	buf_addf(&line, "masked in the result of %s: %.*s", call->name,
+		 (int)masked.len, masked.ptr);
+	show_event(&a->ui, a->mask,
+		   &(struct agent_event){ .kind = EVENT_WARNING,
+					  .text = buf_str(&line) });
+	buf_release(&line);
+}
+
 int agent_run_own_command(struct agent *a, const char *command,
 			  struct buf *told, const struct stop *stop,
 			  struct error *err)
@@ -267,6 +285,7 @@ int agent_run_own_command(struct agent *a, const char *command,
 	struct buf out = BUF_INIT(TOOL_RESULT_BYTES);
 	struct buf end = BUF_INIT(TOOL_RESULT_BYTES);
 	struct buf changed = BUF_INIT(TOOL_RESULT_BYTES);
+	struct buf masked = BUF_INIT(1 << 12);
 	bool failed = false;
 	int64_t began;
 	int64_t ran_ms;
@@ -281,6 +300,7 @@ int agent_run_own_command(struct agent *a, const char *command,
 		.arg = &c,
 		.redraw = a->ui.redraws ? on_own_redraw : NULL,
 		.end = &end,
+		.masked = &masked,
 		.changed = &changed,
 	};
 	int rc;
@@ -302,6 +322,7 @@ int agent_run_own_command(struct agent *a, const char *command,
 			   .ran_ms = ran_ms,
 			   .changed = buf_str(&changed),
 			   .failed = failed });
+	show_masked(a, &call, buf_str(&masked));
 	if (told)
 		buf_addf(told,
 			 "<user_shell_command>\n<command>%s</command>\n"
@@ -311,6 +332,7 @@ int agent_run_own_command(struct agent *a, const char *command,
 	buf_release(&out);
 	buf_release(&end);
 	buf_release(&changed);
+	buf_release(&masked);
 	return rc;
 }
 
@@ -442,6 +464,73 @@ static int query_hooks(struct tool_job *job, struct approval *a,
 	return 1;
 }
 
+struct mark_search { /* argument of result_has_mark() */
+	struct str mark;
+	bool found;
+};
+
+static bool result_has_mark(void *arg, struct thread_message *m)
+{
+	struct mark_search *s = arg;
+
+	for (size_t i = 0; !m->damaged && i < m->message.n; i++) {
+		const struct part *p = &m->message.parts[i];
+		struct str text = str_of(p->text);
+
+		s->found |= p->kind == PART_TOOL_RESULT &&
+			    str_search(text, s->mark) < text.len;
+	}
+	return !s->found;
+}
+
+/* True if a result of this thread has the mark: of this run, or a stored
+ * one. */
+static bool was_given(const struct agent *a, struct str mark)
+{
+	struct mark_search s = { .mark = mark };
+	struct error ignored = { 0 };
+	struct store *store;
+	int64_t no = 0;
+
+	if (a->mask && mask_has_written(a->mask, mark))
+		return true;
+	store = a->session ? session_store(a->session, &no) : NULL;
+	if (no)
+		(void)thread_each_message(store, no, result_has_mark, &s,
+					  &ignored);
+	return s.found;
+}
+
+/* Refuses a call that would write a mask into a file: it would replace the
+ * credential that was masked. */
+static bool refuse_masked_text(const struct tool_job *job,
+			       const struct approval *a, const cJSON *args,
+			       struct buf *reason)
+{
+	const char *const names[] = { a->tool->old_arg, a->tool->new_arg };
+
+	for (size_t i = 0; args && i < 2; i++) {
+		struct str text =
+			str_of(names[i] ? json_string(args, names[i], "") : "");
+		struct str mark;
+
+		while (mask_take_mark(&text, &mark)) {
+			if (!was_given(job->batch->agent, mark))
+				continue;
+			buf_addf(reason,
+				 "Error: nothing was written, because %s has "
+				 "%.*s, which dcode has put in place of a "
+				 "credential: the file would lose it. Leave "
+				 "that line out: change the lines around it "
+				 "with edit_file, or ask the user to change "
+				 "it.",
+				 names[i], (int)mark.len, mark.ptr);
+			return true;
+		}
+	}
+	return false;
+}
+
 /* Asks for approval. Not for a call that the tool would reject anyway: the
  * arguments are read and checked here, and tool_call() gets the result. Returns
  * -1 if the run was cancelled. */
@@ -475,9 +564,11 @@ static int approve_call(struct tool_job *job, struct error *err)
 		!job->refused && (!a.tool || (ui->approve && !job->args));
 	rc = rc < 0 ? -1 : 0;
 	a.args = job->args;
-	if (job->args)
+	if (job->args && refuse_masked_text(job, &a, job->args, &a.reason))
+		set_refused_result(job, &a);
+	else if (job->args)
 		rc = ui->approve(ui->arg, &a, job->batch->stop, err);
-	if (job->args && rc == 0 && !a.allowed)
+	if (job->args && rc == 0 && !job->refused && !a.allowed)
 		set_refused_result(job, &a);
 	else if (rc == 0 && a.edited)
 		adopt_user_edit(job, &a);
@@ -567,6 +658,7 @@ static void *run_job(void *arg)
 		.arg = job,
 		.redraw = job->batch->agent->ui.redraws ? on_redraw : NULL,
 		.end = &job->end,
+		.masked = &job->masked,
 		.changed = &job->changed,
 		.ask = job->batch->agent->ui.ask,
 		.ask_arg = job->batch->agent->ui.arg,
@@ -760,6 +852,7 @@ static int finish_call(struct tool_job *job, struct message *results,
 					  .declined = job->declined,
 					  .change = changed ? &job->change
 							    : NULL });
+	show_masked(job->batch->agent, job->call, buf_str(&job->masked));
 	p->text = buf_detach(&job->out);
 	attach_media(job, results);
 	cJSON_Delete(job->args);
@@ -768,6 +861,7 @@ static int finish_call(struct tool_job *job, struct message *results,
 	buf_release(&job->remark);
 	buf_release(&job->end);
 	buf_release(&job->changed);
+	buf_release(&job->masked);
 	tool_change_release(&job->change);
 	hooked_merge_end(job->batch->agent, &job->hooked.end);
 	hooked_call_release(&job->hooked);
@@ -867,6 +961,7 @@ int toolrun(struct agent *a, const struct message *reply,
 		jobs[n].out = BUF_INIT(MAX_RESULT);
 		jobs[n].end = BUF_INIT(TOOL_RESULT_BYTES);
 		jobs[n].changed = BUF_INIT(TOOL_RESULT_BYTES);
+		jobs[n].masked = BUF_INIT(1 << 12);
 		jobs[n].ran_ms = -1;
 		jobs[n].number = n + 1;
 		n++;

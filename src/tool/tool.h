@@ -134,6 +134,9 @@ struct tool_env {                /* all borrowed for the call */
 	 * that the command changed, as sandbox/changed_files.h writes them; not
 	 * masked. */
 	struct buf *changed;
+	/* Out, unless NULL: what was masked in the result by its form: "2
+	 * GitHub tokens". */
+	struct buf *masked;
 	/* Receives live output of execute, unless NULL: masked text, of which a
 	 * terminal would show the same in the end (base/screen_text.h). Called
 	 * on the thread that runs the call. */

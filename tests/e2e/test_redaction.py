@@ -109,3 +109,62 @@ def test_the_manual_lists_each_kind():
     listed = [kind.strip() for row in table.splitlines()[2:]
               for kind in row.split("|")[2].split(",")]
     assert sorted(listed) == sorted({c.kind for c in credentials()})
+
+
+def test_what_was_masked_is_said_once_to_the_model_and_the_user(
+        run, model, work):
+    (work / "f").write_text(f"{github()}\n{github()}\n")
+    server = model([call("read_file", file_path="f"), HELLO])
+    r = run("-n", "look", *M)
+    assert r.err.count("masked in the result of read_file: 2 GitHub tokens"
+                       ) == 1, r.err
+    assert sent(server).count("[masked: 2 GitHub tokens]") == 1
+
+
+def test_nothing_is_said_about_a_mask_that_is_only_a_text(run, model, work):
+    (work / "f").write_text("ghp_…[masked:GitHub token]\n")
+    server = model([call("read_file", file_path="f"), HELLO])
+    r = run("-n", "look", *M)
+    assert "masked" not in r.err
+    assert "[masked: " not in sent(server)
+
+
+MASK = "ghp_…[masked:GitHub token]"
+
+
+@pytest.mark.parametrize("tool, args", [
+    ("write_file", {"file_path": "f", "content": f"a=1\nt={MASK}\n"}),
+    ("edit_file", {"file_path": "f", "old_string": "a=0",
+                   "new_string": f"a=1\nt={MASK}"}),
+    ("edit_file", {"file_path": "f", "old_string": f"t={MASK}",
+                   "new_string": "t=1"}),
+])
+def test_a_mask_is_not_written_over_the_credential(
+        run, model, work, tool, args):
+    text = f"a=0\nt={github()}\n"
+    (work / "f").write_text(text)
+    server = model([call("read_file", file_path="f"), call(tool, **args),
+                    call("edit_file", file_path="f", old_string="a=0",
+                         new_string="a=2"), HELLO])
+    assert run("-n", "look", *M).status == 0
+    assert "nothing was written" in sent(server)
+    assert (work / "f").read_text() == text.replace("a=0", "a=2")
+
+
+def test_a_mask_of_an_earlier_run_of_the_thread_is_refused_too(
+        run, model, work):
+    text = f"t={github()}\n"
+    (work / "f").write_text(text)
+    write = call("write_file", file_path="f", content=f"t={MASK}\n")
+    server = model([call("read_file", file_path="f"), HELLO, write, HELLO])
+    run("-n", "look", *M)
+    run("-n", "go on", "-r", "latest", *M)
+    assert "nothing was written" in sent(server)
+    assert (work / "f").read_text() == text
+
+
+def test_such_a_text_of_another_origin_is_written(run, model, work):
+    write = call("write_file", file_path="f", content=f"see {MASK}\n")
+    model([write, HELLO])
+    assert run("-n", "look", *M).status == 0
+    assert MASK in (work / "f").read_text()

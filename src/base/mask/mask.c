@@ -49,7 +49,7 @@ struct hidden {            /* one byte sequence to hide */
 	const char *bytes; /* in locked memory */
 	size_t len;
 	char *shown; /* "[masked:NAME]", owned */
-	/* one was replaced: mask_finds_mark() looks for shown; owned */
+	/* one was replaced, see mask_has_written(); owned */
 	_Atomic bool *given;
 	int next; /* index of the next item with the same first byte, or -1 */
 };
@@ -598,6 +598,68 @@ bool mask_holds(const struct mask *m, struct str text)
 	holds = !str_eq(buf_str(&masked), text);
 	buf_wipe(&masked);
 	return holds;
+}
+
+/* Returns how often needle is in the text. */
+static size_t count_of(struct str text, struct str needle)
+{
+	size_t n = 0;
+
+	for (;;) {
+		size_t at = str_search(text, needle);
+
+		if (at == text.len)
+			return n;
+		text = str_skip(text, at + needle.len);
+		n++;
+	}
+}
+
+bool mask_count(const struct mask *m, struct str text, struct buf *out)
+{
+	size_t from = out->len;
+	const char *kind;
+
+	if (!m || str_search(text, STR(SHAPE_MARK)) == text.len)
+		return false;
+	for (int i = 0; (kind = shapes_kind(i)); i++) {
+		char *mark =
+			m->given[i] ? xasprintf(SHAPE_MARK "%s]", kind) : NULL;
+		size_t n = mark ? count_of(text, str_of(mark)) : 0;
+
+		if (n)
+			buf_addf(out, "%s%zu %s%s", out->len > from ? ", " : "",
+				 n, kind, n > 1 ? "s" : "");
+		free(mark);
+	}
+	return out->len > from;
+}
+
+bool mask_take_mark(struct str *text, struct str *mark)
+{
+	*text = str_skip(*text, str_search(*text, STR("[masked:")));
+	mark->ptr = text->ptr;
+	mark->len = str_find(*text, ']') + 1;
+	if (!text->len || mark->len > text->len)
+		return false;
+	*text = str_skip(*text, mark->len);
+	return true;
+}
+
+bool mask_has_written(const struct mask *m, struct str mark)
+{
+	const struct str name = { mark.ptr + strlen("[masked:"),
+				  mark.len - strlen("[masked:]") };
+	bool is = false;
+	const char *kind;
+
+	for (int i = 0; (kind = shapes_kind(i)); i++)
+		is |= m->given[i] && str_is(name, kind);
+	pthread_rwlock_rdlock(m->lock);
+	for (int i = 0; i < m->n; i++)
+		is |= *m->items[i].given && str_is(mark, m->items[i].shown);
+	pthread_rwlock_unlock(m->lock);
+	return is;
 }
 
 static void copy_text(struct str text, struct buf *out)

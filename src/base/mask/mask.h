@@ -50,6 +50,15 @@ void mask_prefix(const struct mask *m, struct str text, size_t most,
 /* True if the text contains a value; the text is not changed. */
 bool mask_holds(const struct mask *m, struct str text);
 
+/* Appends how many shapes of each kind were masked in a masked text: "2 GitHub
+ * tokens, 1 JWT". False, and appends nothing, if there were none. */
+bool mask_count(const struct mask *m, struct str text, struct buf *out);
+/* Takes what is written for a hidden value or shape, "[masked:NAME]", from the
+ * front of *text, up to and with the first one. False if there is none. */
+bool mask_take_mark(struct str *text, struct str *mark);
+/* True if this mask has written that mark. */
+bool mask_has_written(const struct mask *m, struct str mark);
+
 /* How a text is cleaned before it is printed (base/sanitize.h, base/str.h). */
 enum clean_kind {
 	/* not at all: it will be printed as JSON or in rows of the screen,
