@@ -200,10 +200,13 @@ static const char *const secret_names[] = {
 
 static const char own_prefix[] = "DEEPAGENTS_CODE_";
 
-/* Variables that take precedence over EDITOR, which the tool sets. */
+/* Variables that take precedence over EDITOR and PAGER, which the tool sets. */
 static const char *const editor_names[] = {
-	"CVSEDITOR", "FCEDIT",      "HGEDITOR",   "JJ_EDITOR", "KUBE_EDITOR",
-	"P4EDITOR",  "SUDO_EDITOR", "SVN_EDITOR", NULL,
+	"AWS_PAGER",   "BAT_PAGER",   "BUNDLER_EDITOR", "BZR_EDITOR",
+	"CVSEDITOR",   "DELTA_PAGER", "FCEDIT",         "GEM_EDITOR",
+	"GH_EDITOR",   "GH_PAGER",    "HGEDITOR",       "JJ_EDITOR",
+	"KUBE_EDITOR", "P4EDITOR",    "PSQL_EDITOR",    "PSQL_PAGER",
+	"SUDO_EDITOR", "SVN_EDITOR",  "SYSTEMD_EDITOR", NULL,
 };
 
 struct none {

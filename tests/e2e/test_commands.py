@@ -97,18 +97,19 @@ EDITING = ["git tag -a v1", "git rebase -i HEAD~1", "git commit -a",
 def test_a_command_that_opens_an_editor_ends_at_once_with_a_sentence(
         run, model, env, tmp_path, place):
     env.update(TERM="xterm-256color", EDITOR="vi", VISUAL="vi", PAGER="less",
-               GIT_EDITOR="vi", GIT_SEQUENCE_EDITOR="vi", SVN_EDITOR="vi")
+               GIT_EDITOR="vi", GIT_SEQUENCE_EDITOR="vi", SVN_EDITOR="vi",
+               SYSTEMD_EDITOR="vi", GH_PAGER="less")
     begin = ("git init -q . && git config user.email a@b && git config "
              "user.name n && git config core.editor vi && echo 1 >f && "
              "git add f && git commit -qm 1 && git commit -q --allow-empty "
              "-m 2 && git config rebase.autoStash true && echo 2 >f; "
-             "echo $TERM $PAGER $GIT_PAGER")
+             "echo $TERM $PAGER $GIT_PAGER $GH_PAGER $SYSTEMD_EDITOR")
     server = model([execute(begin)] + [execute(c, timeout=20)
                                        for c in EDITING] + [DONE])
     r = run(*TASK, *place, timeout=60)
     assert r.status == 0, r.err
     told = results(server)
-    assert "dumb cat cat" in told[0]
+    assert "dumb cat cat\n" in told[0]
     assert len(told) == 1 + len(EDITING)
     for text in told[1:]:
         assert "No-editor-can-be-opened-here" in text
