@@ -1,12 +1,12 @@
 #!/bin/sh
-# run-pytest.sh - pytest, with the counts in the last line of what it prints.
+# run-pytest.sh - runs pytest; the last line has the counts.
 # SPDX-License-Identifier: MIT
 #
-# run-pytest.sh LOG ARGUMENTS...   LOG: a file to write, and more beside it
+# run-pytest.sh LOG ARGUMENTS...   LOG: the log; other files are beside it
 #
-# If no more than five tests fail, they are run once more, alone. What passes
-# then is named as unsteady and does not count as passed; it has failed unless
-# tests/unsteady has it. There is no second try for a sanitizer's finding.
+# If at most five tests fail, they run once more, alone. A test that passes then
+# is listed as unsteady and counts as failed, unless tests/unsteady names it. A
+# sanitizer's finding gets no second try.
 set -u
 top=$(dirname "$0")
 log=$1

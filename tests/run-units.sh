@@ -2,13 +2,12 @@
 # run-units.sh - runs each cmocka program; ends with "N passed, N failed".
 # SPDX-License-Identifier: MIT
 #
-# More at a time than there are cores, as they wait for most of their time
-# (under ASan 537 s of them take 191 s of a processor); the longest come first.
-# A skipped test counts as failed.
-# If no more than five programs fail, they are run once more, alone. What passes
-# then is named as unsteady and does not count as passed; it has failed unless
-# tests/unsteady has it. A sanitizer's finding has no second try (what a failed
-# test leaks is none).
+# More run at once than there are cores, because they mostly wait (under ASan
+# they take 537 s, and 191 s of a processor). The longest start first. A skipped
+# test counts as failed. If at most five programs fail, they run once more,
+# alone. A program that passes then is listed as unsteady and counts as failed,
+# unless tests/unsteady names it. A sanitizer's finding gets no second try; a
+# leak of a failed test is not a finding.
 set -u
 if [ "${1:-}" = --one ]; then # PROGRAM LOG
 	began=$(date +%s)

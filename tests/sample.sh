@@ -1,6 +1,6 @@
 #!/bin/sh
-# sample.sh SEED N - of the lines it reads, about one of N; another part for
-# another SEED, and the same for the same.
+# sample.sh SEED N - prints about one in N of its input lines; SEED selects
+# which.
 # SPDX-License-Identifier: MIT
 set -eu
 seed=$1

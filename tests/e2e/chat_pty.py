@@ -1,4 +1,4 @@
-"""chat_pty.py - programs at a pseudo-terminal, and a model for them."""
+"""chat_pty.py - runs programs in a pseudo-terminal, with a model."""
 # SPDX-License-Identifier: MIT
 import fcntl
 import json
@@ -20,7 +20,7 @@ DEADLINE = 15
 
 
 class Pty:
-    """A program at a terminal of its own; all that it wrote, and when."""
+    """A program in a terminal of its own: what it has written, and when."""
 
     def __init__(self, argv, env, cwd, columns=80, lines=24):
         self.master, slave = pty.openpty()
@@ -35,7 +35,7 @@ class Pty:
         os.set_blocking(self.master, False)
 
     def read(self, seconds=0.0):
-        """What comes within that time; b"" when nothing does."""
+        """Returns what arrives within that time; b"" if nothing does."""
         if not select.select([self.master], [], [], seconds)[0]:
             return b""
         try:
@@ -49,7 +49,7 @@ class Pty:
         os.write(self.master, keys)
 
     def until(self, wanted, start=0, seconds=DEADLINE):
-        """When the bytes were there behind start: a time."""
+        """Waits for the bytes after position start. Returns the time."""
         end = time.monotonic() + seconds
         while self.seen.find(wanted, start) < 0:
             if time.monotonic() > end:
@@ -59,12 +59,13 @@ class Pty:
         return time.monotonic()
 
     def quiet(self, seconds=0.2):
-        """Until nothing comes for so long."""
+        """Waits until nothing has arrived for so long."""
         while self.read(seconds):
             pass
 
     def send_all(self, data, done):
-        """Writes as the terminal takes it; the time until done is seen."""
+        """Writes as fast as the terminal reads. Returns the time until done is
+        seen."""
         start, at, began = len(self.seen), 0, time.monotonic()
         view = memoryview(data)
         while self.seen.find(done, start) < 0:
@@ -84,14 +85,14 @@ class Pty:
                     struct.pack("HHHH", lines, columns, 0, 0))
 
     def memory(self):
-        """KiB: {"Pss": n, "Private_Dirty": n, ...} of the program alone."""
+        """Memory of the program alone in KiB: {"Pss": n, ...}."""
         text = pathlib.Path(
             f"/proc/{self.process.pid}/smaps_rollup").read_text()
         return {line.split(":")[0]: int(line.split()[1])
                 for line in text.splitlines()[1:]}
 
     def cpu(self):
-        """Seconds of its own, user and system."""
+        """CPU seconds of the program alone, user and system."""
         stat = pathlib.Path(f"/proc/{self.process.pid}/schedstat")
         total = 0
         for task in pathlib.Path(f"/proc/{self.process.pid}/task").iterdir():
@@ -99,7 +100,7 @@ class Pty:
         return total / 1e9
 
     def wake_ups(self):
-        """How often its threads have gone to sleep until now."""
+        """How often its threads have gone to sleep so far."""
         total = 0
         for task in pathlib.Path(f"/proc/{self.process.pid}/task").iterdir():
             text = (task / "status").read_text()
@@ -107,7 +108,7 @@ class Pty:
         return total
 
     def close(self):
-        """Ends it, if it has not ended; more than once is harmless."""
+        """Ends the program if it still runs. May be called again."""
         if self.master < 0:
             return
         if self.process.poll() is None:
@@ -123,7 +124,7 @@ class Pty:
 
 
 class Model:
-    """The emulator in a process of its own."""
+    """The model emulator, in a process of its own."""
 
     def __init__(self, place):
         self.place = pathlib.Path(place)
@@ -187,7 +188,7 @@ static int take_{n}(struct ring *r, const char *line)
 
 
 def markdown(tokens, size=4):
-    """Markdown of so many tokens of so many characters."""
+    """Returns Markdown of so many tokens of so many characters."""
     text, n = "", 0
     while len(text) < tokens * size:
         n += 1
@@ -203,7 +204,7 @@ def env_of(home, model):
 
 
 def open_raw(argv, env, cwd):
-    """A bare program; the terminal is raw before it begins to read."""
+    """Starts a bare program. The terminal is raw before it reads."""
     p = Pty(argv, env, cwd)
     tty.setraw(p.master)
     p.until(b"ready")

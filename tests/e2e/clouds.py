@@ -1,4 +1,4 @@
-"""clouds.py - what the tests of a vendor's sandboxes share."""
+"""clouds.py - helpers for tests of the vendors' sandboxes."""
 # SPDX-License-Identifier: MIT
 import importlib
 import os
@@ -52,8 +52,8 @@ def emulator(name, **options):
 
 
 def emulated(kind, env):
-    """For a fixture: begin(...) starts an emulator that env points to; in
-    the end none may have had anything against a request."""
+    """For a fixture: begin(...) starts an emulator and sets env to it. At the
+    end no emulator may have complained about a request."""
     clouds = []
 
     def begin(*args, **options):
@@ -68,12 +68,12 @@ def emulated(kind, env):
 
 @pytest.fixture(name="vendor")
 def vendor_fixture(env):
-    """vendor(name, **options): an emulated one that env points to."""
+    """vendor(name, **options): starts an emulator and sets env to it."""
     yield from emulated(emulator, env)
 
 
 def task_of(run, name):
-    """task(*options): a run of dcode in a sandbox of this provider."""
+    """task(*options): runs dcode in a sandbox of this provider."""
     def go(*options, **how):
         return run("-n", "hi", "-y", "-M", "anthropic:m", "--sandbox", name,
                    *options, **how)
@@ -81,8 +81,8 @@ def task_of(run, name):
 
 
 def fixtures(name):
-    """Of a vendor's own tests: NAME(**options), and task(*options), a run of
-    dcode in one of its sandboxes."""
+    """Makes the fixtures of a vendor's own tests: NAME(**options) starts its
+    emulator, task(*options) runs dcode in one of its sandboxes."""
     @pytest.fixture(name=name)
     def begin(vendor):
         return lambda **options: vendor(name, **options)
@@ -103,7 +103,7 @@ def commands_end(model, task):
 
 
 def results(server):
-    """The tools' results that the model was given, in order."""
+    """Returns the tool results that the model received, in order."""
     found = []
     for message in server.requests[-1]["body"]["messages"]:
         if isinstance(message["content"], list):
@@ -115,7 +115,7 @@ def results(server):
 
 
 def per_tool(cloud, server):
-    """Requests before the first tool, and of each of them in turn."""
+    """Returns the requests before the first tool and those of each tool."""
     began = [q["received"] for q in server.requests]
     times = [q["began"] for q in cloud.requests]
     return (sum(t < began[0] for t in times),
@@ -124,7 +124,7 @@ def per_tool(cloud, server):
 
 
 def elsewhere(env, url):
-    """Every address in env that is the emulator's becomes url."""
+    """Replaces the emulator's address in env by url."""
     for name, value in env.items():
         if name.endswith(("_URL", "_ENDPOINT")) and "sandbox" not in value:
             env[name] = re.sub(r"^http://127\.0\.0\.1:\d+", url, value)

@@ -1,4 +1,4 @@
-"""conftest.py - what every end-to-end test needs: a home, the program."""
+"""conftest.py - fixtures of the end-to-end tests: a home, the program."""
 # SPDX-License-Identifier: MIT
 import collections
 import os
@@ -34,14 +34,13 @@ def pytest_configure(config):
 
 
 class Sample:
-    """What a push runs of the tests that are many or slow.
+    """Selects the tests that a push runs.
 
-    DCODE_TEST_SAMPLE=SEED:N takes one of N of the cases of each test that has
-    several, one of N of the tests that are marked slow, and two of three of the
-    others; all of those that hold a guard (GUARDS). One file of N runs under
-    the sanitizers, the rest is the release. SEED is the commit's: what one push
-    leaves out, the next ones take. `make soak` runs everything under the
-    sanitizers.
+    DCODE_TEST_SAMPLE=SEED:N runs one in N of the cases of a parametrised test,
+    one in N of the tests marked slow, and two thirds of the others, but all
+    tests about security (GUARDS). One file in N runs under the sanitizers, the
+    others with the release. SEED is the commit, so each push runs another
+    sample. `make soak` runs everything under the sanitizers.
     """
 
     GUARDS = ("test_trust", "test_guard", "test_restrictions", "test_hooks",
@@ -82,8 +81,8 @@ SAMPLE = os.environ.get("DCODE_TEST_SAMPLE")
 SAMPLE = Sample(SAMPLE) if SAMPLE else None
 
 
-# Files with tests of ten seconds and more. They begin first: one that begins
-# last has the others wait for it.
+# Files with tests of ten seconds and more. They start first, because the run
+# would wait for one that starts last.
 LONGEST = ("test_provider_test", "test_lifecycle_kill", "test_torture",
            "test_copy", "test_cut_connections", "test_lifecycle_engine",
            "test_lifecycle_signals", "test_lifecycle_exec", "test_install",
@@ -93,8 +92,8 @@ LONGEST = ("test_provider_test", "test_lifecycle_kill", "test_torture",
 
 
 def pytest_make_parametrize_id(val):
-    """A test's name goes into the environment of what it starts, where one
-    string has at most 128 KiB."""
+    """Shortens long ids. A test's name is in the environment of its processes,
+    where a string has at most 128 KiB."""
     if isinstance(val, (str, bytes)) and len(val) > 1000:
         return f"{len(val)}-long"
     return None
@@ -112,8 +111,8 @@ def pytest_collection_modifyitems(config, items):
         config.hook.pytest_deselected(items=list(left))
 
 
-# A test that hangs holds up all others of its worker, and CI's limit says
-# nothing of which it was. The slowest takes 47 s on a busy machine.
+# A test that hangs blocks its worker, and CI's time limit does not say which
+# one it was. The slowest test takes 47 s on a busy machine.
 LIMIT_S = 240
 
 
@@ -146,8 +145,8 @@ def top():
 
 @pytest.fixture(scope="module")
 def dcode(request):
-    """The program under test; scripts/check gives the sanitized one, to one
-    file of N where it samples."""
+    """The program under test. In scripts/check: the sanitized one, or in a
+    sample the release for most files."""
     if SAMPLE and not SAMPLE.has(request.path.name):
         return program("DCODE_RELEASE", "dcode")
     return program("DCODE", "dcode")
@@ -155,13 +154,13 @@ def dcode(request):
 
 @pytest.fixture(scope="session")
 def dcode_release():
-    """For tests that look at time, memory or system calls."""
+    """The release, for tests that measure time, memory or system calls."""
     return program("DCODE_RELEASE", "dcode")
 
 
 @pytest.fixture
 def home(tmp_path):
-    """HOME of the test, and beside it the folder that dcode starts in."""
+    """HOME of the test; dcode starts in the directory `work` beside it."""
     (tmp_path / "home").mkdir()
     (tmp_path / "work").mkdir()
     return tmp_path / "home"
@@ -180,7 +179,7 @@ def config(home):
 
 @pytest.fixture
 def env(home):
-    """Nothing of the caller's but PATH; change it before calling run."""
+    """The environment: only PATH is the caller's. Change it before run()."""
     return {
         "PATH": os.environ["PATH"] + ":/usr/sbin:/sbin",
         "HOME": str(home), "LANG": "C.UTF-8", "TERM": "dumb",
@@ -191,18 +190,19 @@ def env(home):
 
 @pytest.fixture
 def sandbox_first(env):
-    """Once the model is asked, the sandbox is there."""
+    """The first request to the model waits for the sandbox."""
     env["DEEPAGENTS_CODE_SANDBOX_OVERLAP"] = "false"
 
 
 def heed_signals():
-    """A shell's background job ignores SIGINT, and so would its children."""
+    """Restores signals that a job in a shell's background ignores. dcode
+    would inherit that."""
     for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
         signal.signal(number, signal.SIG_DFL)
 
 
 class Run:
-    """A dcode that was started: start(), then wait() or signal()."""
+    """A started dcode: start(), then wait() or signal()."""
 
     def __init__(self, command, env, cwd, stdin, user=None):
         self.began = time.monotonic()
@@ -224,8 +224,8 @@ class Run:
         self.p.send_signal(number)
 
     def wait(self, timeout=60):
-        """Ends with .status, .out, .err, .seconds; a sanitizer's report or
-        a program that does not end fails the test."""
+        """Waits for the end; sets .status, .out, .err, .seconds. A report of
+        a sanitizer or a program that does not end fails the test."""
         try:
             self.out, self.err = self.p.communicate(self.stdin, timeout)
         except subprocess.TimeoutExpired:
@@ -238,7 +238,7 @@ class Run:
         return self
 
     def kill(self):
-        """Ends it and what it started: its session is its own."""
+        """Kills it and its processes, which have a session of their own."""
         try:
             os.killpg(self.p.pid, signal.SIGKILL)
         except ProcessLookupError:
@@ -264,7 +264,7 @@ def start(dcode, env, tmp_path):
 
 @pytest.fixture
 def terminal(dcode, env, tmp_path):
-    """terminal(*args) -> a Terminal that dcode runs at."""
+    """terminal(*args) -> a Terminal in which dcode runs."""
     open_ones = []
 
     def begin(*args):
@@ -302,7 +302,7 @@ def model(env):
 
 @pytest.fixture(scope="session")
 def rig():
-    """A Podman of our own: rig.docker_host, rig.image, rig.containers()."""
+    """A Podman of the tests: rig.docker_host, rig.image, rig.containers()."""
     from podman_rig import Rig
     with Rig() as engine:
         yield engine
@@ -310,7 +310,7 @@ def rig():
 
 @pytest.fixture(scope="session")
 def docker_rig():
-    """A Docker daemon of our own, with the same names."""
+    """A Docker daemon of the tests, with the same members."""
     from docker_rig import Rig
     with Rig() as engine:
         yield engine
@@ -318,7 +318,7 @@ def docker_rig():
 
 @pytest.fixture(scope="session")
 def slurm_rig():
-    """A Slurm cluster of our own: see tests/slurm_rig.py."""
+    """A Slurm cluster of the tests: see tests/slurm_rig.py."""
     from slurm_rig import Rig
     with Rig() as cluster:
         yield cluster
@@ -326,7 +326,7 @@ def slurm_rig():
 
 @pytest.fixture
 def slurm(slurm_rig, env, config, tmp_path):
-    """The cluster, set up for this test, which must leave nothing there."""
+    """The cluster, set up for this test. The test must leave nothing there."""
     from slurm_world import World
     world = World(slurm_rig, env, config, tmp_path)
     yield world
@@ -335,6 +335,6 @@ def slurm(slurm_rig, env, config, tmp_path):
 
 @pytest.fixture(scope="session", params=ENGINES)
 def each_rig(request):
-    """Podman, then Docker (where the tests run as root)."""
+    """Podman, then Docker (if the tests run as root)."""
     return request.getfixturevalue(
         "docker_rig" if request.param == "docker" else "rig")

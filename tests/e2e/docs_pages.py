@@ -1,5 +1,5 @@
-"""docs_pages.py - the blocks of a Markdown page, and what is wrong in them
-that can be seen without running anything."""
+"""docs_pages.py - reads the blocks of a Markdown page, and checks them without
+running anything."""
 # SPDX-License-Identifier: MIT
 import dataclasses
 import json
@@ -37,7 +37,7 @@ class Command:
 
     @property
     def statuses(self):
-        """The exit statuses that are as documented; 141: `| head`."""
+        """Returns the documented exit statuses; 141: `| head`."""
         said = STATUS.search(self.text)
         return {int(said[1])} if said else {0, 141}
 
@@ -67,7 +67,7 @@ def shell_error(text):
 
 
 def commands_of(block):
-    """One for each complete shell command, here-documents with theirs."""
+    """Returns each complete shell command, with its here-document."""
     found, lines, first = [], [], 0
     for number, line in enumerate(block.text.splitlines(), block.line):
         if not lines and re.match(r"\s*(#.*)?$", line):
@@ -85,7 +85,7 @@ def commands_of(block):
 
 
 def session_of(block):
-    """The commands of a console block: what stands behind "$ "."""
+    """Returns the commands of a console block, which follow "$ "."""
     found, more = [], False
     for number, line in enumerate(block.text.splitlines(), block.line):
         if more:
@@ -99,7 +99,7 @@ def session_of(block):
 
 
 class Tables:
-    """The options and commands that this dcode has."""
+    """The options and commands of the dcode under test."""
 
     def __init__(self, dcode):
         out = subprocess.run([dcode, "help", "--json"], check=True,
@@ -115,7 +115,7 @@ class Tables:
                 {"-" + o["letter"] for o in options if o["letter"]})
 
     def known(self, words):
-        """The flags that a command line may have; None: no such command."""
+        """Returns the flags of a command; None: unknown command."""
         if not words or words[0].startswith("-"):
             return self.run
         command = self.commands.get(words[0])
@@ -128,7 +128,7 @@ class Tables:
         return flags
 
     def wrong(self, words):
-        """What is wrong in the arguments of dcode, or None."""
+        """Returns what is wrong with the arguments of dcode, or None."""
         flags = self.known(words)
         if flags is None:
             return f"there is no command '{words[0]}'"
@@ -148,7 +148,7 @@ class Tables:
 
 
 def calls_of(line):
-    """The arguments of each dcode in a command line."""
+    """Returns the arguments of each dcode in a command line."""
     lexer = shlex.shlex(line.replace("\\\n", " "), posix=True,
                         punctuation_chars=True)
     lexer.whitespace_split = True
@@ -169,7 +169,7 @@ def calls_of(line):
 
 
 def wrong_command(tables, command):
-    """Of a command that is not run: its syntax and its flags."""
+    """Checks syntax and flags of a command that is not run."""
     text = shell_error(command.text + "\n").strip()
     if text:
         return text
@@ -181,7 +181,7 @@ def wrong_command(tables, command):
 
 
 def wrong_inline(tables, code):
-    """Of `dcode ...` in a sentence, which may have [brackets] and a|b."""
+    """Checks `dcode ...` in a sentence; it may have [brackets] and a|b."""
     words = re.sub(r"[\[\]()]", " ", re.split(r" \\?[|] ", code)[0]).split()[1:]
     if not words or not re.fullmatch(r"-.*|[a-z]+", words[0]):
         return None
@@ -189,7 +189,7 @@ def wrong_inline(tables, code):
 
 
 def steps_of(value):
-    """The shell text of each step of a workflow."""
+    """Returns the shell text of each step of a workflow."""
     if isinstance(value, dict):
         for key, member in value.items():
             if key == "run" and isinstance(member, str):
@@ -224,7 +224,7 @@ def leads_somewhere(path, target):
 
 
 def wrong_text(path, tables):
-    """(line, what is wrong) of everything that is not run."""
+    """Returns (line, error) for everything that is not run."""
     text = path.read_text()
     for block in blocks_of(text):
         wrong = wrong_data(tables, block)

@@ -1,19 +1,19 @@
-"""docs_world.py - runs the commands of a page as its reader would: at a
+"""docs_world.py - runs the commands of a page as its reader would: in a
 terminal, from a clean home, in a repository.
 
-What stands in for the rest of the world, and when a page needs it:
-  a model        behind the address of each model vendor. It writes the file
-                 notes.md when the first message asks for a change (CHANGE),
-                 else it only answers
-  a repository   at every path that `cd` names and that does not exist; other
-                 pages than README begin in ~/project, which is one (STOCK)
+Stand-ins, started if a page needs them:
+  a model        at the address of each model vendor. It writes the file
+                 notes.md if the first message asks for a change (CHANGE),
+                 otherwise it only answers
+  a repository   at every path that `cd` names and that does not exist. Pages
+                 other than README start in ~/project, a repository (STOCK)
   docker         a Podman with an image named python:3
-  ssh, slurm     a sshd and a cluster of the tests, named in config.toml
-  clouds         the vendors' emulators; README has their addresses only, the
-                 other pages also their keys
-A command's ids are replaced: dcode-xxxxxxxx by the newest sandbox, eight
-hexadecimal digits by the newest thread. Programs of OTHERS, and lines with
-sudo, are checked by syntax alone; scripts of ./scripts by their existence.
+  ssh, slurm     an sshd and a cluster of the tests, named in config.toml
+  clouds         the vendors' emulators. For README only their addresses are
+                 set, for other pages also their keys
+Ids in a command are replaced: dcode-xxxxxxxx by the newest sandbox, eight
+hexadecimal digits by the newest thread. Only the syntax is checked of programs
+in OTHERS and of lines with sudo; scripts in ./scripts must exist.
 """
 # SPDX-License-Identifier: MIT
 import json
@@ -66,7 +66,7 @@ STOCK = {
 
 
 def script():
-    """What the model answers, by the last prompt of a conversation."""
+    """Returns the model's script; the last prompt selects the answer."""
     talk = [{"tool_calls": [{"name": "write_file", "args": {
         "file_path": "notes.md", "content": "Greet in French, too.\n"}}]},
         {"text": "notes.md is written."}]
@@ -90,7 +90,7 @@ def make_repository(path):
 
 
 class World:
-    """A home with nothing in it but what git wants to know."""
+    """A home that contains only the configuration of git."""
 
     def __init__(self, place, dcode):
         self.place, self.dcode = place, dcode

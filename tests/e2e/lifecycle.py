@@ -1,4 +1,4 @@
-"""lifecycle.py - what the tests of a sandbox's life share."""
+"""lifecycle.py - helpers for tests of a sandbox's life."""
 # SPDX-License-Identifier: MIT
 import ctypes
 import json
@@ -25,7 +25,7 @@ def wait_for(what, seconds=20):
 
 
 def adopt_orphans():
-    """What outlives its parent becomes a child of this process."""
+    """Makes orphans of this process's descendants its children."""
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
@@ -45,8 +45,8 @@ ENGINE = ("podman", "conmon", "runc", "crun", "slirp4netns", "catatonit",
 
 
 def processes(but=()):
-    """Living descendants of this process: {pid: command}, without the
-    engine's and those below the pids in `but`."""
+    """Returns living descendants of this process, {pid: command}, without
+    those of the engine and those below the pids in `but`."""
     parents, found = {}, {}
     for name in os.listdir("/proc"):
         if not name.isdigit():
@@ -71,7 +71,7 @@ def processes(but=()):
 
 
 def reap():
-    """Adopted children that have ended, but none that a Popen waits for."""
+    """Reaps adopted children, except those that a Popen waits for."""
     for name in os.listdir("/proc"):
         try:
             if name.isdigit() and stat_of(name) == ("Z", os.getpid()):
@@ -81,13 +81,14 @@ def reap():
 
 
 def folders(home):
-    """Of the local sandboxes under this home."""
+    """Returns the directories of the local sandboxes in this home."""
     top = pathlib.Path(home, ".deepagents", "sandboxes")
     return sorted(p.name for p in top.iterdir()) if top.exists() else []
 
 
 def contract(run, name, *options):
-    """The checks by name; all of them passed, nothing is in the ledger."""
+    """Returns the checks by name. All must have passed, and the ledger must be
+    empty."""
     r = run("provider", "test", name, "--json", *options, timeout=240)
     data = json.loads(r.out)["data"]
     checks = {c["name"]: c for c in data["checks"]}

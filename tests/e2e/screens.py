@@ -1,4 +1,4 @@
-"""screens.py - dcode in a tmux of its own: keys in, the screen out."""
+"""screens.py - runs dcode in tmux: sends keys, reads the screen."""
 # SPDX-License-Identifier: MIT
 import atexit
 import os
@@ -13,8 +13,8 @@ _closed = []  # programs whose terminal has gone: (since when, pid)
 
 
 def _end_lingering(least=LINGER):
-    """Under ASan a program whose terminal went away as it looked for leaks may
-    spin without end, and take a processor from all tests that follow."""
+    """Kills programs that linger. Under ASan, a program whose terminal was
+    closed while it looked for leaks may use a processor for ever."""
     now = time.monotonic()
     for entry in [e for e in _closed if now - e[0] >= least]:
         _closed.remove(entry)
@@ -34,7 +34,7 @@ def _at_exit():
 
 
 class Screen:
-    """One window of a tmux server that nobody else uses."""
+    """A window of a tmux server of its own."""
 
     def __init__(self, place, command, env, cwd, columns=80, lines=24):
         self.socket = place / "tmux"
@@ -60,16 +60,16 @@ class Screen:
         return done.stdout.decode("utf-8", "replace")
 
     def text(self, scrollback=False):
-        """The screen; with scrollback all that was ever printed."""
+        """Returns the screen; with scrollback, everything that was printed."""
         how = ["-S", "-"] if scrollback else []
         return self.tmux("capture-pane", "-p", *how)
 
     def type(self, text):
-        """Characters as they are; keys() for named ones."""
+        """Types characters; keys() presses keys with names."""
         self.tmux("send-keys", "-l", text)
 
     def paste(self, text):
-        """As a terminal pastes, in brackets."""
+        """Pastes as a terminal does (bracketed paste)."""
         self.tmux("set-buffer", "--", text)
         self.tmux("paste-buffer", "-p", "-r")
 
@@ -91,14 +91,14 @@ class Screen:
         self.tmux("resize-window", "-x", columns, "-y", lines)
 
     def pid(self):
-        """Of the program itself."""
+        """Returns the process id of the program."""
         shell = self.tmux("display-message", "-p", "#{pane_pid}").strip()
         children = subprocess.run(["pgrep", "-P", shell], check=True,
                                   capture_output=True).stdout.split()
         return int(children[0])
 
     def status(self):
-        """The exit status, once it has ended."""
+        """Waits for the end and returns the exit status."""
         end = time.monotonic() + DEADLINE
         while not (self.status_file.exists() and
                    self.status_file.read_text().strip()):

@@ -22,33 +22,35 @@ cloud.boxes maps ids to what the vendor keeps of a sandbox: objects with .box
 (cloud_box.Box), .state, .ends (monotonic, None: never). The server's clock
 calls cloud.expire(id) for those past their end.
 
-fault(pattern, nth=1, times=1 or None for ever, **what): the requests that
-match "METHOD /path?query". What, in the order in which it takes effect:
+fault(pattern, nth=1, times=1 or None for ever, **what): applies faults to the
+requests that match "METHOD /path?query". In the order in which they apply:
 
   drop=True           the connection is closed, the request is not performed
   reset=True          the same with RST
-  delay=s             performed that much later
-  hold=Event          performed once that is set, a minute later at most; not
-                      for programs in other languages
-  status=n            answered so, with body=, retry_after= and location=;
-                      not performed
-  expired=True        answered as the vendor does when a token has expired
-  duplicate=True      performed twice, as by a proxy that repeats; the second
+  delay=s             performed s seconds later
+  hold=Event          performed when the Event is set, after a minute at most;
+                      only in Python
+  status=n            not performed; answered with this status, and with body=,
+                      retry_after= and location=
+  expired=True        answered as the vendor does if a token has expired
+  duplicate=True      performed twice, as if a proxy repeated it; the second
                       answer is sent
   cut_body=n          the connection closes after n bytes of the request's body
-  late=s              the answer is held back
+  late=s              the answer is sent s seconds later
   replace={key: v}    in a JSON answer, at any depth (a wrong id)
   garbage=bytes       instead of the answer's body
   truncate=n          n bytes of the answer's body, then the connection closes
   reset_at=n          n bytes of the answer with its head, then RST
-  cut_after=s         closed so long after the request came, whatever state
+  cut_after=s         the connection closes s seconds after the request
 
 spoil(n, how): counts the pieces of all answers (a head, a body or one write of
-a stream is a piece); the n-th is "cut" (half of it, then closed), "lost"
-(closed before it), "reset" or "twice". cloud.spoiled tells whether it struck.
+a stream is a piece). The n-th is "cut" (only half of it is sent), "lost" (the
+connection closes before it), "reset" or "twice". cloud.spoiled: it has
+happened.
 
-Over HTTP the same for programs in other languages: GET /_state, POST /_fault
-{"pattern", ...}, POST /_spoil {"n", "how"}, POST /_reset. They are not counted.
+Programs in other languages do this over HTTP: GET /_state, POST /_fault
+{"pattern", ...}, POST /_spoil {"n", "how"}, POST /_reset. These requests are
+not counted.
 """
 import argparse
 import json
@@ -184,10 +186,10 @@ class Cloud:
 
     # For the vendor to override.
     def authorize(self, req):
-        """Raise Refused for a wrong key."""
+        """Raises Refused for a wrong key."""
 
     def invalid(self, req, error):
-        """How the vendor answers what its document does not allow."""
+        """Returns the vendor's answer to an invalid request."""
         return Reply(400, {"message": str(error)})
 
     def unknown(self, req):
@@ -218,7 +220,7 @@ class Cloud:
                 if re.match(pattern, r["line"])]
 
     def forget(self):
-        """Requests, faults and violations; the sandboxes stay."""
+        """Forgets requests, faults and violations, but not the sandboxes."""
         with self.lock:
             self.requests, self.faults, self.violations = [], [], []
             self.spoil_at, self.connections = None, 0

@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 # cloud_box.py - an emulated sandbox: its own root, real commands, a bill.
 # SPDX-License-Identifier: MIT
-"""A Box is a private root directory that bubblewrap makes a machine of: all of
-it is its own but /usr and /etc. Its processes share one process namespace, so
-they see and may signal each other, whichever request started them.
+"""A Box is a machine that bubblewrap makes of a private root directory; only
+/usr and /etc are the host's. Its processes share a process namespace: they can
+see and signal each other, whichever request started them.
 
     box = Box(workdir="/home/user")
     p = box.spawn(["/bin/sh", "-c", "echo hi"], env={}, cwd=None)
@@ -72,8 +72,8 @@ class Box:
 
     def __init__(self, workdir="/home/user", home=None, env=None, source=None,
                  network=True):
-        """source: a directory whose copy the root is (a snapshot); network:
-        that of this machine, else none but the loopback device."""
+        """source: the root is a copy of this directory (a snapshot). network:
+        this machine's network, otherwise only the loopback device."""
         self.network = network or Box.leaks
         self.workdir, self.home = workdir, home or workdir
         self.env = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:"
@@ -222,7 +222,7 @@ class Box:
         return p
 
     def shell(self, command, **how):
-        """(exit code, output, error output) of what ends by itself."""
+        """Runs a command. Returns (exit code, output, error output)."""
         p = self.spawn(["/bin/sh", "-c", command], **how)
         parts = [b"", b""]
 
@@ -249,7 +249,7 @@ class Box:
         return os.stat_result(self.os("lstat", path))
 
     def processes_left(self):
-        """Command lines of what runs inside, but the agent."""
+        """Returns the command lines of processes inside, without the agent."""
         found = []
         code = ("for p in /proc/[0-9]*; do [ $p = /proc/$$ ] || "
                 "tr '\\0' ' ' <$p/cmdline && echo; done 2>/dev/null")
@@ -260,7 +260,7 @@ class Box:
         return found
 
     def save(self):
-        """A copy of the root, for Box(source=...)."""
+        """Copies the root, for Box(source=...)."""
         copy = tempfile.mkdtemp(prefix="dcode-cloud-save-")
         for name in os.listdir(self.root):
             if name not in LINKS and name not in ("dev", "proc", "usr", "etc"):
@@ -268,7 +268,7 @@ class Box:
         return copy
 
     def copy_whole(self, name, copy):
-        """What runs may delete files meanwhile: then once more."""
+        """Copies again if running processes deleted files meanwhile."""
         for attempt in range(10):
             done = subprocess.run(["cp", "-a", self.root / name, copy],
                                   check=False, capture_output=True)

@@ -1,12 +1,12 @@
 #!/usr/bin/python3
 """calls.py - calls point down and never in a circle, by the object files.
 
-layers.py reads includes; a file can call up without one, and two files of a
-folder can call each other. So this asks nm which object defines what another
-one needs: a call must be one that layers.py allows, and no file may reach
-itself through others. The release build must be there: make first.
+layers.py reads includes, but a file can call a higher layer without one, and
+two files of a folder can call each other. So this reads from the object files
+(nm) which file calls which: layers.py must allow the call, and there must be no
+circle. Needs the release build: run make first.
 
-    calls.py [BUILD]        BUILD: build/release unless given
+    calls.py [BUILD]        default: build/release
 """
 # SPDX-License-Identifier: MIT
 import pathlib
@@ -17,7 +17,7 @@ import layers
 
 
 def read_symbols(build):
-    """(defines, needs): of each source file, by its object."""
+    """Returns (defines, needs) of each source file, from its object."""
     defines, needs, missing = {}, {}, []
     sources = [path for path in layers.read_tree() if path.suffix == ".c"]
     objects = {}

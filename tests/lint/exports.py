@@ -1,14 +1,14 @@
 #!/usr/bin/python3
-"""exports.py - a function that a header shows is used by another file.
+"""exports.py - a function in a header must be used by another file.
 
-Of each function of src, config, providers and cmd that is not static: some
-other file calls it, or its own file does and a test looks at it alone. What
-remains is dead, or should be static. Reads the sources: nothing must be built.
+Each function of src, config, providers and cmd that is not static must be
+called by another file, or by its own file if a test calls it, too. Others are
+dead, or should be static. Reads the sources; no build is needed.
 
-A function that only files of its own folder call is a door inside a room: the
-folder was cut where it is one thing. tests/lint/doors has how many each folder
-has; a folder may not get more, and a number that is too high is an error, so
-that the list only shrinks. exports.py --doors writes it anew.
+A function that only files of its own folder call is a door inside a room:
+probably one thing was split into several files. tests/lint/doors has the number
+for each folder. A folder may not get more, and a number that is too high is an
+error, so that the list only shrinks. exports.py --doors writes the list.
 """
 # SPDX-License-Identifier: MIT
 import pathlib
@@ -34,7 +34,7 @@ WORD = re.compile(r"[A-Za-z_]\w+")
 
 
 def words_of(path, text):
-    """How often each word stands in the code; prototypes do not count."""
+    """Counts each word of the code, without prototypes."""
     code = NOT_CODE.sub(" ", text)
     if path.endswith(".h"):
         code = PROTOTYPE.sub(" ", code)
@@ -45,7 +45,7 @@ def words_of(path, text):
 
 
 def find_unused(files, tests):
-    """(path, line, name, why) of each function that nothing else calls."""
+    """Yields (path, line, name, why) of functions that nothing else calls."""
     words = {path: words_of(path, text) for path, text in files.items()}
     tested = set().union(*(words_of("x.c", text) for text in tests))
     users = {}
@@ -69,7 +69,7 @@ def find_unused(files, tests):
 
 
 def find_doors(files):
-    """{folder: names of functions that only its own files call}"""
+    """Returns {folder: functions that only its own files call}."""
     words = {path: words_of(path, text) for path, text in files.items()}
     users = {}
     for path, seen in words.items():
@@ -96,7 +96,7 @@ def read_doors():
 
 
 def check_doors(files):
-    """Messages; and that the counts are written where they are asked for."""
+    """Returns messages. Writes the counts if --doors was given."""
     have = {folder: len(names) for folder, names in find_doors(files).items()}
     if "--doors" in sys.argv:
         DOORS.write_text("# Functions that only their own folder calls: "
@@ -115,7 +115,7 @@ def check_doors(files):
 
 
 def check_itself():
-    """One file of each kind, and what must be said of it."""
+    """Checks this program with a file of each kind."""
     files = {
         "a.h": "/* used(): says */\nint used(int a,\n\t\t int b);\n"
                "int own(void);\nint dead(void);\nint tried(void);\n"

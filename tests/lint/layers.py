@@ -48,7 +48,7 @@ INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"')
 
 
 def layer_of(path):
-    """The layer of a file, or None: the folder has no rank."""
+    """Returns the layer of a file; None if its folder is not listed."""
     top, *rest = path.parts[:-1]
     if top == "src":
         return rest[0] if rest and rest[0] in MAY else None
@@ -91,7 +91,8 @@ def node_of(path, includes):
 
 
 def find_circles(edges):
-    """Tarjan: the strongly connected sets of more than one node."""
+    """Returns the circles: strongly connected sets of more than one node
+    (Tarjan)."""
     index, low, stack, on, found = {}, {}, [], set(), []
 
     def visit(v):

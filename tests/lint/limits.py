@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""limits.py CHECK - rules of the style guide that are read off the text."""
+"""limits.py CHECK - checks rules of the style guide in the text of files."""
 # SPDX-License-Identifier: MIT
 import pathlib
 import re
@@ -15,7 +15,7 @@ BANNED = re.compile(
     r"|popen|rand|srand|mktemp|tmpnam|alloca)\s*\(")
 ALLOCATES = re.compile(r"\b(malloc|calloc|realloc|reallocarray|strdup|strndup"
                        r"|asprintf|vasprintf)\s*\(")
-# Calls that a signal ends: base/io.h has those that begin again.
+# Calls that a signal interrupts; those of base/io.h begin again.
 INTERRUPTED = re.compile(r"(?<![\w>.])(fsync|flock|ftruncate|pread|pwrite)\s*\("
                          r"|\(void\)!?((?:read|write)\s*)\(")
 # Put together from halves, so that this file passes its own check.
@@ -42,7 +42,7 @@ def text_of(path):
 
 
 def bare(text):
-    """C without comments and literals; every line keeps its number."""
+    """Returns C without comments and literals, with the same line numbers."""
     gap = lambda m: re.sub(r"[^\n]", " ", m.group(0))
     return re.sub(r'/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\'',
                   gap, text, flags=re.S)
@@ -180,15 +180,15 @@ MESSAGE = re.compile(SEARCHES + r"[^;{}]*?" + ERROR +
 
 
 def searched_messages(text):
-    """Lines of C that decide by the text of an error."""
+    """Yields lines of C that decide by the text of an error."""
     code = bare(text)
     for hit in MESSAGE.finditer(code):
         yield code.count("\n", 0, hit.start()) + 1, hit.group(1)
 
 
 def check_messages():
-    """Decisions are made on codes: a message may hold what a server says.
-    The first part is the check's own test."""
+    """Code must decide by codes, because a message may contain a server's
+    text. The first part tests this check."""
     catches = ['strstr(err->message, "HTTP 5")', "strcasestr(why.hint, x)",
                "str_search(str_of(\n\twhy.message), s)",
                'strncmp(a->err.message, "x", 1)',
@@ -213,7 +213,7 @@ TAG = re.compile(r"\bstruct (\w+)\s*\{")
 
 
 def repeated_tags(texts):
-    """(path, line, tag, path of the first) of each tag defined again."""
+    """Yields (path, line, tag, first path) of each repeated struct tag."""
     seen = {}
     for path, text in texts:
         code = bare(text)
@@ -225,8 +225,8 @@ def repeated_tags(texts):
 
 
 def check_tags():
-    """One struct tag means one thing. The first part is the check's own
-    test."""
+    """A struct tag means one thing in the program. The first part tests this
+    check."""
     one, two = ("a.c", "struct run {\n"), ("b.h", "\nstatic struct run\n{")
     other = ("b.h", "struct run r = x;\n/* struct run { */\nstruct runs {")
     if [hit[1] for hit in repeated_tags([one, two])] != [2]:
