@@ -218,6 +218,63 @@ static void add_network(const struct network *n, cJSON *body)
 	add_joined(body, "domainAllowList", body_hosts(n, HOSTS_NAMES));
 }
 
+static int set_network(struct sandbox *sb, const struct network *n,
+		       const struct stop *stop, struct error *err)
+{
+	char *path = xasprintf("/sandbox/%s/network-settings", sb->id);
+	const struct http_request ask = { .method = "POST",
+					  .path = path,
+					  .what = "changing the network",
+					  .flags = REST_AGAIN };
+	cJSON *body = cJSON_CreateObject();
+	int rc;
+
+	add_network(n, body);
+	rc = vendor_post(sb->client->priv, &ask, body, NULL, stop, err);
+	cJSON_Delete(body);
+	free(path);
+	return rc;
+}
+
+/* Returns an array of the parts of a text that are separated by commas. */
+static cJSON *split_list(const char *text)
+{
+	struct str rest = str_of(text);
+	struct str part;
+	cJSON *array = cJSON_CreateArray();
+
+	while (str_split(&rest, ',', &part)) {
+		char *item = xstrndup(part.ptr, part.len);
+
+		cJSON_AddItemToArray(array, cJSON_CreateString(item));
+		free(item);
+	}
+	return array;
+}
+
+static int get_network(struct sandbox *sb, struct network *n,
+		       const struct stop *stop, struct error *err)
+{
+	cJSON *info = NULL;
+	cJSON *hosts;
+	const char *text;
+	int rc = vendor_get(sb->client->priv, sb->id, &info, stop, err);
+
+	if (rc > 0)
+		rc = error_set(err, ERR_GONE, "the sandbox has ended");
+	text = json_string(info, "domainAllowList", "");
+	if (!*text)
+		text = json_string(info, "networkAllowList", "");
+	hosts = split_list(text);
+	if (rc == 0 && json_bool(info, "networkBlockAll", false))
+		n->mode = NETWORK_NONE;
+	else if (rc == 0)
+		rc = body_read_hosts(n, hosts, NULL, !*text, err);
+	cJSON_Delete(hosts);
+	cJSON_Delete(info);
+	return rc;
+}
+
 /* Adds the snapshot, or the image to build and the sandbox's resources. The API
  * accepts resources only with an image. */
 static int add_source(const struct sandbox_client *client,
@@ -732,6 +789,8 @@ static const struct sandbox_ops ops = {
 	.upload = vendor_upload,
 	.download = vendor_download,
 	.stop = vendor_stop,
+	.set_network = set_network,
+	.get_network = get_network,
 	.remove = vendor_remove,
 	.discard = vendor_discard,
 };

@@ -194,6 +194,58 @@ static cJSON *network_object(const struct network *n)
 	return object;
 }
 
+/* Replaces the whole object: a member that is left out would be cleared, and
+ * dcode sets no other. */
+static int set_network(struct sandbox *sb, const struct network *n,
+		       const struct stop *stop, struct error *err)
+{
+	char *path = xasprintf("/sandboxes/%s/network", sb->id);
+	const struct http_request ask = { .method = "PUT",
+					  .path = path,
+					  .what = "changing the network",
+					  .flags = REST_AGAIN };
+	cJSON *body = network_object(n);
+	int rc = vendor_post(sb->client->priv, &ask, body, NULL, stop, err);
+
+	cJSON_Delete(body);
+	free(path);
+	return rc;
+}
+
+/* True if the list of denied networks contains all addresses. */
+static bool denies_all(const cJSON *denied)
+{
+	const cJSON *item;
+
+	cJSON_ArrayForEach (item, denied)
+		if (cJSON_IsString(item) &&
+		    !strcmp(item->valuestring, "0.0.0.0/0"))
+			return true;
+	return false;
+}
+
+static int get_network(struct sandbox *sb, struct network *n,
+		       const struct stop *stop, struct error *err)
+{
+	cJSON *info = NULL;
+	const cJSON *allow;
+	const cJSON *deny;
+	int rc = vendor_get(sb->client->priv, sb->id, &info, stop, err);
+
+	if (rc > 0)
+		rc = error_set(err, ERR_GONE, "the sandbox has ended");
+	allow = json_get(json_get(info, "network"), "allowOut");
+	deny = json_get(json_get(info, "network"), "denyOut");
+	if (rc == 0 && cJSON_IsFalse(json_get(info, "allowInternetAccess")))
+		n->mode = NETWORK_NONE;
+	else if (rc == 0 && denies_all(deny))
+		rc = body_read_hosts(n, allow, NULL, false, err);
+	else if (rc == 0)
+		rc = body_read_hosts(n, NULL, deny, true, err);
+	cJSON_Delete(info);
+	return rc;
+}
+
 static int describe(struct vendor_client *c, const struct sandbox_spec *spec,
 		    cJSON *body, const struct stop *stop, struct error *err)
 {
@@ -901,6 +953,8 @@ static const struct sandbox_ops ops = {
 	.upload = vendor_upload,
 	.download = vendor_download,
 	.stop = vendor_stop,
+	.set_network = set_network,
+	.get_network = get_network,
 	.remove = vendor_remove,
 	.discard = vendor_discard,
 };

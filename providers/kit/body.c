@@ -240,6 +240,35 @@ void body_add_hosts(cJSON *object, const char *key, const struct network *n,
 		cJSON_AddItemToObject(object, key, hosts);
 }
 
+int body_read_hosts(struct network *n, const cJSON *allow, const cJSON *deny,
+		    bool open, struct error *err)
+{
+	size_t most = 1 + (size_t)cJSON_GetArraySize(allow) +
+		      (size_t)cJSON_GetArraySize(deny);
+	const char **list = xcalloc(most, sizeof(*list));
+	const cJSON *item;
+	size_t count = 0;
+	int rc = 0;
+
+	if (open)
+		list[count++] = xstrdup("full");
+	cJSON_ArrayForEach (item, allow)
+		list[count++] =
+			xstrdup(cJSON_IsString(item) ? item->valuestring : "");
+	cJSON_ArrayForEach (item, deny)
+		list[count++] = xasprintf(
+			"!%s", cJSON_IsString(item) ? item->valuestring : "");
+	if (network_parse(n, list, count, err) < 0) {
+		rc = error_wrap(err, "unexpected server response");
+		err->code = ERR_PROTOCOL;
+		err->hint[0] = '\0';
+	}
+	while (count)
+		free((char *)list[--count]);
+	free(list);
+	return rc;
+}
+
 static const char join_sh[] = "IFS=;set -- \"$*\";unset IFS;eval \"$1\"";
 
 void shell_argument_add(struct buf *json, struct str command)

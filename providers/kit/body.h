@@ -57,6 +57,10 @@ cJSON *body_hosts(const struct network *n, unsigned which);
 /* Adds body_hosts() as a member, unless it is NULL. */
 void body_add_hosts(cJSON *object, const char *key, const struct network *n,
 		    unsigned which);
+/* Reads a vendor's list: the arrays of text `allow` and `deny`. open: hosts
+ * that neither contains are allowed. ERR_PROTOCOL if dcode cannot read it. */
+int body_read_hosts(struct network *n, const cJSON *allow, const cJSON *deny,
+		    bool open, struct error *err);
 /* Returns the object at a path of members like "a.b", created if it is
  * missing. */
 cJSON *body_object(cJSON *body, const char *path);

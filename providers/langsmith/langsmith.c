@@ -529,6 +529,51 @@ static void add_network(const struct network *n, cJSON *body)
 		body_add_hosts(body_object(body, ACCESS), "allow_list", n, all);
 }
 
+static int set_network(struct sandbox *sb, const struct network *n,
+		       const struct stop *stop, struct error *err)
+{
+	char *path = xasprintf(LANGSMITH_API "/boxes/%s", sb->id);
+	const struct http_request ask = { .method = "PATCH",
+					  .path = path,
+					  .what = "changing the network",
+					  .flags = REST_AGAIN };
+	cJSON *body = cJSON_CreateObject();
+	int rc;
+
+	add_network(n, body);
+	rc = vendor_post(sb->client->priv, &ask, body, NULL, stop, err);
+	cJSON_Delete(body);
+	free(path);
+	return rc;
+}
+
+static int get_network(struct sandbox *sb, struct network *n,
+		       const struct stop *stop, struct error *err)
+{
+	cJSON *info = NULL;
+	const cJSON *allow;
+	const cJSON *deny;
+	int rc = vendor_get(sb->client->priv, sb->id, &info, stop, err);
+
+	if (rc > 0)
+		rc = error_set(err, ERR_GONE, "the sandbox has ended");
+	info = info ? info : cJSON_CreateObject();
+	allow = json_get(
+		json_get(json_get(info, "proxy_config"), "access_control"),
+		"allow_list");
+	deny = json_get(
+		json_get(json_get(info, "proxy_config"), "access_control"),
+		"deny_list");
+	if (rc == 0)
+		rc = body_read_hosts(n, allow, deny, !allow, err);
+	if (rc == 0 && n->n == 1 && !strcmp(n->rules[0].host, "127.0.0.1")) {
+		network_release(n);
+		n->mode = NETWORK_NONE;
+	}
+	cJSON_Delete(info);
+	return rc;
+}
+
 static int add_resources(const struct vendor_client *c, cJSON *body,
 			 struct error *err)
 {
@@ -854,6 +899,8 @@ static const struct sandbox_ops ops = {
 	.upload = vendor_upload,
 	.download = vendor_download,
 	.stop = vendor_stop,
+	.set_network = set_network,
+	.get_network = get_network,
 	.remove = vendor_remove,
 	.discard = vendor_discard,
 };

@@ -587,6 +587,100 @@ static char *name_path(const struct vercel *v, const char *id, const char *more)
 	return path;
 }
 
+static int send_policy(struct vendor_client *c, const char *method,
+		       const char *path, const cJSON *body,
+		       const struct stop *stop, struct error *err)
+{
+	const struct http_request ask = { .method = method,
+					  .path = path,
+					  .what = "changing the network",
+					  .flags = REST_AGAIN };
+
+	return vendor_post(c, &ask, body, NULL, stop, err);
+}
+
+/* Changes the sandbox, for its next session, and then the session that runs, as
+ * the SDK does. */
+static int set_network(struct sandbox *sb, const struct network *n,
+		       const struct stop *stop, struct error *err)
+{
+	struct vercel *v = sb->client->priv;
+	cJSON *body = cJSON_CreateObject();
+	cJSON *policy = network_policy(v, n);
+	char *path = name_path(v, sb->id, "");
+	cJSON *info = NULL;
+	char *bare;
+	int rc = 0;
+
+	cJSON_AddItemToObject(body, "networkPolicy", policy);
+	if (!v->v1)
+		rc = send_policy(&v->kit, "PATCH", path, body, stop, err);
+	free(path);
+	if (rc == 0)
+		rc = vendor_get(&v->kit, sb->id, &info, stop, err);
+	bare = xasprintf("%s%s/network-policy", session_path(v),
+			 json_string(session_of(v, info), "id", ""));
+	path = vercel_path(v, bare, "");
+	if (rc > 0)
+		rc = error_set(err, ERR_GONE, "the sandbox has ended");
+	if (rc == 0)
+		rc = send_policy(&v->kit, "POST", path, policy, stop, err);
+	free(bare);
+	free(path);
+	cJSON_Delete(info);
+	cJSON_Delete(body);
+	return rc;
+}
+
+/* Moves the item "*" out of the list of names. True if there was one. */
+static bool take_open(cJSON *names)
+{
+	cJSON *item;
+
+	cJSON_ArrayForEach (item, names)
+		if (cJSON_IsString(item) && !strcmp(item->valuestring, "*")) {
+			cJSON_Delete(cJSON_DetachItemViaPointer(names, item));
+			return true;
+		}
+	return false;
+}
+
+static int get_network(struct sandbox *sb, struct network *n,
+		       const struct stop *stop, struct error *err)
+{
+	struct vercel *v = sb->client->priv;
+	cJSON *info = NULL;
+	cJSON *allow;
+	const cJSON *item;
+	const cJSON *policy;
+	const char *mode;
+	bool open;
+	int rc = vendor_get(&v->kit, sb->id, &info, stop, err);
+
+	if (rc > 0)
+		rc = error_set(err, ERR_GONE, "the sandbox has ended");
+	policy = json_get(session_of(v, info), "networkPolicy");
+	mode = json_string(policy, "mode", "allow-all");
+	allow = cJSON_Duplicate(json_get(policy, "allowedDomains"), true);
+	if (!allow)
+		allow = cJSON_CreateArray();
+	open = take_open(allow);
+	cJSON_ArrayForEach (item, json_get(policy, "allowedCIDRs"))
+		if (!open)
+			cJSON_AddItemToArray(allow,
+					     cJSON_Duplicate(item, true));
+	if (rc == 0 && strcmp(mode, "custom") != 0)
+		n->mode =
+			!strcmp(mode, "deny-all") ? NETWORK_NONE : NETWORK_FULL;
+	else if (rc == 0)
+		rc = body_read_hosts(n, open ? NULL : allow,
+				     json_get(policy, "deniedCIDRs"), open,
+				     err);
+	cJSON_Delete(allow);
+	cJSON_Delete(info);
+	return rc;
+}
+
 /* Stops the sandbox's session. One that has already ended is not an error. */
 static int stop_session(struct vendor_client *c, const cJSON *sandbox,
 			const struct stop *stop, struct error *err)
@@ -918,6 +1012,8 @@ static const struct sandbox_ops ops = {
 	.upload = vendor_upload,
 	.download = vendor_download,
 	.stop = vendor_stop,
+	.set_network = set_network,
+	.get_network = get_network,
 	.remove = vendor_remove,
 	.discard = vendor_discard,
 };

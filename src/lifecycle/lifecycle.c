@@ -913,10 +913,12 @@ static int open_sandbox(struct managed_sandbox *box, int64_t lifetime_s,
 	if (r->client->provider->flags & SANDBOX_UNISOLATED)
 		return sandbox_create(&box->sandbox, r->client, &none, stop,
 				      err);
-	if (r->resume)
-		return resume_sandbox(box, lifetime_s, stop, err);
-	return r->attach_id ? attach_sandbox(box, stop, err)
-			    : create_sandbox(box, lifetime_s, stop, err);
+	if (!r->resume && !r->attach_id)
+		return create_sandbox(box, lifetime_s, stop, err);
+	if ((r->resume ? resume_sandbox(box, lifetime_s, stop, err)
+		       : attach_sandbox(box, stop, err)) < 0)
+		return -1;
+	return sandbox_check_attached(&box->sandbox, stop, err);
 }
 
 static void warn_line(void *arg, const char *line)

@@ -120,6 +120,12 @@ struct sandbox_ops {
 		    struct error *err);
 	int (*extend)(struct sandbox *sb, int64_t lifetime_s,
 		      const struct stop *stop, struct error *err);
+	/* Changes the network of a running sandbox. NULL: it is fixed. */
+	int (*set_network)(struct sandbox *sb, const struct network *n,
+			   const struct stop *stop, struct error *err);
+	/* Sets *n to what the vendor reports. NULL: it reports nothing. */
+	int (*get_network)(struct sandbox *sb, struct network *n,
+			   const struct stop *stop, struct error *err);
 	/* replace: an existing snapshot of this name is replaced. Otherwise the
 	 * name must be free: the caller has checked that with find_snapshot or,
 	 * if that is NULL, this function does and fails. */
@@ -270,10 +276,18 @@ int sandbox_attach(struct sandbox *sb, struct sandbox_client *client,
 int sandbox_choose_network(struct sandbox_client *client,
 			   const struct network *flag, struct network *n,
 			   struct error *err);
-/* Returns what sandbox_choose_network() would. 0 for a provider that must be
- * probed first. */
+/* Only checks. 0 for a provider that must be probed first. */
 int sandbox_check_network(struct sandbox_client *client,
 			  const struct network *flag, struct error *err);
+/* After an attach: fails if it may reach more than network_require() says. */
+int sandbox_check_attached(struct sandbox *sb, const struct stop *stop,
+			   struct error *err);
+/* Lets a running sandbox reach one more host. */
+int sandbox_allow_host(struct sandbox *sb, struct str host,
+		       const struct stop *stop, struct error *err);
+/* Asks the vendor for sb->network, unless it is known. */
+int sandbox_read_network(struct sandbox *sb, const struct stop *stop,
+			 struct error *err);
 /* If cancelled, returns within about 30 ms. The command is then killed in the
  * background, and the next operation waits until that is done. */
 int sandbox_execute(struct sandbox *sb, const struct exec_request *req,
@@ -364,7 +378,6 @@ int sandbox_blame(const struct sandbox_client *client, struct error *err);
 /* Frees the struct's memory; the sandbox itself continues to exist. */
 void sandbox_release(struct sandbox *sb);
 
-struct sandbox;
 /* True if tools can change the user's own files: with provider `none`, with a
  * writable mount of the host, and on a shared machine. Tool calls then need the
  * user's approval. */
@@ -375,9 +388,6 @@ bool sandbox_is_shared(const struct sandbox *sb);
 /* Writes a name for messages, "job 7" or "me@build", into room and returns
  * it. */
 const char *sandbox_called(const struct sandbox *sb, char *room, size_t size);
-
-struct sandbox;
-struct sandbox_client;
 
 /* Returns the workdir that a sandbox will have after create() or (attaches)
  * attach(), provided that no directory of the host is mounted in it. "." if

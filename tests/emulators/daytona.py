@@ -319,6 +319,21 @@ class Daytona(Toolbox, Cloud):
         kept.settled.wait(self.hold)
         return 200, self.full(kept)
 
+    @route("POST", HERE + "/network-settings")
+    def network(self, req, id):
+        body = check(req.json(), {"?networkBlockAll": bool,
+                                  "?networkAllowList": str,
+                                  "?domainAllowList": str})
+        if len(body) != 1:
+            raise self.refuse(req, 400, "networkBlockAll, networkAllowList "
+                              "and domainAllowList exclude each other")
+        kept = self.find_box(req, id)
+        for name in ("networkBlockAll", "networkAllowList",
+                     "domainAllowList"):
+            kept.body.pop(name, None)
+        kept.body.update(body)
+        return 200, self.full(kept)
+
     @route("POST", HERE + "/stop")
     def stop(self, req, id):
         check(req.query, {"?force": {"true", "false"}}, "query")

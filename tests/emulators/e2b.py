@@ -144,6 +144,9 @@ class E2B(Envd, Cloud):
                  "endAt": stamp(kept.end_unix), "state": kept.state,
                  "cpuCount": 2, "memoryMB": 512, "diskSizeMB": 1024,
                  "metadata": kept.body.get("metadata", {})}
+        if "network" in kept.body:
+            shown["network"] = kept.body["network"]
+        shown["allowInternetAccess"] = kept.body.get("allow_internet_access")
         if not token:
             del shown["envdAccessToken"]
         del shown["trafficAccessToken"]

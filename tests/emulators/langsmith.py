@@ -313,7 +313,8 @@ class LangSmith(Plane, Cloud):
 
     @route("PATCH", API + "/boxes/(?P<name>[^/]+)")
     def update(self, req, name):
-        body = check(req.json(), {**LIFE, "?name": NAME})
+        body = check(req.json(), {**LIFE, "?name": NAME,
+                                  "?proxy_config": PROXY})
         kept = self.kept(name)
         kept.body.update(body)
         if kept.state == "ready":

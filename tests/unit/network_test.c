@@ -95,7 +95,7 @@ static void test_any_other_spelling_is_refused(void **state)
 		{ ".crates.io", "empty" },
 		{ "-a.example", "begins or ends" },
 		{ "*", "\"full\"" },
-		{ "*.", "empty" },
+		{ "*.", "at least one dot" },
 		{ "a.*.example", "'*' may only begin it" },
 		{ "*a.example", "'*' may only begin it" },
 		{ "*.*.example", "'*' may only begin it" },

@@ -237,3 +237,23 @@ int network_choose(struct network *out, const struct sandbox_client *client,
 		network_release(out);
 	return rc;
 }
+
+int network_require(struct network *out, const struct sandbox_client *client,
+		    struct error *err)
+{
+	const struct settings *set = client->settings;
+	char *own_key = xasprintf("sandboxes.providers.%s.params.network",
+				  client->provider->name);
+	bool limited = set && (settings_policy(set, own_key) ||
+			       settings_policy(set, ALLOW_KEY));
+
+	free(own_key);
+	if (network_choose(out, client, NULL, err) < 0)
+		return -1;
+	if (out->mode != NETWORK_LIST &&
+	    (!limited || out->mode == NETWORK_FULL))
+		network_release(out);
+	if (out->mode != NETWORK_DEFAULT && !out->source)
+		out->source = xstrdup("the machine's policy");
+	return 0;
+}

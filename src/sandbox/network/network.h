@@ -129,5 +129,10 @@ struct sandbox_client;
  */
 int network_choose(struct network *out, const struct sandbox_client *client,
 		   const struct network *flag, struct error *err);
+/* Replaces *out by what an existing sandbox must not exceed: a list of the
+ * settings, or what the machine's policy leaves of them; else
+ * NETWORK_DEFAULT. */
+int network_require(struct network *out, const struct sandbox_client *client,
+		    struct error *err);
 
 #endif

@@ -104,8 +104,6 @@ static const char *name_fault(struct str name)
 	size_t labels = 0;
 	const char *fault;
 
-	if (!name.len)
-		return "it is empty";
 	if (str_ends(name, "."))
 		return "remove the dot at its end";
 	if (name.len > NAME_MAX_BYTES)
@@ -201,7 +199,7 @@ static bool is_bare_six(struct str s)
 /* Parses an entry without "!" and presets. Returns what is wrong, or NULL. */
 static const char *parse_host(struct str s, struct network_rule *r)
 {
-	const char *fault = byte_fault(s);
+	const char *fault = s.len ? byte_fault(s) : "it is empty";
 
 	if (fault)
 		return fault;
@@ -310,8 +308,10 @@ int network_add(struct network *n, struct str entry, struct error *err)
 {
 	if (n->mode != NETWORK_LIST)
 		return error_set(err, ERR_USAGE,
-				 "the network is %s, not a list of hosts",
-				 n->mode == NETWORK_NONE ? "none" : "full");
+				 "the network is \"%s\", not a list of hosts",
+				 n->mode == NETWORK_NONE   ? "none"
+				 : n->mode == NETWORK_FULL ? "full"
+							   : "default");
 	if (str_starts(entry, preset_word))
 		return add_preset(n, entry,
 				  str_skip(entry, strlen(preset_word)), err);

@@ -1,0 +1,74 @@
+/* slash_network.c - /network: the hosts that the sandbox may reach. */
+/* SPDX-License-Identifier: MIT */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "cmd/chat/slash_cmd.h"
+#include "cmd/print.h"
+#include "cmd/session/run.h"
+
+enum { LINE_MOST = 1 << 14 };
+
+/* Prints the list and where it is written. */
+static int show_network(struct run *r, struct error *err)
+{
+	struct sandbox *sb = &r->box.sandbox;
+	const struct network_limits *limits = r->client.provider->network;
+	struct stop stop = app_stop(r->app);
+	struct buf line = BUF_INIT(LINE_MOST);
+
+	if (sb->network.mode == NETWORK_DEFAULT && !limits) {
+		fprintf(stderr, "The network is the default of %s.\n",
+			r->client.provider->name);
+		return 0;
+	}
+	if (sandbox_read_network(sb, &stop, err) < 0)
+		return -1;
+	network_print(&sb->network, &line);
+	print_text(r->app, "  hosts      ", line.ptr, "");
+	if (sb->network.source)
+		print_text(r->app, "  from       ", sb->network.source, "");
+	if (sb->network.mode == NETWORK_LIST && limits && limits->note)
+		fprintf(stderr, "  %s\n", limits->note);
+	buf_release(&line);
+	return 0;
+}
+
+/* The new list also holds for sandboxes that this chat creates later, for
+ * itself or for subagents. */
+static int allow_host(struct run *r, const char *host, struct error *err)
+{
+	struct stop stop = app_stop(r->app);
+
+	if (!r->box.ours)
+		return error_set(err, ERR_USAGE,
+				 "dcode did not create this sandbox and does "
+				 "not change its network");
+	if (sandbox_allow_host(&r->box.sandbox, str_of(host), &stop, err) < 0)
+		return -1;
+	network_copy(&r->options.network, &r->box.sandbox.network);
+	print_text(r->app, "✓ The sandbox may now reach ", host, "");
+	return 0;
+}
+
+bool slash_cmd_network(struct run *r, int n, char **words)
+{
+	struct error err = { 0 };
+	int rc;
+
+	if (!run_has_sandbox(r))
+		rc = error_set(&err, ERR_USAGE,
+			       "tools run on this machine, and its network is "
+			       "not limited");
+	else if (n == 0)
+		rc = show_network(r, &err);
+	else if (n == 2 && !strcmp(words[0], "allow"))
+		rc = allow_host(r, words[1], &err);
+	else
+		rc = error_set(&err, ERR_USAGE,
+			       "write /network, or /network allow HOST");
+	if (rc < 0)
+		(void)app_fail(r->app, &err);
+	return true;
+}

@@ -1,0 +1,137 @@
+"""test_network_live.py - the hosts of a sandbox that exists: read back when
+dcode attaches, and changed while it runs."""
+# SPDX-License-Identifier: MIT
+import json
+
+import pytest
+
+from clouds import DONE, task_of, vendor_fixture  # noqa: F401
+from slash_chat import HELLO, begin, talk  # noqa: F401
+from test_trust_c10_policy import managed  # noqa: F401
+
+# pylint: disable=redefined-outer-name
+
+FLAG = ("--sandbox-network", "a.example")
+
+
+def bodies(cloud, method, end):
+    return [json.loads(q["body"]) for q in cloud.requests
+            if q["method"] == method and q["path"].split("?")[0].endswith(end)]
+
+
+WIRE = {
+    "e2b": lambda cloud: bodies(cloud, "PUT", "/network") == [
+        {"allowOut": ["a.example", "b.example"], "denyOut": ["0.0.0.0/0"]}],
+    "vercel": lambda cloud: bodies(cloud, "POST", "/network-policy") == [
+        {"allow": ["a.example", "b.example"]}] and {
+            "networkPolicy": {"allow": ["a.example", "b.example"]}} in [
+            json.loads(q["body"]) for q in cloud.requests
+            if q["method"] == "PATCH"],
+    "daytona": lambda cloud: bodies(cloud, "POST", "/network-settings") == [
+        {"domainAllowList": "a.example,b.example"}],
+    "langsmith": lambda cloud: {
+        "proxy_config": {"access_control": {
+            "allow_list": ["a.example", "b.example"]}}} in [
+                json.loads(q["body"]) for q in cloud.requests
+                if q["method"] == "PATCH"],
+}
+
+
+@pytest.mark.parametrize("name", WIRE)
+def test_a_host_is_added_while_the_sandbox_runs(talk, vendor, name):
+    cloud = vendor(name)
+    c = begin(talk, HELLO, "--sandbox", name, *FLAG)
+    c.say("/network", "hosts      a.example")
+    c.say("/network allow b.example", "may now reach b.example")
+    c.say("/network", "hosts      a.example, b.example")
+    assert WIRE[name](cloud)
+    c.say("/network allow https://x.example/", "it is an address of a page")
+
+
+def test_a_new_sandbox_of_the_chat_gets_the_added_host(talk, vendor):
+    cloud = vendor("e2b")
+    c = begin(talk, HELLO, "--sandbox", "e2b", *FLAG)
+    c.say("/network allow b.example", "may now reach b.example")
+    c.say("/sandbox switch none", "now run on this machine")
+    c.say("/network", "not limited")
+    c.say("/sandbox switch e2b", "now run in a sandbox of e2b")
+    made = [json.loads(q["body"])["network"]["allowOut"]
+            for q in cloud.requests if "templateID" in q.get("body", "")]
+    assert made == [["a.example"], ["a.example", "b.example"]]
+
+
+def test_what_the_vendor_cannot_change_is_said(talk, vendor):
+    vendor("deno")
+    c = begin(talk, HELLO, "--sandbox", "deno", *FLAG)
+    c.say("/network allow b.example", "cannot change the network")
+
+
+def test_an_open_network_is_no_list_to_add_to(talk, vendor):
+    vendor("e2b")
+    c = begin(talk, HELLO, "--sandbox", "e2b", "--sandbox-network", "full")
+    c.say("/network allow b.example", "not a list of hosts")
+
+
+LIMIT = '[network]\nallow = ["a.example"]\n'
+
+
+def kept(vendor, model, run, name, *flags):
+    """An emulator, and the id of a sandbox that was kept in it."""
+    cloud = vendor(name)
+    model([DONE])
+    r = task_of(run, name)("--keep", *flags)
+    assert r.status == 0, r.err
+    listed = run("sandbox", "list", "--json")
+    row, = json.loads(listed.out)["data"]
+    return cloud, row["id"]
+
+
+@pytest.mark.parametrize("name", WIRE)
+def test_an_attached_sandbox_may_reach_no_more_than_the_list(
+        vendor, model, run, config, name):
+    _, narrow = kept(vendor, model, run, name, *FLAG)
+    config(LIMIT)
+    r = task_of(run, name)("--sandbox-id", narrow)
+    assert r.status == 0, r.err
+    config('[network]\nallow = ["b.example"]\n')
+    r = task_of(run, name)("--sandbox-id", narrow)
+    assert r.status != 0 and "may reach a.example" in r.err
+    assert "config.toml:2:9: network.allow limits its network" in r.err
+
+
+@pytest.mark.parametrize("name", WIRE)
+def test_an_attached_sandbox_with_an_open_network_is_refused(
+        vendor, model, run, config, name):
+    _, open_one = kept(vendor, model, run, name, "--sandbox-network", "full")
+    config(LIMIT)
+    r = task_of(run, name)("--sandbox-id", open_one)
+    assert r.status != 0 and "may reach every host" in r.err
+
+
+def test_a_list_that_cannot_be_read_back_is_an_error(vendor, model, run,
+                                                     config):
+    _, box = kept(vendor, model, run, "deno", *FLAG)
+    config(LIMIT)
+    r = task_of(run, "deno")("--sandbox-id", box)
+    assert r.status != 0 and "does not say which hosts" in r.err
+    assert "Start a new sandbox" in r.err
+    config("")
+    assert task_of(run, "deno")("--sandbox-id", box).status == 0
+
+
+def test_the_policy_holds_for_an_attached_sandbox(vendor, model, run, managed):
+    _, box = kept(vendor, model, run, "e2b", "--sandbox-network", "full")
+    args = ("-n", "hi", "-y", "-M", "anthropic:m", "--sandbox", "e2b",
+            "--sandbox-id", box)
+    r = managed(LIMIT, *args)
+    assert r.returncode != 0 and "may reach every host" in r.stderr
+    assert managed(None, *args).returncode == 0
+
+
+def test_a_change_that_the_vendor_refuses_changes_nothing(talk, vendor):
+    cloud = vendor("e2b")
+    c = begin(talk, HELLO, "--sandbox", "e2b", *FLAG)
+    cloud.fault("PUT /sandboxes/", times=None, status=400, body={
+        "code": 400, "message": "no such host"})
+    c.say("/network allow b.example", "no such host")
+    c.say("/network", "hosts      a.example")
