@@ -207,24 +207,24 @@ static char *unescape_string(const struct parser *p, const char *s,
 static char *parse_string(struct parser *p)
 {
 	const char *begin = p->at + 1;
+	const char *end = p->end;
 	const char *s = begin;
 	bool escaped = false;
 	size_t len;
 	char *text;
-	char *end;
+	char *behind;
 
 	if (p->at == p->end || *p->at != '"')
 		return NULL;
-	for (;;) {
-		while (s < p->end && *s != '"' && *s != '\\')
+	for (; s < end; s += 2) { /* a backslash and what it escapes */
+		while (s < end && *s != '"' && *s != '\\')
 			s++;
-		if (s >= p->end)
-			return NULL;
-		if (*s == '"')
+		if (s == end || *s == '"')
 			break;
 		escaped = true;
-		s += 2;
 	}
+	if (s >= end)
+		return NULL;
 	p->at = s + 1;
 	len = (size_t)(s - begin);
 	/* The text of a pool is its own copy, and can be written to: the quote
@@ -236,12 +236,12 @@ static char *parse_string(struct parser *p)
 		text[len] = '\0';
 		return text;
 	}
-	end = unescape_string(p, begin, s, text);
-	if (end)
-		*end = '\0';
+	behind = unescape_string(p, begin, s, text);
+	if (behind)
+		*behind = '\0';
 	else if (!p->pool)
 		free(text);
-	return end ? text : NULL;
+	return behind ? text : NULL;
 }
 
 static bool in_number(char c)

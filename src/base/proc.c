@@ -51,9 +51,10 @@ static struct {
 	bool lowered;       /* dcode has set its own limit to 0 */
 } limits = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-/* Resets the signal mask and the handlers of all standard signals. Some libcs
- * reject SIGKILL and SIGSTOP here, and glibc reserves the two signals below
- * SIGRTMIN. */
+/* Resets the signal mask and the handlers of all signals. Some libcs reject
+ * SIGKILL and SIGSTOP here, and glibc reserves the two signals below SIGRTMIN.
+ * For each signal that is not in the set, glibc's child makes two system calls
+ * instead of one. */
 static void init_attributes(posix_spawnattr_t *attr, bool session)
 {
 	short flags = POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK;
@@ -65,6 +66,8 @@ static void init_attributes(posix_spawnattr_t *attr, bool session)
 	for (int i = 1; i < 32; i++)
 		if (i != SIGKILL && i != SIGSTOP)
 			sigaddset(&set, i);
+	for (int i = SIGRTMIN; i <= SIGRTMAX; i++)
+		sigaddset(&set, i);
 	posix_spawnattr_setsigdefault(attr, &set);
 	if (session)
 		flags |= POSIX_SPAWN_SETSID;

@@ -29,7 +29,15 @@ bool str_eq(struct str a, struct str b)
 
 bool str_is(struct str a, const char *b)
 {
-	return str_eq(a, str_of(b));
+	size_t i;
+
+	if (!b)
+		return !a.len;
+	/* The first bytes differ as a rule: quicker than strlen(). */
+	for (i = 0; i < a.len; i++)
+		if (!b[i] || b[i] != a.ptr[i])
+			return false;
+	return !b[i];
 }
 
 bool str_is_nocase(struct str a, const char *b)

@@ -141,7 +141,11 @@ void wire_open_block(struct history *h, enum role role, const char *name,
 	}
 	if (h->last)
 		buf_adds(out, "]},");
-	buf_addf(out, "{\"role\":\"%s\",\"%s\":[", name, list);
+	buf_adds(out, "{\"role\":\"");
+	buf_adds(out, name);
+	buf_adds(out, "\",\"");
+	buf_adds(out, list);
+	buf_adds(out, "\":[");
 	h->last = role;
 }
 

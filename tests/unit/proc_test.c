@@ -7,6 +7,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -170,6 +171,7 @@ static void test_signals(void **state)
 {
 	const int none[3] = { -1, -1, -1 };
 	struct error err = { 0 };
+	char line[64];
 	sigset_t set;
 	sigset_t old;
 
@@ -181,6 +183,11 @@ static void test_signals(void **state)
 		run_shell("kill -PIPE $$; exit 0", none, 3, NULL, &err),
 		128 + SIGPIPE);
 	signal(SIGPIPE, SIG_DFL);
+	signal(SIGRTMIN + 1, SIG_IGN);
+	snprintf(line, sizeof(line), "kill -%d $$; exit 0", SIGRTMIN + 1);
+	assert_int_equal(run_shell(line, none, 3, NULL, &err),
+			 128 + SIGRTMIN + 1);
+	signal(SIGRTMIN + 1, SIG_DFL);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 }
 
