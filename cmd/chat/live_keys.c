@@ -139,6 +139,13 @@ static enum live_key route_focused_key(struct live *l,
 	return escapes ? LIVE_KEY_TAKEN : LIVE_KEY_DRAFT;
 }
 
+/* True for "/" at a question about a call: it begins a slash command. */
+static bool begins_slash(const struct live *l, const struct key_event *ev)
+{
+	return l->dialog.asked && ev->kind == KEY_EVENT_TEXT &&
+	       str_starts(ev->text, "/");
+}
+
 /* Decides who gets a key while a question is shown. May move the focus. */
 static enum live_key route_key(struct live *l, const struct key_event *ev)
 {
@@ -156,7 +163,7 @@ static enum live_key route_key(struct live *l, const struct key_event *ev)
 		return LIVE_KEY_QUESTION;
 	if (moves_focus(l, ev))
 		return focus_question(l, letters);
-	if (!letters || (is_paste(ev) && !own_list))
+	if (!letters || (is_paste(ev) && !own_list) || begins_slash(l, ev))
 		return LIVE_KEY_DRAFT;
 	l->focused = own_list;
 	return LIVE_KEY_QUESTION;

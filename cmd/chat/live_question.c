@@ -56,7 +56,7 @@ static void print_answer_line(struct live *l, const char *said, struct str what)
 }
 
 /* Prints the answer with the call ("execute: make test") or the number of
- * calls. */
+ * calls. Calls of a subagent have no rows of their own. */
 static void print_answer(struct live *l, enum dialog_answer a)
 {
 	static const char *const said[] = {
@@ -70,11 +70,14 @@ static void print_answer(struct live *l, enum dialog_answer a)
 	};
 	const struct question *q = l->asked;
 	const struct approval *call = q->list[0];
+	bool declined = a == DIALOG_NO || a == DIALOG_REASON;
 	struct buf what = BUF_INIT(MOST_LINE);
 	struct buf masked = BUF_INIT(MOST_LINE);
 
 	if (a >= sizeof(said) / sizeof(*said) || !said[a])
 		return;
+	if (declined && !call->subagent)
+		return; /* the call's own row says it */
 	if (q->n > 1)
 		buf_addf(&what, "%zu calls", q->n);
 	else

@@ -26,7 +26,8 @@ enum {
 	LEAST_ROWS = 3, /* rows of an item: its beginning, the number of hidden
 			   rows, its end */
 	TAB = 8,
-	STEP = 256, /* rows allocated at once */
+	DIGITS_MOST = 4, /* of the line numbers of a change */
+	STEP = 256,      /* rows allocated at once */
 };
 
 struct question_rows { /* the rows of one item */
@@ -50,6 +51,12 @@ struct pen {
 	bool on_letter; /* the last character was one that combining marks may
 			   follow */
 	unsigned marks; /* number of combining marks after that character */
+	struct line_numbers {
+		int digits; /* 0: no numbers are shown */
+		size_t added, removed;
+		size_t shift; /* added minus removed lines, modulo SIZE_MAX + 1
+			       */
+	} numbers;
 };
 
 /* Begins a new row with the prefix. */
@@ -66,6 +73,66 @@ static void begin_row(struct pen *p, const char *prefix)
 	p->column = strlen(prefix);
 	p->word = 0;
 	p->inked = false;
+}
+
+/* Returns the number of the line of a difference that text begins with, in the
+ * old file or in the new one; 0: the line is not one of a file. */
+static size_t next_number(struct line_numbers *n, struct str text)
+{
+	static const char head[] = "@@ line ";
+
+	if (str_starts(text, head)) {
+		n->added = strtoul(text.ptr + strlen(head), NULL, 10);
+		n->removed = n->added - n->shift;
+		return 0;
+	}
+	switch (n->added && text.len ? text.ptr[0] : 0) {
+	case '+':
+		n->shift++;
+		return n->added++;
+	case '-':
+		n->shift--;
+		return n->removed++;
+	case ' ':
+		n->removed++;
+		return n->added++;
+	default:
+		return 0;
+	}
+}
+
+/* Returns how many digits the largest line number of a difference has; 0: too
+ * many. A longer prefix could be taken for QUESTION_WRAPPED. */
+static int count_digits(struct str text)
+{
+	struct line_numbers n = { 0 };
+	size_t most = 0;
+	int digits = 0;
+
+	while (text.len) {
+		size_t number = next_number(&n, text);
+
+		most = number > most ? number : most;
+		text = str_skip(text, str_find(text, '\n'));
+		text = str_skip(text, text.len > 0);
+	}
+	for (; most; most /= 10)
+		digits++;
+	return digits <= DIGITS_MOST ? digits : 0;
+}
+
+/* Begins the row of the next line of the text. */
+static void begin_line(struct pen *p, struct str text)
+{
+	char prefix[32];
+	size_t number = next_number(&p->numbers, text);
+
+	if (number && p->numbers.digits)
+		snprintf(prefix, sizeof(prefix), "%*zu | ", p->numbers.digits,
+			 number);
+	else
+		snprintf(prefix, sizeof(prefix), QUESTION_NEXT_LINE);
+	begin_row(p, prefix);
 }
 
 /* Begins a new row with the last word of this one, if it may move. */
@@ -214,14 +281,19 @@ static size_t write_line_end(struct pen *p, struct str text)
 	size_t n;
 	size_t len = blank_lines(str_skip(text, 1), &n);
 
-	begin_row(p, QUESTION_NEXT_LINE);
 	p->line_begins = true;
 	p->on_letter = false;
-	if (n <= BLANK_LINES_SHOWN)
+	if (n <= BLANK_LINES_SHOWN) {
+		begin_line(p, str_skip(text, 1));
 		return 1;
+	}
 	snprintf(number, sizeof(number), "[%zu blank lines]", n);
-	write_ascii(p, number);
 	begin_row(p, QUESTION_NEXT_LINE);
+	write_ascii(p, number);
+	for (size_t at = 1; at < 1 + len; at++)
+		if (text.ptr[at - 1] == '\n')
+			(void)next_number(&p->numbers, str_skip(text, at));
+	begin_line(p, str_skip(text, 1 + len));
 	return 1 + len;
 }
 
@@ -332,6 +404,10 @@ static void wrap_item(struct question_rows *r, const struct question_item *item,
 		columns = LEAST_COLUMNS;
 	p.limit = columns - 1; /* a terminal may wrap a full row by itself */
 	*r = (struct question_rows){ .text = BUF_INIT(max) };
+	if (item->is_change) {
+		p.numbers.digits = count_digits(text);
+		(void)next_number(&p.numbers, text);
+	}
 	begin_row(&p, "  ");
 	write_ascii(&p, item->label);
 	write_ascii(&p, ": ");
@@ -369,14 +445,14 @@ static void add_rows(const struct question_rows *r, size_t from, size_t to,
  * one. before: the answer for the row before it. */
 static bool is_changed_row(const struct question_rows *r, size_t i, bool before)
 {
-	const char *row = r->text.ptr + r->begin[i];
-	size_t sign = sizeof(QUESTION_NEXT_LINE) - 1;
 	size_t end = i + 1 < r->n ? r->begin[i + 1] : r->text.len;
+	struct str row = { r->text.ptr + r->begin[i], end - r->begin[i] };
+	size_t sign = question_prefix(row);
 
-	if (!strncmp(row, QUESTION_WRAPPED, sizeof(QUESTION_WRAPPED) - 1))
+	if (str_starts(row, QUESTION_WRAPPED))
 		return before;
-	return i && end - r->begin[i] > sign &&
-	       (row[sign] == '+' || row[sign] == '-');
+	return i && sign && row.len > sign &&
+	       (row.ptr[sign] == '+' || row.ptr[sign] == '-');
 }
 
 /* Stores each row's distance to the next changed row in far. */

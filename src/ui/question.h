@@ -4,6 +4,7 @@
 #define UI_QUESTION_H
 
 #include "base/buf.h"
+#include "base/str.h"
 
 struct question_item {     /* one labelled text, all borrowed */
 	const char *label; /* printable ASCII, for example "command" */
@@ -17,6 +18,24 @@ struct question_item {     /* one labelled text, all borrowed */
  * of the rest of a line. */
 #define QUESTION_NEXT_LINE "  | "
 #define QUESTION_WRAPPED "    "
+
+/* Returns the length of the prefix of a row that begins a line of the text,
+ * QUESTION_NEXT_LINE or "12 | " with the number of the line in a file; 0: the
+ * row does not begin one. */
+static inline size_t question_prefix(struct str row)
+{
+	size_t at = 0;
+
+	if (str_starts(row, QUESTION_WRAPPED))
+		return 0;
+	while (at < row.len && row.ptr[at] == ' ')
+		at++;
+	while (at < row.len && row.ptr[at] >= '0' && row.ptr[at] <= '9')
+		at++;
+	if (at < row.len && row.ptr[at] == ' ')
+		at++;
+	return str_starts(str_skip(row, at), "| ") ? at + 2 : 0;
+}
 
 struct question_screen {
 	size_t rows;    /* rows available for the items; 0: no limit */
@@ -34,8 +53,9 @@ struct question_screen {
  * Nothing is dropped silently. Runs of blanks become "[3000 spaces]", runs of
  * blank lines "[40 blank lines]". Control characters, bytes that are not UTF-8,
  * and characters that are invisible, reorder or cover text are spelled out
- * (\x1b, \u{202e}). A line of the text begins with "  | ", a wrapped one with
- * four spaces, so that neither can pass for one of dcode's own lines.
+ * (\x1b, \u{202e}). A line of the text begins with "  | ", that of a change in
+ * a file with "12 | ", a wrapped one with four spaces, so that neither can pass
+ * for one of dcode's own lines.
  */
 size_t question_render(const struct question_item *items, size_t n,
 		       struct question_screen screen, struct buf *out);

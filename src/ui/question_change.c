@@ -155,12 +155,12 @@ void question_change_render(struct str text, const char *label, struct str path,
 	struct str row;
 
 	for (bool begins = true; str_split(&text, '\n', &row); begins = false) {
-		size_t prefix = begins ? first : sizeof(QUESTION_NEXT_LINE) - 1;
+		size_t prefix = begins ? first : question_prefix(row);
 
 		if (pieces.n && str_starts(row, QUESTION_WRAPPED)) {
-			add_piece(&pieces, row, prefix, true);
-		} else if (row.len >= prefix &&
-			   (begins || str_starts(row, QUESTION_NEXT_LINE)) &&
+			add_piece(&pieces, row, sizeof(QUESTION_WRAPPED) - 1,
+				  true);
+		} else if (row.len >= prefix && prefix &&
 			   is_of_diff(str_skip(row, prefix))) {
 			add_piece(&pieces, row, prefix, false);
 		} else {

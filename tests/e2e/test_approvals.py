@@ -63,7 +63,7 @@ def test_an_edit_is_asked_about_with_the_lines_around_it(live, work):
     s, _ = live([edit("three", "3"), DONE])
     seen = go(s)
     assert "change: @@ line 1 @@" in seen
-    assert "|  two" in seen and "| -three" in seen and "| +3" in seen
+    assert "2 |  two" in seen and "3 | -three" in seen and "3 | +3" in seen
     assert "old_string" not in seen
     s.keys("y")
     seen = s.until("done.")

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 import json
 import os
+import re
 import time
 
 import pytest
@@ -136,6 +137,37 @@ def test_a_single_key_answers_only_two_seconds_after_the_draft(live, work):
     assert (work / "made").exists()
 
 
+def test_a_slash_command_is_typed_at_a_question(live):
+    s, _ = live([execute("touch made"), DONE])
+    s.type("go")
+    s.keys("Enter")
+    s.until("y yes")
+    s.type("/agents")
+    s.until("\u276f /agents")
+    s.keys("Enter")
+    seen = s.until("No subagents have run yet.")
+    assert "touch made" in seen and "wants to run" in seen
+    s.until("y yes")
+    s.type("y")
+    s.until("done.")
+
+
+@pytest.mark.parametrize("columns", [40, 80, 200])
+def test_a_declined_call_takes_one_row(live, columns):
+    s, _ = live([execute("echo " + "word " * 50), DONE],
+                columns=columns)
+    s.type("go")
+    s.keys("Enter")
+    s.until(lambda t: "y yes" in t or "y/n/" in t)
+    s.type("n")
+    s.until("Not run.")
+    rows = [r for r in s.text(True).splitlines()
+            if "word" in r or "Declined" in r]
+    assert len(rows) == 1 and len(rows[0]) == columns
+    assert re.fullmatch(r"\u23fa execute echo word .*\u2026 Declined\.",
+                        rows[0])
+
+
 def test_an_answered_question_leaves_one_line(live):
     s, _ = live([execute("true one"), execute("true two"), DONE])
     s.type("go")
@@ -149,7 +181,8 @@ def test_an_answered_question_leaves_one_line(live):
     s.keys("Enter")
     seen = s.until("done.")
     assert seen.count("Allowed: execute: true one") == 1
-    assert seen.count("Declined: execute: true two") == 1
+    assert re.findall(".*true two.*", seen) == \
+        ["\u23fa execute true two Declined: not that"]
     assert "wants to run" not in seen and "User rejected" not in seen
     assert "with id" not in seen
 

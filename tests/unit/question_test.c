@@ -271,7 +271,7 @@ static void unchanged_rows_of_a_change_are_hidden_first(void **state)
 				 &out);
 	assert_string_equal(out.ptr, "  change: @@ line 1 @@\n"
 				     "  ... 3 rows ...\n"
-				     "  | -old\n  | +new\n"
+				     "4 | -old\n4 | +new\n"
 				     "  ... 3 rows ...\n");
 	assert_int_equal(hidden, 6);
 	buf_clear(&out);
@@ -279,7 +279,7 @@ static void unchanged_rows_of_a_change_are_hidden_first(void **state)
 				 &out);
 	assert_string_equal(out.ptr, "  change: @@ line 1 @@\n"
 				     "  ... 2 rows ...\n"
-				     "  |  c\n  | -old\n  | +new\n  |  d\n"
+				     "3 |  c\n4 | -old\n4 | +new\n5 |  d\n"
 				     "  ... 2 rows ...\n");
 	assert_int_equal(hidden, 4);
 	buf_release(&out);
@@ -315,11 +315,11 @@ static void a_change_has_its_words_lit(void **state)
 	assert_string_equal(
 		got, "{muted|  change: }{accent|@@ line}\n"
 		     "{muted|    }{accent| 1 @@}\n"
-		     "{muted|  |  }   {keyword|int} a;\n"
-		     "{muted|  | }{on- removed|-}{on- keyword|if}{on-| (}"
+		     "{muted|1 |  }   {keyword|int} a;\n"
+		     "{muted|2 | }{on- removed|-}{on- keyword|if}{on-| (}"
 		     "{on- lit|alpha}{on-|) g}\n"
 		     "{muted|    }{on-|o();}\n"
-		     "{muted|  | }{on+ added|+}{on+ keyword|if}{on+| (}"
+		     "{muted|2 | }{on+ added|+}{on+ keyword|if}{on+| (}"
 		     "{on+ lit|beta}{on+|) go}\n"
 		     "{muted|    }{on+|();}\n");
 	free(got);

@@ -478,15 +478,52 @@ static bool add_answers(const struct toolview *v, const struct agent_event *ev,
 	return true;
 }
 
-/* Shows the user's own reason, without the words that dcode added for the
- * model. */
-static void add_declined(const struct agent_event *ev,
+/* Appends the beginning of a text, with an ellipsis if it was cut. */
+static size_t add_cut(const struct toolview_look *look, struct style style,
+		      struct str text, size_t cells, struct rows *out)
+{
+	struct rows whole = { 0 };
+	size_t all = cut_text_add(&whole, style, text, cells + 1);
+	const char *end = look->theme->ascii ? "..." : "\xE2\x80\xA6";
+	size_t dots = look->theme->ascii ? 3 : 1;
+
+	rows_release(&whole);
+	if (all <= cells || cells < dots)
+		return cut_text_add(out, style, text, cells);
+	all = cut_text_add(out, style, text, cells - dots);
+	rows_adds(out, style, end);
+	return all + dots;
+}
+
+/* Adds a declined call as one row: "execute make ... Declined: the reason". The
+ * reason is the user's, without the words that dcode added for the model. */
+static void add_declined(const struct toolview *v, const struct agent_event *ev,
 			 const struct toolview_look *look, struct rows *out)
 {
+	const char *sign = theme_glyph(look->theme, GLYPH_TOOL);
+	struct buf call = BUF_INIT(EDIT_MAX + 256);
 	struct buf note = BUF_INIT(EDIT_MAX);
+	struct rows end = { 0 };
+	size_t used;
+	size_t room;
 
 	summary_of_declined(ev->text, &note);
-	add_call_note(look, failed, buf_str(&note), out);
+	buf_addf(&call, "%s ", v->name);
+	buf_addstr(&call, buf_str(&v->summary));
+	if (look->theme->ascii)
+		summary_to_ascii(&call);
+	used = cut_text_add(out, (struct style){ 0, STYLE_TOOL }, str_of(sign),
+			    look->columns);
+	rows_adds(out, muted, " ");
+	room = look->columns > used + 2 ? look->columns - used - 2 : 0;
+	used = add_cut(look, failed, buf_str(&note), room / 2, &end);
+	(void)add_cut(look, (struct style){ 0 }, buf_str(&call), room - used,
+		      out);
+	rows_adds(out, muted, " ");
+	(void)add_cut(look, failed, buf_str(&note), room / 2, out);
+	rows_end(out);
+	rows_release(&end);
+	buf_release(&call);
 	buf_release(&note);
 }
 
@@ -517,11 +554,14 @@ void toolview_done(const struct toolview *v, const struct agent_event *ev,
 		add_short_end(v, ev, look, now, out);
 		return;
 	}
+	if (ev && ev->declined) {
+		add_declined(v, ev, look, out);
+		rows_release(&more);
+		return;
+	}
 	add_call_line(v, look, (struct str){ 0 }, out);
 	if (!ev)
 		add_call_note(look, failed, STR("stopped"), out);
-	else if (ev->declined)
-		add_declined(ev, look, out);
 	else if (runs && ev->ran_ms >= 0 && (!fails || ev->end.len))
 		add_command_end(v, ev, look, now, out);
 	else if (fails)
