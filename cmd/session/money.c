@@ -403,7 +403,7 @@ static void print_thread(struct run *r, struct buf *out)
 		return;
 	buf_adds(out, "This thread, all runs:\n");
 	(void)spend_each(store, t.no, print_line, &p, &ignored);
-	buf_addf(out, "  together %s%s\n",
+	buf_addf(out, "  total: %s%s\n",
 		 p.priced || p.total ? money_exact(p.total, room) : "unknown",
 		 p.priced || !p.total
 			 ? ""

@@ -119,7 +119,7 @@ def test_rows_of_the_providers(data, config):
     rows = {row["key"]: row for row in
             data("get", "sandboxes.providers.local")}
     row = rows["sandboxes.providers.local.params.network"]
-    assert (row["value"], row["source"]) == ("full", "config.toml")
+    assert (row["value"], row["source"]) == (["full"], "config.toml")
     every = data("-v", command="config list")
     assert all("summary" in row or not row["source"] for row in every)
 

@@ -228,7 +228,7 @@ def test_cost_in_a_resumed_thread_counts_the_thread(run, model, terminal):
     t = terminal("-r", thread, "--plain", *opus)
     t.until("> ")
     t.type("/cost\n")
-    seen = t.until("together $")
+    seen = t.until("total: $")
     assert "This thread, all runs:" in seen and "9000 in" in seen
     assert "Nothing has been used" not in seen
 
