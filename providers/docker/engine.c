@@ -145,7 +145,7 @@ static int name_engine(const struct engine *e, struct error *err)
 		return -1;
 	error_wrap(err, "no answer from the engine at %s", e->shown);
 	error_topic(err, "docker");
-	return hint_engine(e, err);
+	return err->exact == CASE_PROXY ? -1 : hint_engine(e, err);
 }
 
 static bool is_installed(const struct settings *set)

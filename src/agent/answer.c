@@ -30,7 +30,8 @@ void agent_warn(struct agent *a, const char *what, const struct error *err)
 {
 	struct buf line = BUF_INIT(1 << 12);
 
-	buf_addf(&line, "%s: %s", what, err->message);
+	buf_addf(&line, "%s: %s%s%s", what, err->message,
+		 err->hint[0] ? ". " : "", err->hint);
 	emit_event(a, EVENT_WARNING, buf_str(&line));
 	buf_release(&line);
 }

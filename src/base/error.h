@@ -59,6 +59,7 @@ enum err_case {
 	/* ERR_BUDGET: the missing money is only reserved by requests that still
 	 * run, so a later try may succeed */
 	CASE_BUDGET_HELD,
+	CASE_PROXY, /* ERR_NETWORK: the hint names the proxy that is set */
 	CASE_REPEATED_CALLS, /* the run ends: the same calls fail repeatedly */
 };
 

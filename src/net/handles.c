@@ -21,6 +21,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -681,6 +682,35 @@ static enum err code_of_garbage(const struct curl_api *api,
 	return connects ? ERR_PROTOCOL : ERR_NETWORK;
 }
 
+/* True if NO_PROXY names the host of origin or a domain that holds it. */
+static bool is_exempt_from_proxy(const char *origin)
+{
+	const char *list = getenv("no_proxy");
+	const char *begin = strstr(origin, "://");
+	struct str host = str_of(begin ? begin + 3 : origin);
+
+	host.len = strcspn(host.ptr, ":/");
+	if (!list || !*list)
+		list = getenv("NO_PROXY");
+	while (list && *list) {
+		struct str one = { list, strcspn(list, ", ") };
+
+		list += one.len;
+		list += strspn(list, ", ");
+		if (str_is(one, "*"))
+			return true;
+		while (str_starts(one, "."))
+			one = str_skip(one, 1);
+		if (one.len && one.len <= host.len &&
+		    !strncasecmp(host.ptr + host.len - one.len, one.ptr,
+				 one.len) &&
+		    (one.len == host.len ||
+		     host.ptr[host.len - one.len - 1] == '.'))
+			return true;
+	}
+	return false;
+}
+
 /* Adds a hint about why the server is unreachable: if a proxy is set, it may be
  * the cause. The proxy's user and password are not shown. */
 static void hint_unreachable(const struct handle *hd, struct error *err)
@@ -698,12 +728,14 @@ static void hint_unreachable(const struct handle *hd, struct error *err)
 		name = names[tls][i];
 		value = getenv(name);
 	}
-	if (!value || !*value || loopback_url(str_of(hd->origin))) {
+	if (!value || !*value || loopback_url(str_of(hd->origin)) ||
+	    is_exempt_from_proxy(hd->origin)) {
 		error_hint(err,
 			   "Check the address and this machine's network.");
 		return;
 	}
 	at = strrchr(value, '@');
+	error_case(err, CASE_PROXY);
 	error_hint(err,
 		   "%s names the proxy %.100s: correct or unset it, or add the "
 		   "server's host to NO_PROXY.",

@@ -37,7 +37,8 @@ def test_a_full_disk_of_the_threads_is_named_with_a_way_out(
     small_disk(home / ".deepagents")
     model([{"text": "done"}])
     r = run("-n", "go", *M, "--sandbox", "none")
-    assert "No space left on device" in r.err
+    assert "no longer stored: database " in r.err
+    assert "No space left on device. Free some space" in r.err
     r = run("threads", "list")
     assert r.status == 1
     assert "No space left on device\nFree some space" in r.err
@@ -69,9 +70,23 @@ def test_a_dead_proxy_is_named_with_its_variable(run, model, env, proxy,
     r = run("-n", "go", *M, "--sandbox", "none", "--max-retries", "0")
     assert r.status != 0 and "word" not in r.err
     assert "HTTPS_PROXY names the proxy " in r.err and shown in r.err
-    env["HTTPS_PROXY"] = ""
+    env["NO_PROXY"] = "other.com"
     r = run("-n", "go", *M, "--sandbox", "none", "--max-retries", "0")
-    assert r.status != 0 and "names the proxy" not in r.err
+    assert r.status != 0 and "names the proxy" in r.err
+    for proxy, exempt in (("", ""), (proxy, "x, .Example.com")):
+        env.update(HTTPS_PROXY=proxy, NO_PROXY=exempt)
+        r = run("-n", "go", *M, "--sandbox", "none", "--max-retries", "0")
+        assert r.status != 0 and "names the proxy" not in r.err
+
+
+def test_a_dead_proxy_before_an_engine_is_named(run, env):
+    env.update(DOCKER_HOST="tcp://engine.example.com:2375",
+               http_proxy="http://127.0.0.1:9")
+    r = run("sandbox", "list", "--sandbox", "docker")
+    assert r.status == 1 and "http_proxy names the proxy http://127." in r.err
+    env["http_proxy"] = ""  # the control
+    r = run("sandbox", "list", "--sandbox", "docker")
+    assert r.status == 1 and "Start the engine there" in r.err
 
 
 def test_a_failed_check_of_a_model_names_the_proxy(run, env):
