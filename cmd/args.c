@@ -1,5 +1,10 @@
 /* args.c - parses options by tables of rows and prints their help. */
 /* SPDX-License-Identifier: MIT */
+/*
+ * Begin reading at args_parse(). read_long() handles "--name", "--name=value"
+ * and abbreviations, read_short() letters such as "-qy". add_option() checks
+ * whether a value must, may or must not follow.
+ */
 #include "cmd/args.h"
 
 #include <stdlib.h>

@@ -1,5 +1,11 @@
 /* config_entries.c - collects every setting with its effective value. */
 /* SPDX-License-Identifier: MIT */
+/*
+ * Begin reading at config_collect(). It goes through the rows of the schema,
+ * and adds for a table setting what config.toml contains. An entry does not
+ * have the value of a secret, only whether it is set: rows say which settings
+ * are secret, and in tables their names (setting_looks_secret()).
+ */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,10 @@
 /* main.c - parses the command line and runs one command. */
 /* SPDX-License-Identifier: MIT */
+/*
+ * Begin reading at main() and dispatch_line(). Some options stand for commands
+ * (--install) or end the program at once (--version). run_chat_or_task()
+ * (cmd/start.c) runs a line without a command.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>

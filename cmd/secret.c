@@ -1,5 +1,11 @@
 /* secret.c - reads secrets and yes/no answers from a terminal or a pipe. */
 /* SPDX-License-Identifier: MIT */
+/*
+ * secret_ask() reads a secret without echo, secret_confirm() asks a yes/no
+ * question. Both read single bytes (next_byte()), so that Ctrl-C ends the wait
+ * and nothing after the line is consumed. In a chat, the screen asks a yes/no
+ * question instead (confirm_in_chat()).
+ */
 #include "cmd/secret.h"
 
 #include <errno.h>

@@ -1,5 +1,12 @@
 /* slash_table.c - the table of the chat's slash commands. */
 /* SPDX-License-Identifier: MIT */
+/*
+ * A row names the functions of a command, which are declared in
+ * cmd/chat/slash_cmd.h. `show` runs at once, even while the agent works; `run`
+ * waits for the end of the turn. `list` offers arguments for completion.
+ * slash.c finds the row of a line. Help and completion come from the rows, so
+ * this file has nothing else.
+ */
 #include "cmd/chat/slash_cmd.h"
 
 const struct slash_command slash_commands[] = {

@@ -1,5 +1,11 @@
 /* list_edit.c - edits a list of strings, or a string, in a TOML text. */
 /* SPDX-License-Identifier: MIT */
+/*
+ * The user's file keeps its comments and layout: an edit changes only the bytes
+ * of one item or line, at positions that the TOML parser has found. Afterwards
+ * the result is parsed again (check_result(), has_value()); if it does not have
+ * exactly the new value, the edit fails and nothing is written.
+ */
 #include "config/list_edit.h"
 
 #include <stdio.h>

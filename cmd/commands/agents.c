@@ -1,5 +1,10 @@
 /* agents.c - dcode agents: list, reset. */
 /* SPDX-License-Identifier: MIT */
+/*
+ * An agent is a directory ~/.deepagents/NAME with AGENTS.md, skills and
+ * subagents. Begin reading at list_agents() and reset_agent();
+ * cmd/session/agent_choice.c chooses the agent of a run.
+ */
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,9 @@
 /* config.c - dcode config: every setting, its value and its source. */
 /* SPDX-License-Identifier: MIT */
+/*
+ * Begin reading at show_settings(). config_entries.c collects the settings;
+ * this file selects and prints them.
+ */
 #include "cmd/config.h"
 
 #include <stdio.h>

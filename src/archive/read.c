@@ -1,5 +1,13 @@
 /* read.c - unpacks an untrusted tar stream. */
 /* SPDX-License-Identifier: MIT */
+/*
+ * Begin reading at unpack_all(); unpack_entry() decides about one entry.
+ * Attack: an archive whose entries leave the target directory by "..", an
+ * absolute path or a link. So a path is normalised first
+ * (archive_plain_path()), a link may only lead to the inside
+ * (is_link_inside()), and each directory of a path is opened without following
+ * links (open_parent()).
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>

@@ -1,5 +1,11 @@
 /* write.c - packs a directory of this machine as a tar stream. */
 /* SPDX-License-Identifier: MIT */
+/*
+ * Begin reading at archive_writer_pull(). libarchive writes into a buffer
+ * (on_bytes()). A pull takes bytes from it; while it is empty, append_step()
+ * adds some more: a piece of the open file, or the next entry of the innermost
+ * open directory. So memory use does not depend on the tree.
+ */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,11 @@
 /* sigv4.c - signs requests to AWS: Signature Version 4. */
 /* SPDX-License-Identifier: MIT */
+/*
+ * Begin reading at sigv4_authorize(): the canonical request
+ * (sigv4_canonical()), its hash, the string to sign, the signature. Signer and
+ * server must build the same canonical request byte by byte, hence the rules
+ * for encoding and sorting.
+ */
 #include "aws/sigv4.h"
 
 #include <ctype.h>

@@ -1,5 +1,11 @@
 /* sanitize.c - removes terminal control sequences from untrusted bytes. */
 /* SPDX-License-Identifier: MIT */
+/*
+ * Begin reading at sanitize_feed(): it decodes UTF-8, and next_state() is the
+ * state machine of ECMA-48. handle_char() keeps or drops a character, or passes
+ * it to the sink. Stretches of plain ASCII skip all that (count_plain()),
+ * because most output is.
+ */
 #include "base/sanitize.h"
 
 #include <stdint.h>

@@ -1,5 +1,11 @@
 /* ws_frame.c - WebSocket frames (RFC 6455 §5): no I/O. */
 /* SPDX-License-Identifier: MIT */
+/*
+ * Begin reading at ws_parser_next(). read_head() collects a frame's header and
+ * checks it (check_head()); then read_payload() or read_control() takes the
+ * payload. ws.c does the I/O. Servers must not mask their frames, and dcode
+ * masks its own (RFC 6455 5.1).
+ */
 #include "net/ws_frame.h"
 
 #include <string.h>

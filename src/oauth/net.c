@@ -1,5 +1,11 @@
 /* net.c - requests to addresses that a server named. */
 /* SPDX-License-Identifier: MIT */
+/*
+ * Begin reading at oauth_ask(); its comment in net.h has the attack and the
+ * rules. check_reach() applies them: nearness_of() says how near an address is
+ * (this machine, a private network, the Internet), and a named address may not
+ * be nearer than the server's farthest one.
+ */
 #include "oauth/net.h"
 
 #include <stdio.h>

@@ -1,5 +1,10 @@
 /* ask_user.c - the tool that lets the model ask the user questions. */
 /* SPDX-License-Identifier: MIT */
+/*
+ * The answers come from agent_ui, by tool_env.ask; cmd/chat shows the
+ * questions. Begin reading at execute_ask_user(). check_questions() checks the
+ * arguments, whose schema is in args.
+ */
 #include <stdlib.h>
 #include <string.h>
 

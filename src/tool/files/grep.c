@@ -1,5 +1,10 @@
 /* grep.c - the tool that finds text in files. */
 /* SPDX-License-Identifier: MIT */
+/*
+ * Begin reading at execute_grep(). The search runs in the sandbox
+ * (scripts/sandbox/grep.sh, by files_grep()); this file formats the matches.
+ * Lines are masked as they arrive.
+ */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
