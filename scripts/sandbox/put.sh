@@ -111,7 +111,7 @@ is_special() {
 	abc* | de* | ed*) return 0 ;;
 	esac
 	[ "$(($(tail -c 1 "$f" | wc -l) + 0))" = "$1" ] || return 0
-	tr -cd '\r' <"$f" | some && return 0
+	tr -cd '\r\000' <"$f" | some && return 0
 	tr -d '\000-\177' <"$f" | some || return 1
 	c=$(printf '[\200-\277]')
 	sed "s/[$(printf '\302-\337')]$c//g

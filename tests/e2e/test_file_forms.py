@@ -13,10 +13,14 @@ ENCODINGS = {
     "utf-8 with a mark": ("utf-8", codecs.BOM_UTF8),
     "utf-16le": ("utf-16-le", codecs.BOM_UTF16_LE),
     "utf-16be": ("utf-16-be", codecs.BOM_UTF16_BE),
+    "utf-16le without a mark": ("utf-16-le", b""),
+    "utf-16be without a mark": ("utf-16-be", b""),
     "latin-1": ("cp1252", b""),
 }
 SAID = {"utf-16le": "UTF-16 (little-endian)", "latin-1": "Latin-1",
-        "utf-16be": "UTF-16 (big-endian)"}
+        "utf-16be": "UTF-16 (big-endian)",
+        "utf-16le without a mark": "UTF-16 (little-endian)",
+        "utf-16be without a mark": "UTF-16 (big-endian)"}
 
 
 def edit(old, new, **args):
@@ -52,7 +56,7 @@ def test_an_edit_changes_nothing_else(ask, tmp_path, form, end):
 def test_a_file_that_is_replaced_keeps_its_form(ask, tmp_path, form, end, last):
     tail = end if last else ""
     for name in "gh":
-        (tmp_path / name).write_bytes(encode(f"\xe9{end}b{tail}", form))
+        (tmp_path / name).write_bytes(encode(f"\xe9{end}body{tail}", form))
     said = ask([call("write_file", file_path="g", content="x\n\xfc\nz\n"),
                 call("write_file", file_path="h", content="x\n\xfc\nz")],
                tmp_path)
@@ -74,6 +78,22 @@ def test_what_has_no_form_to_keep_is_written_as_it_is_sent(ask, tmp_path):
     for name, want in (("new", b"a\r\nb"), ("empty", b"a\r\nb"),
                        ("binary", b"a\nb"), ("gone", b"")):
         assert (tmp_path / name).read_bytes() == want
+
+
+def test_a_mark_alone_is_kept_and_nothing_else(ask, tmp_path):
+    (tmp_path / "f").write_bytes(codecs.BOM_UTF8)
+    said, = ask([call("write_file", file_path="f", content="a\nb\n")], tmp_path)
+    assert (tmp_path / "f").read_bytes() == codecs.BOM_UTF8 + b"a\nb\n"
+    assert "byte order mark" in said and "line break" not in said
+
+
+@pytest.mark.parametrize("data", [
+    b"a\0b\0c\0d\0e\0\0f\0g\0h", b"\1\0\2\0\3\0\4\0\5\0\6\0",
+    b"a\0b\0c\0", b"name\0other\0third\0"])
+def test_zeros_alone_make_no_utf_16(ask, tmp_path, data):
+    (tmp_path / "f").write_bytes(data)
+    said, = ask([call("read_file", file_path="f")], tmp_path)
+    assert "UTF-16" not in said
 
 
 def test_a_character_that_the_encoding_lacks_is_refused(ask, tmp_path):
@@ -144,6 +164,19 @@ def test_a_near_miss_is_answered_with_the_line(ask, tmp_path, file, old, says):
         assert says in said
     assert "nearly" not in far
     assert (tmp_path / "f").read_text() == text
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_blanks_at_the_end_of_a_line_are_a_near_miss(ask, tmp_path, end):
+    text = end.join(["x", "foo(); ", "bar();", "foo();\t", ""])
+    (tmp_path / "f").write_bytes(text.encode())
+    one, two, far = ask([edit("foo();\nbar();", "x"), edit("foo();\n", "x"),
+                         edit("foo();\nqux();", "x")], tmp_path)
+    for said in (one, two):
+        assert "line 2 nearly matches" in said, said
+        assert "has a space where old_string has the end of the line" in said
+    assert "nearly" not in far
+    assert (tmp_path / "f").read_bytes() == text.encode()
 
 
 def test_apply_brings_the_file_in_its_own_form(run, model, tmp_path):

@@ -81,6 +81,10 @@ void line_ends_keep(struct str old, struct str text, struct buf *out,
 
 	if (str_starts(text, "\xEF\xBB\xBF"))
 		text = str_skip(text, 3);
+	if (!old.len) { /* an empty file has no form to keep */
+		buf_addstr(out, text);
+		return;
+	}
 	rest = text;
 	has = strip_end(&rest);
 	had = strip_end(&old);
@@ -157,6 +161,34 @@ static bool is_latin1(struct str raw)
 	return single > multiple;
 }
 
+enum { GUESSED_BYTES = 8192, LEAST_GUESSED = 8 };
+
+/* True if raw is UTF-16 without a byte order mark: one byte of nearly each
+ * pair is 0, always on the same side, and the other one is of a text. */
+static bool is_utf16(struct str raw, enum encoding_name *name)
+{
+	size_t len = raw.len < GUESSED_BYTES ? raw.len : GUESSED_BYTES;
+	size_t zeros[2] = { 0 };
+	size_t side;
+
+	if (raw.len % 2 || len < LEAST_GUESSED)
+		return false;
+	for (size_t i = 0; i < len; i++)
+		zeros[i % 2] += !raw.ptr[i];
+	side = zeros[1] > 0;
+	if (zeros[!side] || zeros[side] < len / 2 - len / 8)
+		return false;
+	for (size_t i = !side; i < len; i += 2) {
+		unsigned char c = (unsigned char)raw.ptr[i];
+
+		if (!raw.ptr[i + side - !side] && c < ' ' &&
+		    !(c >= '\t' && c <= '\r'))
+			return false;
+	}
+	*name = side ? ENCODING_UTF16LE : ENCODING_UTF16BE;
+	return true;
+}
+
 int encoding_detect(struct str raw, bool cut, struct encoding *e,
 		    struct error *err)
 {
@@ -169,6 +201,8 @@ int encoding_detect(struct str raw, bool cut, struct encoding *e,
 		e->mark = 2;
 		return 0;
 	}
+	if (!cut && is_utf16(raw, &e->name))
+		return 0;
 	if (str_starts(raw, "\xEF\xBB\xBF"))
 		e->mark = 3;
 	good = str_utf8_prefix(raw);
@@ -520,6 +554,7 @@ struct wanted {
 	struct str raw[TEXT_LINES];
 	struct folded lines[TEXT_LINES];
 	size_t n;
+	bool ends;   /* the text ends with a line break */
 	size_t work; /* what is left of WORK_BYTES */
 };
 
@@ -667,6 +702,16 @@ static bool begins_with(struct str s, struct str with)
 	       str_eq((struct str){ s.ptr, with.len }, with);
 }
 
+/* True if a line of the file has the bytes of line i of the searched text: all
+ * of its bytes, or the first ones if the text ends within that line. */
+static bool has_bytes(struct str line, const struct wanted *w, size_t i)
+{
+	if (str_ends(line, "\r"))
+		line.len--;
+	return begins_with(line, w->raw[i]) &&
+	       ((i + 1 == w->n && !w->ends) || line.len == w->raw[i].len);
+}
+
 /* True if all lines of the searched text match the file's lines from rest on,
  * after folding. *have and *which: the first line that differs in its bytes, as
  * it is in the file, and its number in the text. */
@@ -692,7 +737,7 @@ static bool matches_here(struct wanted *w, struct str rest, struct str *have,
 		release_folded(&f);
 		if (at == SIZE_MAX)
 			return false;
-		if (!differs && !begins_with(line, w->raw[i])) {
+		if (!differs && !has_bytes(line, w, i)) {
 			differs = true;
 			*have = line;
 			*which = i;
@@ -808,7 +853,7 @@ bool near_miss(struct str file, struct str text, struct buf *out)
 	bool any = false;
 
 	w->work = WORK_BYTES;
-	/* A line break at the end adds an empty last line. */
+	w->ends = str_ends(text, "\n");
 	while (text.len && file.len <= FILE_BYTES && w->n < TEXT_LINES &&
 	       str_split(&text, '\n', &w->raw[w->n])) {
 		fold_line(w->raw[w->n], &w->lines[w->n]);

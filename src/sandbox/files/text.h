@@ -11,7 +11,7 @@
 
 enum encoding_name {
 	ENCODING_UTF8,
-	ENCODING_UTF16LE, /* detected only by its byte order mark */
+	ENCODING_UTF16LE,
 	ENCODING_UTF16BE,
 	ENCODING_LATIN1, /* bytes 0x80 to 0x9f are characters of windows-1252 */
 };
@@ -23,12 +23,13 @@ struct encoding {
 
 /*
  * Detects the encoding of a file, or of a part that begins at a line. A byte
- * order mark decides. Otherwise UTF-8 if all bytes are valid (with cut, an
- * incomplete last character is allowed). Otherwise Latin-1 if it looks like
- * text with one byte per character: outside valid multi-byte characters of
- * UTF-8 no control characters except those of text, no 0xff, no byte undefined
- * in windows-1252, and more bytes from 0x80 on than there are such characters.
- * -1: ERR_REMOTE "not_a_text_file".
+ * order mark decides. Otherwise UTF-16 if it is a whole file in which every
+ * second byte is 0, with few exceptions. Otherwise UTF-8 if all bytes are valid
+ * (with cut, an incomplete last character is allowed). Otherwise Latin-1 if it
+ * looks like text with one byte per character: outside valid multi-byte
+ * characters of UTF-8 no control characters except those of text, no 0xff, no
+ * byte undefined in windows-1252, and more bytes from 0x80 on than there are
+ * such characters. -1: ERR_REMOTE "not_a_text_file".
  */
 int encoding_detect(struct str raw, bool cut, struct encoding *e,
 		    struct error *err);
