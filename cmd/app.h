@@ -21,6 +21,7 @@ enum {                       /* exit statuses other than 0, 1, 2 and 128 +
        STATUS_POLICY = 78,   /* forbidden by the machine's policy (EX_CONFIG of
 				sysexits.h) */
        STATUS_NO_ANSWER = 3, /* with -n: the model gave no answer */
+       STATUS_FOUND = 3,     /* threads scan: something was found */
        STATUS_REFUSED = 4,   /* with -n: every call that writes a file or runs a
 				command was refused */
        STATUS_REPEATS = 5,   /* with -n: a call failed again and again */

@@ -22,6 +22,7 @@
 #include "base/str.h"
 #include "cmd/app.h"
 #include "cmd/print.h"
+#include "cmd/scan_threads.h"
 #include "cmd/session/record_expiry.h"
 #include "cmd/session/saved_patch.h"
 #include "cmd/session/target.h"
@@ -1171,6 +1172,11 @@ static const struct subcommand subs[] = {
 	  .least = 1,
 	  .most = 1,
 	  .run = threads_cmd_import },
+	{ .name = "scan",
+	  .summary = "List where threads have credentials; status 3: found",
+	  .options = json_options,
+	  .flags = SUB_UNRESTRICTED,
+	  .run = scan_threads },
 	{ .name = "prune",
 	  .summary = "Delete old threads",
 	  .options = prune_options,

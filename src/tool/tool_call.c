@@ -150,7 +150,7 @@ int tool_call(const struct tool_env *env, const struct part *call,
 	ended = rc && ends_turn(&why);
 	*failed = rc != 0;
 	clean_result(env->mask, &text);
-	(void)mask_count(env->mask, buf_str(&text), &masked);
+	mask_count(env->mask, buf_str(&text), &masked);
 	if (env->end)
 		clean_result(env->mask, env->end);
 	if (tool && (tool->flags & TOOL_EVICTS))

@@ -168,3 +168,37 @@ def test_such_a_text_of_another_origin_is_written(run, model, work):
     model([write, HELLO])
     assert run("-n", "look", *M).status == 0
     assert MASK in (work / "f").read_text()
+
+
+# --- dcode threads scan ---
+
+def test_a_scan_names_place_and_kind_but_never_the_value(
+        run, model, work, config):
+    token = github()
+    (work / "f").write_text(f"{token}\n{token}\n")
+    config('[redact]\nkinds_off = ["all"]\n')
+    model([call("read_file", file_path="f"), HELLO, HELLO])
+    assert run("-n", "look", *M).status == 0
+    assert run("-n", f"again {token}", "-r", "latest", *M).status == 0
+    assert run("threads", "scan").status == 0
+    config("")
+    r = run("threads", "scan")
+    assert r.status == 3 and token not in r.out
+    assert "turn 1  result of read_file: 2 GitHub tokens\n" in r.out
+    assert "turn 2  prompt: 1 GitHub token\n" in r.out
+    r = run("threads", "scan", "--json")
+    data = json.loads(r.out)["data"]
+    assert r.status == 3 and token not in r.out and data["threads"] == 1
+    assert [(p["turn"], p["where"], p["found"]) for p in data["places"]] == [
+        (1, "result", "2 GitHub tokens"), (2, "prompt", "1 GitHub token")]
+
+
+def test_a_scan_counts_known_values_and_not_what_is_masked(
+        run, model, work, env):
+    (work / "f").write_text(f"{github()}\nhunter2-of-the-vault\n")
+    model([call("read_file", file_path="f"), HELLO])
+    assert run("-n", "look", *M).status == 0
+    env["SOME_API_KEY"] = "hunter2-of-the-vault"
+    r = run("threads", "scan")
+    assert r.status == 3
+    assert "result of read_file: 1 known value\n" in r.out

@@ -615,24 +615,61 @@ static size_t count_of(struct str text, struct str needle)
 	}
 }
 
-bool mask_count(const struct mask *m, struct str text, struct buf *out)
+/* Appends "2 GitHub tokens", after a comma if it is not the first. */
+static void add_count(struct buf *out, size_t from, size_t n, const char *kind)
+{
+	if (n)
+		buf_addf(out, "%s%zu %s%s", out->len > from ? ", " : "", n,
+			 kind, n > 1 ? "s" : "");
+}
+
+/* Appends what masking has hidden in text and not in before. Returns how many
+ * shapes these are. */
+static size_t count_shapes(const struct mask *m, struct str before,
+			   struct str text, struct buf *out)
 {
 	size_t from = out->len;
+	size_t sum = 0;
 	const char *kind;
 
 	if (!m || str_search(text, STR(SHAPE_MARK)) == text.len)
-		return false;
+		return 0;
 	for (int i = 0; (kind = shapes_kind(i)); i++) {
-		char *mark =
-			m->given[i] ? xasprintf(SHAPE_MARK "%s]", kind) : NULL;
-		size_t n = mark ? count_of(text, str_of(mark)) : 0;
+		char *mark;
+		size_t n;
 
-		if (n)
-			buf_addf(out, "%s%zu %s%s", out->len > from ? ", " : "",
-				 n, kind, n > 1 ? "s" : "");
+		if (!m->given[i])
+			continue;
+		mark = xasprintf(SHAPE_MARK "%s]", kind);
+		n = count_of(text, str_of(mark)) -
+		    count_of(before, str_of(mark));
+		add_count(out, from, n, kind);
+		sum += n;
 		free(mark);
 	}
-	return out->len > from;
+	return sum;
+}
+
+void mask_count(const struct mask *m, struct str text, struct buf *out)
+{
+	(void)count_shapes(m, (struct str){ 0 }, text, out);
+}
+
+void mask_describe(const struct mask *m, struct str text, struct buf *out)
+{
+	static const struct str mark = { "[masked:", 8 };
+	struct buf masked = BUF_INIT(SIZE_MAX / 4);
+	size_t from = out->len;
+	size_t shapes;
+	size_t all;
+
+	mask_text(m, text, &masked);
+	if (!str_eq(buf_str(&masked), text)) {
+		shapes = count_shapes(m, text, buf_str(&masked), out);
+		all = count_of(buf_str(&masked), mark) - count_of(text, mark);
+		add_count(out, from, all - shapes, "known value");
+	}
+	buf_release(&masked);
 }
 
 bool mask_take_mark(struct str *text, struct str *mark)

@@ -51,8 +51,11 @@ void mask_prefix(const struct mask *m, struct str text, size_t most,
 bool mask_holds(const struct mask *m, struct str text);
 
 /* Appends how many shapes of each kind were masked in a masked text: "2 GitHub
- * tokens, 1 JWT". False, and appends nothing, if there were none. */
-bool mask_count(const struct mask *m, struct str text, struct buf *out);
+ * tokens, 1 JWT". Appends nothing if there were none. */
+void mask_count(const struct mask *m, struct str text, struct buf *out);
+/* Appends what masking would hide in a text, in the same way, also "1 known
+ * value". Marks that the text has already are not counted. */
+void mask_describe(const struct mask *m, struct str text, struct buf *out);
 /* Takes what is written for a hidden value or shape, "[masked:NAME]", from the
  * front of *text, up to and with the first one. False if there is none. */
 bool mask_take_mark(struct str *text, struct str *mark);
