@@ -202,31 +202,37 @@ static char *unescape_string(const struct parser *p, const char *s,
 	return out;
 }
 
+/* Returns the quote that ends the string whose text begins at s, or NULL. */
+static const char *find_quote(const char *s, const char *end, bool *escaped)
+{
+	const char *quote = memchr(s, '"', (size_t)(end - s));
+
+	*escaped = quote && memchr(s, '\\', (size_t)(quote - s));
+	if (!*escaped)
+		return quote;
+	while (s < end && *s != '"')
+		s += *s == '\\' ? 2 : 1;
+	return s < end ? s : NULL;
+}
+
 /* Parses the string that begins at p->at. The result is owned by the tree.
  * NULL if it is not a string. */
 static char *parse_string(struct parser *p)
 {
 	const char *begin = p->at + 1;
-	const char *end = p->end;
-	const char *s = begin;
-	bool escaped = false;
+	const char *quote;
+	bool escaped;
 	size_t len;
 	char *text;
-	char *behind;
+	char *end;
 
 	if (p->at == p->end || *p->at != '"')
 		return NULL;
-	for (; s < end; s += 2) { /* a backslash and what it escapes */
-		while (s < end && *s != '"' && *s != '\\')
-			s++;
-		if (s == end || *s == '"')
-			break;
-		escaped = true;
-	}
-	if (s >= end)
+	quote = find_quote(begin, p->end, &escaped);
+	if (!quote)
 		return NULL;
-	p->at = s + 1;
-	len = (size_t)(s - begin);
+	p->at = quote + 1;
+	len = (size_t)(quote - begin);
 	/* The text of a pool is its own copy, and can be written to: the quote
 	 * at the end of the string, too. */
 	text = p->pool ? (char *)begin : xcalloc(len + 1, 1);
@@ -236,12 +242,12 @@ static char *parse_string(struct parser *p)
 		text[len] = '\0';
 		return text;
 	}
-	behind = unescape_string(p, begin, s, text);
-	if (behind)
-		*behind = '\0';
+	end = unescape_string(p, begin, quote, text);
+	if (end)
+		*end = '\0';
 	else if (!p->pool)
 		free(text);
-	return behind ? text : NULL;
+	return end ? text : NULL;
 }
 
 static bool in_number(char c)

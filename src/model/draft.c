@@ -697,7 +697,8 @@ void draft_finish(struct draft *d, struct model_reply *reply,
 		calls |= p->kind == PART_TOOL_CALL;
 	}
 	reply->usage = d->usage;
-	snprintf(reply->reason, sizeof(reply->reason), "%s", d->reason);
+	_Static_assert(sizeof(reply->reason) == sizeof(d->reason), "copied");
+	memcpy(reply->reason, d->reason, sizeof(reply->reason));
 	reply->finish = calls                       ? FINISH_TOOLS
 			: d->finish == FINISH_TOOLS ? FINISH_STOP
 						    : d->finish;

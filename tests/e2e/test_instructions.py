@@ -10,7 +10,7 @@ from lifecycle import execute
 # Counted by callgrind on Debian 12 for amd64, with 2 % to spare. A count is the
 # same on a busy machine; those above it were what a change made slower.
 START = 18_750_000  # with the first answer
-TURN = 378_000      # one answer with one command in the sandbox none
+TURN = 374_000      # one answer with one command in the sandbox none
 
 
 @pytest.fixture

@@ -849,10 +849,16 @@ static size_t add_escape(struct buf *out, struct str s)
 	return len;
 }
 
+/* Returns what is between the quotes of a JSON string. */
+static struct str string_inside(struct str s)
+{
+	return (struct str){ s.ptr + 1, s.len < 2 ? 0 : s.len - 2 };
+}
+
 /* Appends the decoded JSON string. */
 static void decode_string(struct buf *out, struct str s)
 {
-	s = (struct str){ s.ptr + 1, s.len < 2 ? 0 : s.len - 2 };
+	s = string_inside(s);
 	while (s.len) {
 		size_t n = str_find(s, '\\');
 
@@ -886,13 +892,19 @@ static bool in_number(char c)
 static size_t add_next(const struct mask *m, struct str rest, struct buf *out)
 {
 	struct buf text = BUF_INIT(SIZE_MAX / 4);
+	struct str token;
 	size_t n = 0;
 
 	if (rest.ptr[0] == '"') {
 		n = string_length(rest);
-		decode_string(&text, (struct str){ rest.ptr, n });
-		add_token(m, (struct str){ rest.ptr, n }, buf_str(&text), out);
-		buf_wipe(&text);
+		token = (struct str){ rest.ptr, n };
+		if (memchr(token.ptr, '\\', n)) {
+			decode_string(&text, token);
+			add_token(m, token, buf_str(&text), out);
+			buf_wipe(&text);
+		} else {
+			add_token(m, token, string_inside(token), out);
+		}
 		return n;
 	}
 	if (rest.ptr[0] == '-' || (rest.ptr[0] >= '0' && rest.ptr[0] <= '9')) {
