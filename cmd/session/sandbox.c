@@ -694,6 +694,17 @@ static int fill_sandbox(void *arg, struct sandbox *sb, const struct stop *stop,
 		       : run_upload(r, sb, stop, err);
 }
 
+/* Says that a list of hosts in the settings is not used on this machine. */
+static void warn_unused_network(const struct run *r)
+{
+	const struct toml_value *v =
+		settings_toml(r->app->settings, "network.allow");
+
+	if (v && !(v->kind == TOML_STRING && !strcmp(v->text, "full")))
+		app_warn_line("[network] allow limits sandboxes only: commands "
+			      "on this machine reach every host");
+}
+
 /* Resumes the thread's own sandbox, or creates or attaches one. */
 int run_open_sandbox(struct run *r, const struct stop *stop, struct error *err)
 {
@@ -723,6 +734,8 @@ int run_open_sandbox(struct run *r, const struct stop *stop, struct error *err)
 
 	if (run_has_sandbox(r) && app_store(r->app, &request.store, err) < 0)
 		return -1;
+	if (!run_has_sandbox(r))
+		warn_unused_network(r);
 	if (run_money_sandbox(r, err) < 0)
 		return -1;
 	limit = run_money_stop(r, stop); /* uploads and the setup script take

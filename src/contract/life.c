@@ -425,10 +425,13 @@ static enum contract_verdict check_nothing_left(struct contract *c)
 	}
 	return still_attaches(c);
 }
+static const struct network no_network = { .mode = NETWORK_NONE };
+static const struct network full_network = { .mode = NETWORK_FULL };
+
 /* How a second sandbox differs from the first. */
 struct another {
-	const char *snapshot;         /* or NULL */
-	enum sandbox_network network; /* a mode without hosts */
+	const char *snapshot;          /* or NULL */
+	const struct network *network; /* or NULL */
 };
 
 /* Creates the other sandbox, calls run with it as c->sb, and deletes it. */
@@ -438,12 +441,11 @@ with_another(struct contract *c, const struct another *other,
 	     void *arg)
 {
 	const struct contract_request *r = c->request;
-	struct network network = { .mode = other->network };
 	struct lifecycle_request request = { .client = r->client,
 					     .store = r->store,
 					     .mask = r->mask,
 					     .snapshot = other->snapshot,
-					     .network = &network,
+					     .network = other->network,
 					     .ui = r->ui };
 	struct error err = { 0 };
 	struct managed_sandbox box = { 0 };
@@ -468,7 +470,7 @@ static enum contract_verdict check_snapshot(struct contract *c)
 	bool network = contract_can(c, SANDBOX_NETWORK);
 	const struct another other = {
 		.snapshot = name,
-		.network = network ? NETWORK_NONE : NETWORK_DEFAULT,
+		.network = network ? &no_network : NULL,
 	};
 	struct error err = { 0 };
 	enum contract_verdict verdict;
@@ -759,8 +761,79 @@ static enum contract_verdict with_none(struct contract *c, void *arg)
 	return CONTRACT_OK;
 }
 
+/* For with_another(): the list does not contain the target. */
+static enum contract_verdict without_host(struct contract *c, void *arg)
+{
+	enum contract_verdict verdict = CONTRACT_OK;
+	struct reach *r = arg;
+	int rc = try_target(c, r, r->reached, &verdict);
+
+	if (rc == 1)
+		return contract_fail(c,
+				     "it reaches %.200s, which its list of "
+				     "hosts does not contain",
+				     r->reached->url);
+	return verdict;
+}
+
+/* For with_another(): the list contains the target. */
+static enum contract_verdict with_host(struct contract *c, void *arg)
+{
+	enum contract_verdict verdict = CONTRACT_OK;
+	struct reach *r = arg;
+	int rc = try_target(c, r, r->reached, &verdict);
+
+	if (rc == 0)
+		return contract_fail(c,
+				     "it does not reach %.200s, which its "
+				     "list of hosts contains",
+				     r->reached->url);
+	return verdict;
+}
+
+/* Creates a sandbox whose list has this one entry, and calls run with it. OK
+ * if the provider cannot have such an entry. */
+static enum contract_verdict
+with_entry(struct contract *c, struct reach *r, const char *entry,
+	   enum contract_verdict (*run)(struct contract *c, void *arg))
+{
+	const struct sandbox_provider *p = c->request->client->provider;
+	enum contract_verdict verdict = CONTRACT_OK;
+	struct network n = { 0 };
+	struct error err = { 0 };
+
+	if (network_parse(&n, &entry, 1, &err) == 0 &&
+	    network_check(&n, p->network, p->name, &err) == 0)
+		verdict = with_another(c, &(struct another){ .network = &n },
+				       run, r);
+	network_release(&n);
+	return verdict;
+}
+
+/* The same target as before, in a sandbox with a list of other hosts, and in
+ * one whose list contains it. */
+static enum contract_verdict compare_lists(struct contract *c, struct reach *r)
+{
+	const struct network_limits *limits =
+		c->request->client->provider->network;
+	enum contract_verdict verdict;
+	char entry[300];
+
+	if (!limits)
+		return CONTRACT_OK;
+	verdict = with_entry(c, r, "dcode-test.example", without_host);
+	if (verdict != CONTRACT_OK)
+		return verdict;
+	snprintf(entry, sizeof(entry), "%s", r->reached->host);
+	if (limits->can & NETWORK_CAN_PORTS)
+		snprintf(entry, sizeof(entry), "%s:%u", r->reached->host,
+			 r->reached->port);
+	return with_entry(c, r, entry, with_host);
+}
+
 /* In a sandbox with network full, tries the targets until one is reached. Then
- * tries that target in a sandbox with network none. */
+ * tries that target in a sandbox with network none, and in sandboxes with lists
+ * of hosts. */
 static enum contract_verdict compare(struct contract *c, struct reach *r)
 {
 	bool elsewhere;
@@ -768,7 +841,7 @@ static enum contract_verdict compare(struct contract *c, struct reach *r)
 
 	add_own(r);
 	elsewhere = add_endpoint(r, c->request->client);
-	verdict = with_another(c, &(struct another){ .network = NETWORK_FULL },
+	verdict = with_another(c, &(struct another){ .network = &full_network },
 			       with_full, r);
 	if (verdict != CONTRACT_OK)
 		return verdict;
@@ -781,8 +854,9 @@ static enum contract_verdict compare(struct contract *c, struct reach *r)
 			c,
 			"with full it reaches neither this machine nor %.200s",
 			c->request->client->endpoint);
-	return with_another(c, &(struct another){ .network = NETWORK_NONE },
-			    with_none, r);
+	verdict = with_another(c, &(struct another){ .network = &no_network },
+			       with_none, r);
+	return verdict == CONTRACT_OK ? compare_lists(c, r) : verdict;
 }
 
 static enum contract_verdict check_network(struct contract *c)

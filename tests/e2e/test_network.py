@@ -244,3 +244,21 @@ def test_a_key_of_before_is_refused_and_not_ignored(vendor, model, run, config,
     assert r.status == 2 and "is now written as network" in r.err
     assert "config.toml:2:" in r.err
     assert not cloud.requests and not server.requests
+
+
+def test_on_this_machine_a_list_is_named_once_and_a_policy_is_an_error(
+        model, run, managed, config):
+    config(ALL)
+    server = model([DONE])
+    r = run("-n", "hi", "-M", "anthropic:m")
+    assert r.status == 0, r.err
+    assert r.err.count("[network] allow limits sandboxes only") == 1
+    r = run("-n", "hi", "-M", "anthropic:m", *flags("a.example"))
+    assert r.status == 2 and "requires a --sandbox provider" in r.err
+    config("")
+    asked = len(server.requests)
+    r = managed(ALL, "-n", "hi", "-M", "anthropic:m")
+    assert r.returncode != 0
+    assert "cannot limit that of this machine" in r.stderr
+    assert len(server.requests) == asked
+    assert managed(None, "-n", "hi", "-M", "anthropic:m").returncode == 0

@@ -237,3 +237,20 @@ def test_signal(start, run, vendor, number):
     assert r.status == 128 + number
     assert cloud.left() == []
     assert json.loads(run("sandbox", "list", "--json").out)["data"] == []
+
+
+def test_a_vendor_that_does_not_keep_to_a_list_of_hosts_is_found_out(
+        run, vendor, monkeypatch):
+    def checked(name):
+        r = run("provider", "test", name, "--only", NETWORK, "--json")
+        checks = json.loads(r.out)["data"]["checks"]
+        return next(c for c in checks if c["name"] == NETWORK)
+    for name in ("e2b", "langsmith"):
+        cloud = vendor(name)
+        assert checked(name)["status"] == "ok"
+        monkeypatch.setattr(Box, "forgets", True)
+        check = checked(name)
+        assert check["status"] == "fail"
+        assert "which its list of hosts does not contain" in check["reason"]
+        monkeypatch.setattr(Box, "forgets", False)
+        assert cloud.left() == []

@@ -67,7 +67,7 @@ import urllib.parse
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from cloud_box import Box  # noqa: E402,F401
+from cloud_box import Box, listed  # noqa: E402,F401
 from cloud_request import (  # noqa: E402,F401
     PIECE, Fault, Gone, Invalid, Refused, Reply, Request, check)
 

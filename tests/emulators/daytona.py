@@ -28,7 +28,8 @@ import threading
 import time
 import uuid
 
-from cloud import Box, Cloud, Invalid, Refused, Reply, check, main, route
+from cloud import (
+    Box, Cloud, Invalid, Refused, Reply, check, listed, main, route)
 from daytona_toolbox import Toolbox
 
 KEY = "dtn_0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
@@ -169,11 +170,15 @@ class Daytona(Toolbox, Cloud):
         elif end == "started":
             kept.touch()
             bill = kept.box.bill.seconds if kept.box else 0
+            lists = [kept.body[name] for name in (
+                "networkAllowList", "domainAllowList") if name in kept.body]
+            lists = lists[0].split(",") if lists else None
             kept.box = Box(workdir="/home/daytona",
                            source=kept.saved or
                            self.roots.get(kept.body.get("snapshot")),
                            env=kept.body.get("env"),
-                           network=not kept.body.get("networkBlockAll"))
+                           network=not kept.body.get("networkBlockAll")
+                           and listed(lists))
             self.forget_saved(kept)
             kept.box.bill.total += bill
             if kept.id not in self.boxes:

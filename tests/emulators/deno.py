@@ -25,7 +25,8 @@ import random
 import re
 import time
 
-from cloud import Box, Cloud, Invalid, Refused, Reply, check, main, route
+from cloud import (
+    Box, Cloud, Invalid, Refused, Reply, check, listed, main, route)
 from cloud_ws import Socket, handshake
 from deno_rpc import Session
 
@@ -59,7 +60,7 @@ class Kept:
         self.state = "running"
         self.created, self.stopped, self.ends = time.time(), None, None
         self.box = Box(workdir="/home/sandbox",
-                       network=config.get("allow_net") != [])
+                       network=listed(config.get("allow_net")))
         self.sessions = set()
 
     def record(self):

@@ -24,7 +24,8 @@ import sys
 import time
 import urllib.parse
 
-from cloud import Box, Cloud, Invalid, Refused, Reply, check, main, route
+from cloud import (
+    Box, Cloud, Invalid, Refused, Reply, check, listed, main, route)
 from e2b_envd import Envd
 
 KEY = "e2b_0123456789abcdef0123456789abcdef01234567"
@@ -163,9 +164,13 @@ class E2B(Envd, Cloud):
             raise Refused(404, {"code": 404, "message":
                                 f"template '{template}' not found"})
         time.sleep(self.delay)
+        network = body.get("network", {})
+        hosts = network.get("allowOut", []) \
+            if "0.0.0.0/0" in network.get("denyOut", []) else None
         box = Box(workdir="/home/user", env=body.get("envVars"),
                   source=snapshot and snapshot["root"],
-                  network=body.get("allow_internet_access", True))
+                  network=body.get("allow_internet_access", True)
+                  and listed(hosts))
         kept = Kept(body, box)
         kept.live(seconds)
         with self.lock:

@@ -28,7 +28,8 @@ import threading
 import time
 import uuid
 
-from cloud import Box, Cloud, Invalid, Refused, Reply, check, main, route
+from cloud import (
+    Box, Cloud, Invalid, Refused, Reply, check, listed, main, route)
 from langsmith_plane import Plane
 
 KEY = "lsv2_pt_0123456789abcdef0123456789abcdef_0123456789"
@@ -246,8 +247,9 @@ class LangSmith(Plane, Cloud):
         env = {**body.get("env_vars", {}),
                **body.get("run_config", {}).get("env_vars", {})}
         access = body.get("proxy_config", {}).get("access_control", {})
+        hosts = access.get("allow_list")
         kept.box = Box(workdir="/root", env=env, source=source,
-                       network=not access.get("allow_list"))
+                       network=hosts != ["127.0.0.1/32"] and listed(hosts))
         kept.state = "ready"
         self.touch(kept)
         if kept.name not in self.boxes:

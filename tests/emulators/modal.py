@@ -25,7 +25,7 @@ import sys
 import threading
 import time
 
-from cloud import Box, Invalid, main, route
+from cloud import Box, Invalid, listed, main, route
 from grpc_link import Failure, GrpcCloud
 from modal_messages import parse, pb
 from modal_router import Router, jwt
@@ -245,9 +245,12 @@ class Modal(Router, GrpcCloud):
                 if d.name and kept.name == d.name:
                     raise Failure(6, f"Sandbox '{d.name}' already exists")
             workdir = d.workdir or "/root"
+            access = d.network_access
             box = Box(workdir=workdir, home="/root",
                       source=self.images[d.image_id].get("source"),
-                      network=d.network_access.network_access_type != 2)
+                      network=access.network_access_type == 1 or
+                      access.network_access_type == 3 and
+                      listed(access.allowed_cidrs))
             id = self.new_id("sb-01K5" if v2 else "sb-")
             kept = Kept(id, self.new_id("ta-") + "V" * v2, ask, box, workdir)
             kept.ready = time.monotonic() + self.delay

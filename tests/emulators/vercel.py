@@ -21,7 +21,7 @@ import sys
 import threading
 import time
 
-from cloud import Box, Cloud, Refused, Reply, check, main, route
+from cloud import Box, Cloud, Refused, Reply, check, listed, main, route
 from vercel_session import NETWORK_1, NETWORK_2, Session
 
 TOKEN, TEAM, PROJECT = "vercel_token_0123456789", "team_test", "prj_test"
@@ -200,9 +200,16 @@ class Vercel(Session, Cloud):
         return kept
 
     def boot(self, kept, source=None):
+        policy = kept.policy
+        hosts = None
+        if "mode" not in policy and "*" not in policy.get("allow", []):
+            hosts = policy.get("subnets", {}).get("allow", [])
+        elif policy.get("mode") == "custom":
+            hosts = policy.get("allowedCIDRs", [])
         box = Box(workdir="/vercel/sandbox", home="/home/vercel-sandbox",
                   env=kept.body.get("env"), source=source,
-                  network=kept.policy.get("mode") != "deny-all")
+                  network=kept.policy.get("mode") != "deny-all" and
+                  listed(hosts))
 
         def run():
             time.sleep(self.delay)

@@ -208,6 +208,29 @@ static int check_ceilings(const struct network *n, const struct settings *set,
 	return rc;
 }
 
+/* For a provider that runs commands on this machine, whose network dcode does
+ * not limit: a list of the settings is for sandboxes, but the policy's is for
+ * everything. */
+static int check_unisolated(const struct settings *set, struct error *err)
+{
+	struct network limit = { 0 };
+	struct written w;
+	int rc = 0;
+
+	if (set && find_written(&w, set, POLICY, ALLOW_KEY))
+		rc = read_written(&limit, &w, err);
+	if (rc == 0 && limit.mode != NETWORK_DEFAULT &&
+	    limit.mode != NETWORK_FULL) {
+		rc = error_set(err, ERR_POLICY,
+			       "%s limits the network, and dcode cannot limit "
+			       "that of this machine",
+			       limit.source);
+		error_hint(err, "Use a sandbox: --sandbox NAME.");
+	}
+	network_release(&limit);
+	return rc;
+}
+
 int network_choose(struct network *out, const struct sandbox_client *client,
 		   const struct network *flag, struct error *err)
 {
@@ -220,6 +243,8 @@ int network_choose(struct network *out, const struct sandbox_client *client,
 	int rc = 0;
 
 	network_release(out);
+	if (p->flags & SANDBOX_UNISOLATED)
+		return check_unisolated(set, err);
 	own_key = xasprintf("sandboxes.providers.%s.params.network", p->name);
 	if (flagged)
 		network_copy(out, flag);
