@@ -265,7 +265,7 @@ static int run(struct app *app, const struct args *args)
 			  .args = args,
 			  .tree = { .anywhere = true },
 			  .terminal = isatty(STDOUT_FILENO) != 0,
-			  .stream = { BUF_INIT(HIDDEN_MAX) },
+			  .stream = { .held = BUF_INIT(HIDDEN_MAX) },
 			  .masked = BUF_INIT(HIDDEN_MAX) };
 	int rc;
 
