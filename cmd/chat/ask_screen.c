@@ -954,10 +954,14 @@ static void add_text(struct str sign, struct style style, struct str text,
 {
 	struct wrap w = { .columns = columns,
 			  .first = { sign, style },
-			  .rest = { STR("      "), style },
 			  .words = true };
 	struct rows line = { 0 };
 	struct rows wrapped = { 0 };
+	char blanks[32];
+
+	snprintf(blanks, sizeof(blanks), "%*s", (int)width_cells(sign), "");
+	w.rest.text = str_of(blanks);
+	w.rest.style = style;
 
 	rows_add(&line, style, text);
 	rows_close(&line);
@@ -967,7 +971,8 @@ static void add_text(struct str sign, struct style style, struct str text,
 	}
 	rows_append(out, &wrapped, 0, wrapped.n < most ? wrapped.n : most);
 	if (wrapped.n > most) {
-		cut_text_add(out, muted, STR("      ..."), columns);
+		cut_text_add(out, muted, w.rest.text, columns);
+		rows_adds(out, muted, "...");
 		rows_end(out);
 	}
 	rows_release(&line);

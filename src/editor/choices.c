@@ -3,6 +3,7 @@
 #include "editor/choices.h"
 
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -639,7 +640,7 @@ static void rank_tokens(struct completer *c, struct str letters)
 
 	c->selected = 0;
 	c->moved = false;
-	c->n = fuzzy_rank(letters, items_of(c), n, c->order, COMPLETE_ROWS);
+	c->n = fuzzy_rank(letters, items_of(c), n, c->order, COMPLETE_MATCHES);
 }
 
 static void close_popup(struct completer *c)
@@ -1019,10 +1020,14 @@ static void add_choice(const struct completer *c, size_t i, size_t name_cells,
 void complete_render(const struct completer *c, size_t columns, size_t max_rows,
 		     struct rows *rows)
 {
-	size_t n = c->n < max_rows ? c->n : max_rows;
+	size_t room = max_rows > COMPLETE_ROWS ? COMPLETE_ROWS + 1 : max_rows;
+	bool more = room > 1 &&
+		    c->n > (room > COMPLETE_ROWS ? COMPLETE_ROWS : room);
+	size_t n = c->n < room - more ? c->n : room - more;
 	size_t first = c->selected < n ? 0 : c->selected + 1 - n;
 	size_t cells = 0;
 	size_t most = columns / 3; /* but no name is cut */
+	char hidden[32];
 
 	for (size_t i = 0; i < c->n; i++) {
 		const struct fuzzy_item *item = &items_of(c)[c->order[i]];
@@ -1034,6 +1039,12 @@ void complete_render(const struct completer *c, size_t columns, size_t max_rows,
 	}
 	for (size_t i = first; i < first + n; i++)
 		add_choice(c, i, cells < most ? cells : most, columns, rows);
+	if (more) {
+		snprintf(hidden, sizeof(hidden), "  %zu%s more", c->n - n,
+			 c->n == COMPLETE_MATCHES ? "+" : "");
+		cut_text_add(rows, muted, str_of(hidden), columns);
+		rows_close(rows);
+	}
 }
 
 void complete_release(struct completer *c)

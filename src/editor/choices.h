@@ -116,6 +116,7 @@ void selection_list_release(struct selection_list *l);
 
 enum {
 	COMPLETE_ROWS = 10,
+	COMPLETE_MATCHES = 60, /* best choices that can be selected */
 	COMPLETE_FILES = 20000,
 	COMPLETE_BYTES = 4 << 20, /* bytes of all file names */
 };
@@ -144,7 +145,7 @@ struct completer {
 	enum complete_kind kind; /* kind of the choices shown */
 	size_t token; /* length in bytes of the text before the caret that a
 			 choice replaces */
-	size_t order[COMPLETE_ROWS];
+	size_t order[COMPLETE_MATCHES];
 	size_t n;
 	size_t selected;
 	bool dismissed; /* Esc was pressed; stays closed until another token
@@ -182,8 +183,8 @@ bool complete_key(struct completer *c, struct editor *e, struct key key);
 /* True if the caret is behind a word that completion may change: a command, its
  * argument or "@path", even if no choice is known yet. */
 bool complete_is_begun(struct editor *e);
-/* Appends one row for each choice, at most COMPLETE_ROWS; none if no choices
- * are shown. */
+/* Appends one row for each choice, at most COMPLETE_ROWS, and how many more
+ * there are; none if no choices are shown. */
 void complete_render(const struct completer *c, size_t columns, size_t max_rows,
 		     struct rows *rows);
 void complete_release(struct completer *c);

@@ -31,7 +31,8 @@ struct draft_row {
 	size_t start;
 	size_t end;
 	size_t next;
-	bool last; /* the last row of the text */
+	bool last;  /* the last row of the text */
+	bool hangs; /* its last character is a blank that is not drawn */
 };
 
 enum cluster_kind { CLUSTER_PLAIN, CLUSTER_TAB, CLUSTER_PASTE, CLUSTER_HIDDEN };
@@ -269,12 +270,23 @@ static bool ends_word(const struct editor *e, size_t at, struct cluster c)
 	       (c.kind == CLUSTER_PLAIN && c.cells > 1);
 }
 
+/* True if the cluster is a blank that may stay behind a full row, where it is
+ * not drawn: the next row then begins with the next word. The caret needs a
+ * cell at the end of a line. */
+static bool may_hang(const struct editor *e, size_t at, struct cluster c)
+{
+	size_t next = at + c.len;
+
+	return gap_byte(&e->text, at) == ' ' && c.cells == 1 &&
+	       (next == text_len(e) || gap_byte(&e->text, next) != '\n');
+}
+
 /* Returns the row that begins at start and ends at limit at the latest. A row
  * that is full ends between words; a word longer than a row is split. */
 static struct draft_row row_until(struct editor *e, size_t start, size_t limit)
 {
 	struct str s = view_text(e, start, limit - start + CLUSTER_MAX + 4);
-	struct draft_row row = { start, start, start, false };
+	struct draft_row row = { .start = start, .end = start };
 	size_t column = 0;
 	size_t word = start; /* where the last word of the row begins */
 
@@ -284,7 +296,10 @@ static struct draft_row row_until(struct editor *e, size_t start, size_t limit)
 		bool ends = ends_word(e, row.end, c);
 
 		if (column + c.cells > row_width(e) && row.end > start) {
-			if (!ends && word > start)
+			row.hangs = may_hang(e, row.end, c);
+			if (row.hangs)
+				row.end += c.len;
+			else if (!ends && word > start)
 				row.end = word;
 			break;
 		}
@@ -293,7 +308,7 @@ static struct draft_row row_until(struct editor *e, size_t start, size_t limit)
 		if (ends)
 			word = row.end;
 	}
-	row.last = row.end == text_len(e);
+	row.last = row.end == text_len(e) && !row.hangs;
 	row.next = row.end + (!row.last && row.end < text_len(e) &&
 			      gap_byte(&e->text, row.end) == '\n');
 	return row;
@@ -379,8 +394,9 @@ static void add_row(struct editor *e, struct draft_row row, struct rows *rows)
 {
 	size_t column = 0;
 	size_t from = row.start;
+	size_t end = row.end - row.hangs;
 
-	for (size_t at = row.start; at < row.end;) {
+	for (size_t at = row.start; at < end;) {
 		struct cluster c = cluster_at(e, at, column);
 		struct buf label = BUF_INIT(4096);
 
@@ -402,7 +418,7 @@ static void add_row(struct editor *e, struct draft_row row, struct rows *rows)
 			 buf_str(&label));
 		buf_release(&label);
 	}
-	add_plain(e, from, row.end, rows);
+	add_plain(e, from, end, rows);
 }
 
 static size_t row_before(struct editor *e, size_t start)
@@ -460,6 +476,25 @@ static size_t fit_prompt(struct editor *e, size_t columns)
 	return prompt;
 }
 
+/* Adds the cells in front of row n, with a sign if rows above the first or
+ * below the last one are hidden. */
+static void add_margin(const struct editor *e, struct draft_row row, size_t n,
+		       size_t max_rows, size_t prompt, struct rows *rows)
+{
+	bool ascii = !e->prompt.len || !(e->prompt.ptr[0] & 0x80);
+	const char *sign = NULL;
+
+	if (!n)
+		sign = ascii ? "^" : "\xE2\x86\x91";
+	else if (n + 1 == max_rows && !row.last)
+		sign = ascii ? "v" : "\xE2\x86\x93";
+	if (sign && prompt) {
+		rows_adds(rows, (struct style){ 0, STYLE_MUTED }, sign);
+		prompt--;
+	}
+	add_blanks(rows, prompt);
+}
+
 void editor_render(struct editor *e, size_t columns, size_t max_rows,
 		   struct rows *rows, size_t *caret_row, size_t *caret_column)
 {
@@ -477,7 +512,7 @@ void editor_render(struct editor *e, size_t columns, size_t max_rows,
 		if (prompt && !row.start)
 			rows_add(rows, e->prompt_style, e->prompt);
 		else
-			add_blanks(rows, prompt);
+			add_margin(e, row, n, max_rows, prompt, rows);
 		add_row(e, row, rows);
 		rows_end(rows);
 		if (row.last)

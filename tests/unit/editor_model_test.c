@@ -114,6 +114,13 @@ static bool ends_word(const struct model *m, size_t i)
 	return m->text[i] == 2 || (m->text[i] > 6 && m->text[i] < 11);
 }
 
+/* True for a blank in the middle of a line: it may stay behind a full row. */
+static bool may_hang(const struct model *m, size_t i)
+{
+	return i < m->n && m->text[i] == 2 &&
+	       (i + 1 == m->n || !is_line_end(m, i + 1));
+}
+
 /* Row and column of each place, by filling rows from the very first. A word
  * that does not fit begins a new row, unless it is longer than a row. */
 static void lay_out(const struct model *m, size_t *row, size_t *column)
@@ -126,6 +133,13 @@ static void lay_out(const struct model *m, size_t *row, size_t *column)
 	for (size_t i = 0; i <= m->n; i++) {
 		size_t cells = i < m->n ? units[m->text[i]].cells : 0;
 
+		if (may_hang(m, i) && c && c + cells > m->width) {
+			row[i] = r++;
+			column[i] = c;
+			c = 0;
+			first = word = i + 1;
+			continue;
+		}
 		if (i < m->n && !is_line_end(m, i) && c &&
 		    c + cells > m->width) {
 			if (!ends_word(m, i) && word > first) {

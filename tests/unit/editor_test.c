@@ -195,6 +195,12 @@ static void test_rows_have_the_prompt_and_the_caret_its_cell(void **state)
 	type(&e, "\x1b[A");
 	expect_rows(&e, 20, 5, "> abc\n  d       x\n0,5");
 	editor_reset(&e);
+	/* The blank behind a full row is not the first of the next one. */
+	type(&e, "1234567 9");
+	expect_rows(&e, 10, 5, "> 1234567\n  9\n1,3");
+	type(&e, "\x1b[D\x1b[D");
+	expect_rows(&e, 10, 5, "> 1234567\n  9\n0,9");
+	editor_reset(&e);
 	/* 7 cells a row: a wide character is never split. */
 	type(&e, "abcdef\xE4\xBD\xA0\xE5\xA5\xBD");
 	expect_rows(&e, 10, 5, "> abcdef\n  \xE4\xBD\xA0\xE5\xA5\xBD\n1,6");
@@ -222,16 +228,16 @@ static void test_the_view_scrolls_to_the_caret_and_back(void **state)
 
 	(void)state;
 	type(&e, "1\n2\n3\n4\n5");
-	expect_rows(&e, 20, 3, "  3\n  4\n  5\n2,3");
+	expect_rows(&e, 20, 3, "^ 3\n  4\n  5\n2,3");
 	type(&e, "\x1b[A\x1b[A");
-	expect_rows(&e, 20, 3, "  3\n  4\n  5\n0,3");
+	expect_rows(&e, 20, 3, "^ 3\n  4\n  5\n0,3");
 	type(&e, "\x1b[A");
-	expect_rows(&e, 20, 3, "  2\n  3\n  4\n0,3");
+	expect_rows(&e, 20, 3, "^ 2\n  3\nv 4\n0,3");
 	type(&e, "\x1b[1;5H");
-	expect_rows(&e, 20, 3, "> 1\n  2\n  3\n0,2");
+	expect_rows(&e, 20, 3, "> 1\n  2\nv 3\n0,2");
 	type(&e, "\x1b[1;5F\x15\x15\x15\x15");
 	expect_rows(&e, 20, 3, "> 1\n  2\n  3\n2,3");
-	expect_rows(&e, 20, 1, "  3\n0,3");
+	expect_rows(&e, 20, 1, "^ 3\n0,3");
 	editor_release(&e);
 }
 
