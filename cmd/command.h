@@ -99,6 +99,7 @@ int command_help_json(const struct command *const *all,
 extern const struct command command_agents;
 extern const struct command command_apply;
 extern const struct command command_auth;
+extern const struct command command_bug_report;
 extern const struct command command_config;
 extern const struct command command_diff;
 extern const struct command command_sync;

@@ -202,3 +202,47 @@ def test_a_scan_counts_known_values_and_not_what_is_masked(
     r = run("threads", "scan")
     assert r.status == 3
     assert "result of read_file: 1 known value\n" in r.out
+
+
+# --- dcode bug-report ---
+
+def test_a_bug_report_has_no_planted_credential(
+        run, model, work, config, env, home):
+    known = "hunter2-of-the-vault"
+    planted = [c for c in credentials() if "\n" not in c.token]
+    (work / "f").write_text("\n".join(c.text for c in planted))
+    config('[redact]\nkinds_off = ["all"]\n')
+    model([call("read_file", file_path="f"), HELLO])
+    assert run("-n", f"look {planted[5].text}", *M).status == 0
+    rows = "\n".join(f"k{i} = {json.dumps(c.text)}"
+                     for i, c in enumerate(planted))
+    config('[redact]\nkinds_off = ["all"]\n'
+           "[sandboxes.providers.mine]\n"
+           f'command = ["/no/{planted[11].text}", "--key", "{known}"]\n'
+           "[models]\n"
+           f'default = "anthropic:{planted[9].text}"\nrecent = "{known}"\n'
+           f"[unknown]\n{rows}\n")
+    log = home / ".deepagents/.state/install.log"
+    log.write_text("\n".join(c.text for c in planted[-15:]) + f"\n{known}\n")
+    env.update(SOME_API_KEY=known, TERM_PROGRAM=planted[13].text,
+               LC_CTYPE=planted[14].text)
+    r = run("bug-report", "report.txt")
+    assert r.status == 0 and r.out == "report.txt\n", r.err
+    report = work / "report.txt"
+    assert report.stat().st_mode & 0o777 == 0o600
+    text = report.read_text()
+    for c in planted:
+        assert c.hidden not in text, c.kind
+    assert known not in text
+    assert text.count("masked:") > 20
+    for part in ("dcode 0.", "Linux", "TERM=", "program platform",
+                 "models.default", "assistant: text", "tool: result"):
+        assert part in text, part
+    assert "done" not in text and "look" not in text
+    assert "Nothing was sent" in r.err
+
+
+def test_a_bug_report_replaces_no_file(run, work):
+    (work / "f").write_text("mine")
+    r = run("bug-report", "f")
+    assert r.status == 1 and (work / "f").read_text() == "mine"
