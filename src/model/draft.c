@@ -259,7 +259,8 @@ bool args_repair(struct buf *args)
 /* Tags around thinking, as models write them. Sources, read 2026-11-26.
  * <think>: DeepSeek-R1, Qwen3, QwQ, GLM, MiniMax (their chat templates on
  * Hugging Face; Aider-AI/aider issue 5397). <thinking>: Claude 3 Opus before
- * tool calls. [THINK]: Mistral's Magistral (model card). */
+ * tool calls. [THINK]: Mistral's Magistral (model card). <seed:think>: Seed-OSS
+ * (model card). */
 
 static const struct {
 	const char *open, *close;
@@ -267,6 +268,7 @@ static const struct {
 	{ "<think>", "</think>" },
 	{ "<thinking>", "</thinking>" },
 	{ "[THINK]", "[/THINK]" },
+	{ "<seed:think>", "</seed:think>" },
 };
 
 enum { N_TAGS = sizeof(tags) / sizeof(tags[0]) };

@@ -7,7 +7,8 @@ import pytest
 from test_failures import PATHS, own
 
 TAGS = [("<think>", "</think>"), ("<THINK>", "</Think>"),
-        ("<thinking>", "</thinking>"), ("[THINK]", "[/THINK]")]
+        ("<thinking>", "</thinking>"), ("[THINK]", "[/THINK]"),
+        ("<seed:think>", "</seed:think>")]
 
 
 @pytest.fixture
