@@ -3,14 +3,13 @@
 /*
  * A blueprint and a network policy are objects of the account. Both are found
  * by name, or created. Building a blueprint takes minutes, for which
- * runloop_blueprint() waits. A policy's name is a hash of its rules, so that
- * equal rules use the same policy: runloop_policy().
+ * runloop_blueprint() waits. A list of hosts is a policy with the devbox's
+ * label as its name, which is changed and deleted with that devbox; all
+ * devboxes share the policies without a list: runloop_policy().
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <sodium.h>
 
 #include "base/mem.h"
 #include "base/str.h"
@@ -24,8 +23,6 @@ enum {
 	TELL_MS = 15000,
 	TRIES = 4,
 	STATUS_ROOM = 32, /* bytes of a status */
-	HASH = 8,
-	NAME_ROOM = 64,
 };
 
 struct build {
@@ -232,32 +229,6 @@ int runloop_blueprint(struct vendor_client *c, const char *name,
 			       "fix the dockerfile parameter, and try again.");
 }
 
-/*
- * Computes the policy's name from its rules: policies have unique names, so
- * equal rules use the same policy.
- */
-static void name_policy(const struct network *n, char name[NAME_ROOM])
-{
-	unsigned char hash[crypto_generichash_BYTES_MIN];
-	char hex[2 * HASH + 1];
-	struct buf text = BUF_INIT(1 << 20);
-
-	if (n->mode != NETWORK_LIST) {
-		snprintf(name, NAME_ROOM, "dcode-%s",
-			 n->mode == NETWORK_FULL ? "full" : "none");
-		return;
-	}
-	for (size_t i = 0; i < n->n; i++) {
-		network_print_rule(&n->rules[i], &text);
-		buf_addc(&text, '\n');
-	}
-	crypto_generichash(hash, sizeof(hash), (unsigned char *)text.ptr,
-			   text.len, NULL, 0);
-	sodium_bin2hex(hex, sizeof(hex), hash, HASH);
-	snprintf(name, NAME_ROOM, "dcode-%s", hex);
-	buf_release(&text);
-}
-
 static const struct vendor_pages policy_pages = { .items = "network_policies",
 						  .query = "starting_after" };
 
@@ -320,14 +291,16 @@ static int make_policy(struct vendor_client *c, const char *name,
 	return rc;
 }
 
-int runloop_policy(struct vendor_client *c, const struct network *n, char **id,
-		   const struct stop *stop, struct error *err)
+int runloop_policy(struct vendor_client *c, const struct sandbox_spec *spec,
+		   char **id, const struct stop *stop, struct error *err)
 {
+	const struct network *n = spec->network;
+	const char *name = n->mode == NETWORK_LIST   ? spec->label
+			   : n->mode == NETWORK_FULL ? "dcode-full"
+						     : "dcode-none";
 	struct error why = { 0 };
-	char name[NAME_ROOM];
 
 	*id = NULL;
-	name_policy(n, name);
 	if (find_policy(c, name, id, stop, err) < 0)
 		return -1;
 	if (*id || make_policy(c, name, n, id, stop, &why) == 0)

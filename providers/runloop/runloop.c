@@ -247,7 +247,7 @@ static int add_network(struct vendor_client *c, const struct sandbox_spec *spec,
 
 	if (spec->network->mode == NETWORK_DEFAULT)
 		return 0;
-	if (runloop_policy(c, spec->network, &id, stop, err) < 0)
+	if (runloop_policy(c, spec, &id, stop, err) < 0)
 		return -1;
 	cJSON_AddStringToObject(launch, "network_policy_id", id);
 	free(id);
@@ -299,6 +299,128 @@ static int describe(struct vendor_client *c, const struct sandbox_spec *spec,
 	return add_source(c, spec, body, stop, err);
 }
 
+/* Sends a request about the policy. path: "/delete", or "" */
+static int ask_policy(struct vendor_client *c, const char *id,
+		      const char *method, const char *path, const cJSON *body,
+		      cJSON **tree, const struct stop *stop, struct error *err)
+{
+	char *whole = xasprintf("/v1/network-policies/%s%s", id, path);
+	const struct http_request ask = { .method = method,
+					  .path = whole,
+					  .what = "asking for the network "
+						  "policy",
+					  .flags = REST_AGAIN |
+						   REST_MISSING_OK };
+	int rc = body ? vendor_post(c, &ask, body, tree, stop, err)
+		      : vendor_api(c, &ask, tree, stop, err);
+
+	free(whole);
+	return rc;
+}
+
+static void delete_policy(struct vendor_client *c, const char *id,
+			  const struct stop *stop)
+{
+	struct error ignored = { 0 };
+	cJSON *body = cJSON_CreateObject();
+
+	(void)ask_policy(c, id, "POST", "/delete", body, NULL, stop, &ignored);
+	cJSON_Delete(body);
+}
+
+/* Sets *policy to the devbox's network policy, or NULL if it has none. *own: it
+ * belongs to this devbox alone. */
+static int find_policy(struct vendor_client *c, const char *devbox,
+		       cJSON **policy, bool *own, const struct stop *stop,
+		       struct error *err)
+{
+	cJSON *info = NULL;
+	const char *label;
+	const char *id;
+	int rc = vendor_get(c, devbox, &info, stop, err);
+
+	*policy = NULL;
+	*own = false;
+	if (rc > 0)
+		rc = error_set(err, ERR_GONE, "the devbox has ended");
+	label = json_string(json_get(info, "metadata"), "dcode.label", "");
+	id = json_string(json_get(info, "launch_parameters"),
+			 "network_policy_id", "");
+	if (rc == 0 && vendor_id_ok(id))
+		rc = ask_policy(c, id, "GET", "", NULL, policy, stop, err);
+	if (rc > 0)
+		rc = error_set(err, ERR_PROTOCOL,
+			       "unexpected server response: no network policy");
+	*own = *policy && *label &&
+	       !strcmp(json_string(*policy, "name", ""), label) &&
+	       vendor_id_ok(json_string(*policy, "id", ""));
+	cJSON_Delete(info);
+	return rc;
+}
+
+static int get_network(struct sandbox *sb, struct network *n,
+		       const struct stop *stop, struct error *err)
+{
+	cJSON *policy;
+	const cJSON *egress;
+	bool own;
+	int rc =
+		find_policy(sb->client->priv, sb->id, &policy, &own, stop, err);
+
+	egress = json_get(policy, "egress");
+	if (rc == 0)
+		rc = body_read_hosts(
+			n, json_get(egress, "allowed_hostnames"), NULL,
+			!policy || json_bool(egress, "allow_all", false), err);
+	cJSON_Delete(policy);
+	return rc;
+}
+
+static int set_network(struct sandbox *sb, const struct network *n,
+		       const struct stop *stop, struct error *err)
+{
+	struct vendor_client *c = sb->client->priv;
+	cJSON *body = cJSON_CreateObject();
+	cJSON *policy;
+	bool own;
+	int rc = find_policy(c, sb->id, &policy, &own, stop, err);
+
+	if (rc == 0 && !own)
+		rc = error_set(err, ERR_USAGE,
+			       "other devboxes may use the network policy of "
+			       "this one");
+	body_add_hosts(body, "allowed_hostnames", n, HOSTS_NAMES);
+	if (rc == 0)
+		rc = ask_policy(c, json_string(policy, "id", ""), "POST", "",
+				body, NULL, stop, err);
+	if (rc > 0)
+		rc = error_set(err, ERR_GONE, "the network policy was deleted");
+	cJSON_Delete(policy);
+	cJSON_Delete(body);
+	return rc;
+}
+
+/* Also deletes the devbox's own network policy. If that fails, an unused policy
+ * is left, which restricts nothing and costs nothing. */
+static int runloop_remove(struct sandbox_client *client, const char *id,
+			  const struct stop *stop, struct error *err)
+{
+	struct error ignored = { 0 };
+	cJSON *policy = NULL;
+	bool own = false;
+	int rc;
+
+	if (vendor_id_ok(id))
+		(void)find_policy(client->priv, id, &policy, &own, stop,
+				  &ignored);
+	rc = vendor_remove(client, id, stop, err);
+	if (rc >= 0 && own)
+		delete_policy(client->priv, json_string(policy, "id", ""),
+			      stop);
+	cJSON_Delete(policy);
+	return rc;
+}
+
 /* Sends the create request. Its x-request-id is the same for every try with
  * this label. */
 static int post_create(struct sandbox *sb, const struct sandbox_spec *spec,
@@ -315,6 +437,14 @@ static int post_create(struct sandbox *sb, const struct sandbox_spec *spec,
 
 	snprintf(header, sizeof(header), "x-request-id: %s", spec->label);
 	rc = vendor_post(sb->client->priv, &ask, body, answer, stop, err);
+	/* Refused: no devbox will ever use the policy. */
+	if (rc < 0 && spec->network->mode == NETWORK_LIST &&
+	    err->http_status >= 400 && err->http_status < 500 &&
+	    !retry_is_transient(err) && err->http_status != 409)
+		delete_policy(sb->client->priv,
+			      json_string(json_get(body, "launch_parameters"),
+					  "network_policy_id", ""),
+			      stop);
 	/* The SDKs also retry after 409. */
 	if (rc < 0 && err->http_status == 409)
 		err->code = ERR_NETWORK;
@@ -939,7 +1069,9 @@ static const struct sandbox_ops ops = {
 	.upload = vendor_upload,
 	.download = vendor_download,
 	.stop = vendor_stop,
-	.remove = vendor_remove,
+	.set_network = set_network,
+	.get_network = get_network,
+	.remove = runloop_remove,
 	.discard = vendor_discard,
 };
 

@@ -6,10 +6,10 @@
 #include "providers/kit/vendor.h"
 
 /* blueprint.c */
-/* Sets *id (owned by the caller) to a network policy for this network. The
- * policy is created if it does not exist. */
-int runloop_policy(struct vendor_client *c, const struct network *n, char **id,
-		   const struct stop *stop, struct error *err);
+/* Sets *id (owned by the caller) to a policy for spec->network, which is
+ * created if it does not exist. That of a list has the name spec->label. */
+int runloop_policy(struct vendor_client *c, const struct sandbox_spec *spec,
+		   char **id, const struct stop *stop, struct error *err);
 /* Builds the blueprint unless it exists, and waits until it is built. spec
  * receives progress. */
 int runloop_blueprint(struct vendor_client *c, const char *name,

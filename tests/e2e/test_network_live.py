@@ -29,6 +29,10 @@ WIRE = {
             if q["method"] == "PATCH"],
     "daytona": lambda cloud: bodies(cloud, "POST", "/network-settings") == [
         {"domainAllowList": "a.example,b.example"}],
+    "runloop": lambda cloud: {
+        "allowed_hostnames": ["a.example", "b.example"]} in [
+            json.loads(q["body"]) for q in cloud.requests
+            if q["line"].startswith("POST /v1/network-policies/np")],
     "langsmith": lambda cloud: {
         "proxy_config": {"access_control": {
             "allow_list": ["a.example", "b.example"]}}} in [

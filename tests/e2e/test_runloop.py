@@ -197,9 +197,11 @@ on_idle = "suspend"
     body = body_of(cloud)
     label = body["metadata"].pop("dcode.label")
     assert body.pop("name") == label and body["metadata"].pop("dcode.owner")
-    policy = next(iter(cloud.policies.values()))
-    assert policy["egress"]["allowed_hostnames"] == ["github.com",
-                                                     "*.example.org"]
+    assert body_of(cloud, "/v1/network-policies") == {
+        "name": label, "allow_all": False,
+        "allowed_hostnames": ["github.com", "*.example.org"]}
+    assert cloud.policies == {}  # deleted with the devbox
+    policy = {"id": body["launch_parameters"]["network_policy_id"]}
     assert body == {
         "metadata": {"team": "x"}, "environment_variables": {"FOO": "bar"},
         "secrets": {"TOKEN": "my-token"},
@@ -340,3 +342,14 @@ def test_killed_while_creating(runloop, model, start, run):
     r = run("sandbox", "gc")
     assert r.status == 0, r.err
     assert len(cloud.left()) == 1
+
+
+def test_a_policy_of_a_devbox_that_is_refused_is_deleted(runloop, model, task):
+    cloud = runloop()
+    model([DONE])
+    cloud.fault("POST /v1/devboxes$", times=None, status=400,
+                body={"message": "no such size"})
+    r = task("--sandbox-network", "a.example")
+    assert r.status != 0 and "no such size" in r.err
+    assert cloud.count("POST /v1/network-policies$") == 1
+    assert cloud.policies == {}

@@ -416,6 +416,31 @@ class Runloop(Executions, Cloud):
         self.policies[made["id"]] = made
         return 200, json.loads(json.dumps(made))
 
+    def policy_of(self, id):
+        if id not in self.policies:
+            raise Refused(404, {"message": "NetworkPolicy not found"})
+        return self.policies[id]
+
+    @route("GET", "/v1/network-policies/(?P<id>[^/]+)")
+    def show_policy(self, req, id):
+        return 200, json.loads(json.dumps(self.policy_of(id)))
+
+    @route("POST", "/v1/network-policies/(?P<id>[^/]+)")
+    def change_policy(self, req, id):
+        body = check(req.json(), {"?" + k.strip("?"): v
+                                  for k, v in POLICY.items()})
+        egress = self.policy_of(id)["egress"]
+        for key in ("allow_all", "allowed_hostnames"):
+            if body.get(key) is not None:
+                egress[key] = body[key]
+        return 200, json.loads(json.dumps(self.policy_of(id)))
+
+    @route("POST", "/v1/network-policies/(?P<id>[^/]+)/delete")
+    def delete_policy(self, req, id):
+        shown = self.policy_of(id)
+        del self.policies[id]
+        return 200, shown
+
 
 if __name__ == "__main__":
     sys.exit(main(Runloop))
