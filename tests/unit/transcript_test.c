@@ -282,8 +282,8 @@ static void a_note_for_the_model_is_not_a_line_of_a_result(void **state)
 	static const char *const results[] = {
 		"1  a\n2  b\n\n[Read 2 lines (lines 1-2 of 5 total).]",
 		"1  a\n2  b\n[Commands run in sh on Linux, as the user root.]",
-		"1  a\n2  b\n\n[Read 2 lines.]\n[Commands run in sh.]\n"
-		"[The setup script of this sandbox ended in /a.]",
+		("1  a\n2  b\n\n[Read 2 lines.]\n[Commands run in sh.]\n[The "
+		 "setup script ended in /a.]"),
 		"1  [Read \n2  [Commands run in sh.]",
 		"a\n\n",
 	};
