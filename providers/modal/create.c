@@ -625,6 +625,20 @@ int modal_remove(struct sandbox_client *client, const char *id,
 	return -1;
 }
 
+/* The router changes one list to another, and nothing else. */
+int modal_set_network(struct sandbox *sb, const struct network *n,
+		      const struct stop *stop, struct error *err)
+{
+	struct protobuf_ask ask = { .method = "TaskSetNetworkAccess",
+				    .what = "changing the network" };
+
+	if (modal_ensure_router(sb, false, stop, err) < 0)
+		return -1;
+	ask.request = protobuf_texts("task_id", modal_box(sb)->task, NULL);
+	add_network(n, body_object(ask.request, "network_access"));
+	return modal_route(sb, &ask, NULL, stop, err);
+}
+
 /* Publishes the file system as an image. If an image has this name already, the
  * name is moved to the new one. */
 int modal_snapshot(struct sandbox *sb, const char *name, bool replace,

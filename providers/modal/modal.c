@@ -394,6 +394,7 @@ static const struct sandbox_ops ops = {
 	.attach = modal_attach,
 	.list = modal_list,
 	.info = modal_info,
+	.set_network = modal_set_network,
 	.snapshot = modal_snapshot,
 	.find_snapshot = modal_find_snapshot,
 	.execute = modal_execute,
@@ -410,8 +411,7 @@ static const struct network_limits network_limits = {
 	       NETWORK_WILD_HAS_APEX | NETWORK_TLS_ONLY,
 	.names = 100,
 	.note = "Names are reached on port 443 only. Modal resolves every "
-		"name, "
-		"so data can leave in DNS queries.",
+		"name, so data can leave in DNS queries.",
 };
 
 const struct sandbox_provider modal_provider = {

@@ -230,6 +230,8 @@ int modal_list(struct sandbox_client *client, const char *owner,
 int modal_info(struct sandbox_client *client, const char *id,
 	       const struct info_sink *sink, const struct stop *stop,
 	       struct error *err);
+int modal_set_network(struct sandbox *sb, const struct network *n,
+		      const struct stop *stop, struct error *err);
 int modal_snapshot(struct sandbox *sb, const char *name, bool replace,
 		   const struct stop *stop, struct error *err);
 int modal_find_snapshot(struct sandbox_client *client, const char *name,

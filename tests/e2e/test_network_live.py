@@ -41,6 +41,16 @@ WIRE = {
 }
 
 
+def test_a_host_is_added_to_a_sandbox_of_modal(talk, vendor):
+    cloud = vendor("modal")
+    c = begin(talk, HELLO, "--sandbox", "modal", *FLAG)
+    c.say("/network allow b.example:443", "may now reach b.example:443")
+    box, = cloud.boxes.values()
+    access = box.ask.definition.network_access
+    assert list(access.allowed_domains) == ["a.example", "b.example"]
+    c.say("/network allow b.example:22", "a port other than 443")
+
+
 @pytest.mark.parametrize("name", WIRE)
 def test_a_host_is_added_while_the_sandbox_runs(talk, vendor, name):
     cloud = vendor(name)

@@ -221,6 +221,17 @@ class Router:
         return (kind(code=code) if code >= 0 else
                 kind(signal=-code)).SerializeToString()
 
+    @route("POST", SERVICE + "TaskSetNetworkAccess")
+    def set_network(self, req):
+        ask = self.routed(req, pb.TaskSetNetworkAccessRequest)
+        kept = self.task(req, ask)
+        before = kept.ask.definition.network_access
+        if (before.network_access_type, ask.network_access.
+                network_access_type) != (3, 3):
+            raise Failure(3, "only between allow lists")
+        before.CopyFrom(ask.network_access)
+        return 200, b""
+
     @route("POST", SERVICE + "TaskExecWait")
     def exec_wait(self, req):
         x = self.process(req, self.routed(req, pb.TaskExecRequest))
