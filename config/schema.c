@@ -293,6 +293,14 @@ const struct setting settings_core[] = {
 			"screen, 0 to 200; a failed command shows at least 12",
 	},
 	{
+		.key = "ui.status_line",
+		.fallback = "[\"mode\", \"model\", \"sandbox\", "
+			    "\"directory\", \"branch\", \"cost\", "
+			    "\"context\", \"tokens\"]",
+		.type = SETTING_LIST,
+		.help = "Parts of the status line, in this order",
+	},
+	{
 		.key = "ui.theme",
 		.example = "\"light\"",
 		.flags = SETTING_PREFIX_ONLY,

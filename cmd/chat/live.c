@@ -420,6 +420,18 @@ static void load_keys(struct live *l)
 			 keys);
 }
 
+/* Reads [ui] status_line. */
+static int load_status_line(struct live *l, struct error *err)
+{
+	const char *const *names;
+	size_t n;
+
+	if (settings_list(l->run->app->settings, NULL, "ui.status_line", &names,
+			  &n, err) < 0)
+		return -1;
+	return status_order_read(&l->status_order, names, n, err);
+}
+
 /* Opens the screen, the output pipe and the worker. On failure nothing stays
  * open except the event queue. */
 static int open_live(struct live *l, struct error *err)
@@ -429,6 +441,8 @@ static int open_live(struct live *l, struct error *err)
 	appearance_load(l->run->app, &l->theme, &output_lines);
 	live_notify_load(l);
 	load_keys(l);
+	if (load_status_line(l, err) < 0)
+		return -1;
 	l->events = eventq_new(err);
 	if (!l->events)
 		return -1;

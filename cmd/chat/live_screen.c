@@ -580,6 +580,7 @@ static void add_status(const struct live *l, struct rows *out)
 			 l->usage.cache_write,
 		.output = l->usage.output,
 		.queued = l->n_queue,
+		.order = &l->status_order,
 	};
 
 	status_render(&s, &l->theme, screen_columns(&l->screen), out);

@@ -205,6 +205,7 @@ struct live {
 	int64_t context;    /* tokens of the last request and its answer */
 	unsigned switched;  /* run->switched when it was last checked */
 	/* Texts of the status line; owned. */
+	struct status_order status_order;
 	char *model, *place, *directory, *branch;
 	int64_t window; /* the model's context window in tokens; 0: unknown */
 	int64_t ends;   /* clock_ms() when the sandbox expires; 0: unknown */

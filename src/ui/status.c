@@ -76,33 +76,107 @@ static void add_sandbox(struct status_line *l, const struct status *s)
 	add_part(l, soon ? 8 : 6, soon ? STYLE_WARN : STYLE_MUTED, text, brief);
 }
 
-/* Adds the size of the context and the thread's tokens. */
-static void add_tokens(struct status_line *l, const struct status *s)
+static void add_context(struct status_line *l, const struct status *s)
 {
 	char text[PART_BYTES];
 	char brief[PART_BYTES];
+	char size[MONEY_SIZE];
+
+	if (!s->context)
+		return;
+	(void)money_tokens(s->context, size);
+	snprintf(text, sizeof(text), "context %s", size);
+	snprintf(brief, sizeof(brief), "%s", size);
+	if (s->window > 0) {
+		int percent = (int)(s->context * 100 / s->window);
+
+		snprintf(text, sizeof(text), "context %s, %d%%", size, percent);
+		snprintf(brief, sizeof(brief), "ctx %d%%", percent);
+	}
+	add_part(l, 4, STYLE_MUTED, text, brief);
+}
+
+/* Adds the thread's tokens. */
+static void add_tokens(struct status_line *l, const struct status *s)
+{
+	char text[PART_BYTES];
 	char one[MONEY_SIZE];
 	char two[MONEY_SIZE];
 
-	if (s->context) {
-		(void)money_tokens(s->context, one);
-		snprintf(text, sizeof(text), "context %s", one);
-		snprintf(brief, sizeof(brief), "%s", one);
-		if (s->window > 0) {
-			int percent = (int)(s->context * 100 / s->window);
+	if (!s->input && !s->output)
+		return;
+	(void)money_tokens(s->input, one);
+	(void)money_tokens(s->output, two);
+	snprintf(text, sizeof(text), "%s in, %s out", one, two);
+	add_part(l, 1, STYLE_MUTED, text, NULL);
+}
 
-			snprintf(text, sizeof(text), "context %s, %d%%", one,
-				 percent);
-			snprintf(brief, sizeof(brief), "ctx %d%%", percent);
+static const char *const names[STATUS_NAMES] = {
+	[STATUS_MODE] = "mode",       [STATUS_MODEL] = "model",
+	[STATUS_SANDBOX] = "sandbox", [STATUS_DIRECTORY] = "directory",
+	[STATUS_BRANCH] = "branch",   [STATUS_COST] = "cost",
+	[STATUS_CONTEXT] = "context", [STATUS_TOKENS] = "tokens",
+};
+
+static void add_named(struct status_line *l, const struct status *s,
+		      enum status_name name)
+{
+	switch (name) {
+	case STATUS_MODE:
+		add_part(l, 7, s->unasked ? STYLE_WARN : STYLE_MUTED, s->mode,
+			 NULL);
+		break;
+	case STATUS_MODEL:
+		add_part(l, 5, STYLE_MUTED, s->model,
+			 after_last(s->model, ':'));
+		break;
+	case STATUS_SANDBOX:
+		add_sandbox(l, s);
+		break;
+	case STATUS_DIRECTORY:
+		add_part(l, 2, STYLE_MUTED, s->directory,
+			 after_last(s->directory, '/'));
+		break;
+	case STATUS_BRANCH:
+		add_part(l, 3, STYLE_MUTED, s->branch, NULL);
+		break;
+	case STATUS_COST:
+		add_part(l, 3, STYLE_MUTED, s->cost, NULL);
+		break;
+	case STATUS_CONTEXT:
+		add_context(l, s);
+		break;
+	default: /* STATUS_TOKENS */
+		add_tokens(l, s);
+	}
+}
+
+int status_order_read(struct status_order *order, const char *const *list,
+		      size_t n, struct error *err)
+{
+	struct status_order read = { .n = 0 };
+	unsigned seen = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		size_t name = 0;
+
+		while (name < STATUS_NAMES && strcmp(names[name], list[i]) != 0)
+			name++;
+		if (name == STATUS_NAMES || seen & 1U << name) {
+			error_set(err, ERR_CONFIG,
+				  "[ui] status_line: %s: \"%.40s\"",
+				  name == STATUS_NAMES ? "unknown part"
+						       : "named twice",
+				  list[i]);
+			return error_hint(err, "Parts: mode, model, sandbox, "
+					       "directory, branch, cost, "
+					       "context, tokens.");
 		}
-		add_part(l, 4, STYLE_MUTED, text, brief);
+		seen |= 1U << name;
+		read.names[read.n++] = (unsigned char)name;
 	}
-	if (s->input || s->output) {
-		(void)money_tokens(s->input, one);
-		(void)money_tokens(s->output, two);
-		snprintf(text, sizeof(text), "%s in, %s out", one, two);
-		add_part(l, 1, STYLE_MUTED, text, NULL);
-	}
+	*order = read;
+	return 0;
 }
 
 /* Collects the parts of the line from left to right, with their weights. */
@@ -116,14 +190,10 @@ static void collect_parts(struct status_line *l, const struct status *s)
 		add_part(l, 9, STYLE_ACCENT, text, NULL);
 	}
 	add_part(l, 7, STYLE_MUTED, s->keys, NULL);
-	add_part(l, 7, s->unasked ? STYLE_WARN : STYLE_MUTED, s->mode, NULL);
-	add_part(l, 5, STYLE_MUTED, s->model, after_last(s->model, ':'));
-	add_sandbox(l, s);
-	add_part(l, 2, STYLE_MUTED, s->directory,
-		 after_last(s->directory, '/'));
-	add_part(l, 3, STYLE_MUTED, s->branch, NULL);
-	add_part(l, 3, STYLE_MUTED, s->cost, NULL);
-	add_tokens(l, s);
+	for (size_t i = 0; i < (s->order ? s->order->n : STATUS_NAMES); i++)
+		add_named(l, s,
+			  s->order ? (enum status_name)s->order->names[i]
+				   : (enum status_name)i);
 }
 
 static size_t cells_of(const struct status_line *l, const char *dot)

@@ -3,8 +3,33 @@
 #ifndef UI_STATUS_H
 #define UI_STATUS_H
 
+#include "base/error.h"
 #include "term/rows.h"
 #include "term/theme.h"
+
+/* The parts that [ui] status_line orders. */
+enum status_name {
+	STATUS_MODE,
+	STATUS_MODEL,
+	STATUS_SANDBOX,
+	STATUS_DIRECTORY,
+	STATUS_BRANCH,
+	STATUS_COST,
+	STATUS_CONTEXT,
+	STATUS_TOKENS,
+	STATUS_NAMES,
+};
+
+/* Which parts are shown, from left to right. */
+struct status_order {
+	unsigned char names[STATUS_NAMES]; /* enum status_name */
+	size_t n;
+};
+
+/* Reads names such as "model". -1 with err: a name is unknown, or occurs twice.
+ * order is then unchanged. */
+int status_order_read(struct status_order *order, const char *const *names,
+		      size_t n, struct error *err);
 
 struct status { /* texts are borrowed; a NULL text is left out */
 	const char *model;
@@ -22,7 +47,8 @@ struct status { /* texts are borrowed; a NULL text is left out */
 	int64_t window; /* the model's context window in tokens; 0: unknown */
 	int64_t input;  /* tokens of the thread, cached ones included */
 	int64_t output;
-	size_t queued; /* messages in the queue */
+	size_t queued;                    /* messages in the queue */
+	const struct status_order *order; /* NULL: all, as in status_name */
 };
 
 /* Renders one row of at most columns cells. If not everything fits, parts are

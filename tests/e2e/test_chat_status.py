@@ -70,6 +70,20 @@ def test_a_model_of_its_own_window_takes_precedence(live, home, work):
     assert "context 500, 10%" in status(s, "%")
 
 
+def test_the_user_chooses_and_orders_the_parts(live, work, config):
+    config('[ui]\nstatus_line = ["branch", "model"]\n')
+    s, _ = live(HELLO, columns=200, ready="topic")
+    assert status(s, "topic \u00b7").strip() == "topic \u00b7 anthropic:m"
+
+
+def test_an_unknown_part_of_the_line_is_an_error(live, work, config):
+    config('[ui]\nstatus_line = ["model", "clock"]\n')
+    s, _ = live(HELLO, columns=200, ready="unknown part")
+    seen = s.until("context, tokens.")
+    assert '[ui] status_line: unknown part: "clock"' in seen
+    assert s.status() != 0
+
+
 @pytest.mark.parametrize("columns", [20, 40, 80])
 def test_a_narrow_line_keeps_what_matters_most(live, work, columns):
     s, _ = live(HELLO, columns=columns, ready="manual")

@@ -44,6 +44,31 @@ static void all_is_said_where_there_is_room(void **state)
 	      "~/src/dcode - main - context 84.0K, 42% - 91.0K in, 4.2K out\n");
 }
 
+static void the_user_orders_the_parts(void **state)
+{
+	static const char *const names[] = { "context", "model", "tokens" };
+	static const char *const unknown[] = { "model", "clock" };
+	static const char *const twice[] = { "model", "model" };
+	struct status_order order = { .n = 0 };
+	struct status s = full;
+	struct error err = { 0 };
+
+	(void)state;
+	assert_int_equal(status_order_read(&order, names, 3, &err), 0);
+	s.order = &order;
+	s.queued = 2;
+	shows(&s, 200,
+	      "2 queued - context 84.0K, 42% - anthropic:claude-opus-5 - "
+	      "91.0K in, 4.2K out\n");
+	assert_int_equal(status_order_read(&order, unknown, 2, &err), -1);
+	assert_string_equal(err.message,
+			    "[ui] status_line: unknown part: \"clock\"");
+	assert_int_equal(status_order_read(&order, twice, 2, &err), -1);
+	assert_string_equal(err.message,
+			    "[ui] status_line: named twice: \"model\"");
+	assert_int_equal(order.n, 3);
+}
+
 static void parts_are_shortened_before_one_is_left_out(void **state)
 {
 	(void)state;
@@ -158,6 +183,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(all_is_said_where_there_is_room),
+		cmocka_unit_test(the_user_orders_the_parts),
 		cmocka_unit_test(parts_are_shortened_before_one_is_left_out),
 		cmocka_unit_test(what_waits_and_a_hint_stay_longest),
 		cmocka_unit_test(an_end_that_is_near_is_not_left_out),
