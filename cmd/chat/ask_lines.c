@@ -22,6 +22,7 @@
 #include "base/str.h"
 #include "cmd/chat/ask.h"
 #include "cmd/chat/external.h"
+#include "cmd/chat/slash.h"
 #include "term/rows.h"
 
 static void save_typed_text_now(struct chat_input *in, struct buf *early);
@@ -800,6 +801,11 @@ int choice_ask_lines(void *arg, const struct app_question *q, struct error *err)
 		rc = chat_read_answer(c->input, &early, prompt, &line);
 		if (rc > 0)
 			answer = ask_parse_choice(q, buf_str(&line));
+		if (rc > 0 && answer == ASK_NO_CHOICE && q->drafts &&
+		    slash_is(c->app, buf_str(&line), "/quit")) {
+			c->input->quits = true;
+			rc = 0;
+		}
 		/* A line that is not an answer was meant as a message. */
 		if (rc > 0 && answer == ASK_NO_CHOICE && q->gives_way) {
 			buf_addf(&early, "%s\n", line.ptr);

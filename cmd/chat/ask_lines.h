@@ -18,6 +18,7 @@ struct chat_input {            /* initialise with cancel set, lock, and typed
 	struct cancel *cancel; /* Ctrl-C; borrowed */
 	struct buf typed; /* input bytes that are not yet a complete line */
 	bool ended;       /* standard input is at its end */
+	bool quits;       /* /quit was the answer to a question of dcode */
 	bool begun; /* the end of a message that was set aside is still missing
 		     */
 	int64_t until; /* deadline of reads as clock_ms(); 0: none */

@@ -465,7 +465,7 @@ static int open_once(struct chat *c, bool again, struct error *err)
 	begin_watch(c);
 	rc = open_watched(c, again, err);
 	end_watch(c);
-	if (!c->leaves || app_signal())
+	if ((!c->leaves && !c->input.quits) || app_signal())
 		return rc;
 	app_signal_clear(c->run->app);
 	return 1;
@@ -509,7 +509,7 @@ static int run_conversation(struct chat *c, struct str next)
 
 	if (on && str_trim(next).len)
 		on = run_line(c, next);
-	while (on) {
+	while (on && !c->input.quits) {
 		struct str line;
 		int rc;
 

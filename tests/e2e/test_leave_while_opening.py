@@ -60,6 +60,20 @@ def test_leaving_while_a_setup_runs_deletes_the_sandbox_and_says_so(
     assert json.loads(run("sandbox", "list", "--json").out)["data"] == []
 
 
+@pytest.mark.parametrize("kind", [(), ("--plain",)])
+def test_quit_at_a_question_of_the_opening_leaves(live, run, tmp_path, kind):
+    work = tmp_path / "work"
+    work.mkdir(exist_ok=True)
+    subprocess.run(["git", "init", "-q", work], check=True)
+    (work / "f").write_text("x\n")
+    s, _ = live(HELLO, args=["--sandbox", "local", *kind], ready="[y/N]")
+    leave(s, "/quit")
+    assert s.status() == 0
+    assert "Error:" not in s.text(True)
+    assert "Local sandbox terminated" in s.text(True)
+    assert json.loads(run("sandbox", "list", "--json").out)["data"] == []
+
+
 def test_lines_typed_while_a_setup_runs_are_sent_in_their_order(
         live, tmp_path):
     """The control: only a first /quit ends the opening."""
