@@ -512,7 +512,7 @@ static int prepare(void *arg, const struct part *const *calls, size_t n,
 /* Gives the child its own sandbox, if the call or the subagent's file asks for
  * it. Must be called before the model is opened, because the prompt names the
  * sandbox. If only the file asks for it and the caller's sandbox has no tree to
- * copy, the child works in its caller's sandbox. */
+ * copy, or in plan mode, the child works in its caller's sandbox. */
 static int open_sandbox(struct child *c, struct error *err)
 {
 	bool called = c->order->what->apart;
@@ -520,6 +520,11 @@ static int open_sandbox(struct child *c, struct error *err)
 
 	if (!called && !(c->kind->apart && c->follows))
 		return 0;
+	if (c->run->mode == RUN_PLAN) /* it only reads */
+		return called ? error_set(err, ERR_USAGE,
+					  "own_sandbox is not available in "
+					  "plan mode: call task without it")
+			      : 0;
 	rc = subagent_sandbox_open(c, err);
 	if (rc == 0) {
 		c->agent.prepare = NULL;

@@ -1,6 +1,7 @@
 """test_plan_mode.py - the model reads and plans; nothing runs before a yes."""
 # SPDX-License-Identifier: MIT
 import json
+import subprocess
 import time
 
 import pytest
@@ -111,6 +112,25 @@ def test_a_subagent_has_the_same_tools(live, work):
     assert {t["name"] for t in child[0]["tools"]} <= READS
     assert json.dumps(child[1]).count("not available in plan mode") == 5
     assert "Plan mode" in json.dumps(child[0]["messages"])
+
+
+def test_a_subagent_in_plan_mode_gets_no_sandbox_of_its_own(
+        run, model, work):
+    git = ["git", "-c", "user.name=A", "-c", "user.email=a@b.c"]
+    for line in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "x"]):
+        subprocess.run([*git, *line], cwd=work, check=True, timeout=60)
+    task = {"tool_calls": [{"name": "task", "args": {
+        "description": "look around", "own_sandbox": True,
+        "subagent_type": "general-purpose"}}]}
+    turns = {"turns": [task, PLAN],
+             "talks": {"look around": [{"text": "seen."}]}}
+    for mode, said in (("plan", "own_sandbox is not available in plan mode"),
+                       ("manual", "seen.")):  # the second is the control
+        server = model(turns)
+        r = run("-n", "go", "-M", "anthropic:m", "--approval-mode", mode,
+                "--sandbox", "local", "--workspace", "repo")
+        assert r.status == 0, r.err
+        assert said in json.dumps(server.requests[-1]["body"]["messages"][-1])
 
 
 def test_the_plan_is_edited_before_it_is_accepted(live, work, env, tmp_path):
