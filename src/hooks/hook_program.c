@@ -499,6 +499,7 @@ static bool runs_relative_script(const struct interpreter *p,
 				 const struct hook_word *args, int depth)
 {
 	bool by_option = false;
+	bool by_input = false; /* only arguments follow */
 
 	for (; args->text; args++) {
 		const char *word = args->text;
@@ -511,10 +512,10 @@ static bool runs_relative_script(const struct interpreter *p,
 			return args[1].text && is_relative(args + 1);
 		/* The code is the next argument, or nothing is run
 		 * (--version). */
-		if (m == CODE && !strchr(word, 's'))
+		if (!by_input && m == CODE && !strchr(word, 's'))
 			return false;
-		/* the code is standard input */
-		if (!strcmp(word, "-") || m == CODE)
+		by_input |= !strcmp(word, "-") || m == CODE;
+		if (by_input)
 			continue;
 		/* The first word that is not an option is the script, unless
 		 * that is text (as with awk) or came with an option. */

@@ -217,7 +217,8 @@ def test_the_users_own_hooks_name_no_script_of_the_repository(
     "echo a | xargs -n 1 cat; true", "find . -name ./x; true",
     "cd $HOME && ./check.sh", "PATH=/usr/bin:$PATH true", "true # ; ./x",
     "PATH=\"$HOME/bin:$PATH\" sh ~/check.sh", "sed -e s,a,./b, ./check.sh",
-    "if [ -e ./x ]; then cat ./x; fi", "x=$(cat ./x); true"])
+    "if [ -e ./x ]; then cat ./x; fi", "x=$(cat ./x); true",
+    "true | python3 - ./x", "true | bash -s ./x"])
 def test_what_a_hook_only_reads_may_be_relative(write, work, home, model, run,
                                                 words):
     for name, text in (("check.sh", "true\n"), ("check.py", "\n")):
