@@ -1,8 +1,12 @@
 """test_redaction.py - what looks like a credential is masked in tool results,
 whatever tool they come from."""
 # SPDX-License-Identifier: MIT
+import itertools
 import json
+import os
 import pathlib
+import re
+import sqlite3
 
 import pytest
 
@@ -246,3 +250,41 @@ def test_a_bug_report_replaces_no_file(run, work):
     (work / "f").write_text("mine")
     r = run("bug-report", "f")
     assert r.status == 1 and (work / "f").read_text() == "mine"
+
+
+# --- ordinary sources ---
+
+def sources():
+    """Some of this machine's own headers, modules and documents."""
+    for top, pattern in (("/usr/include", "*.h"), (os.__file__, "*.py"),
+                         ("/usr/share/doc", "copyright"),
+                         (TOP / "src", "*.c"), (TOP / "cmd", "*.md")):
+        top = pathlib.Path(top)
+        top = top.parent if top.is_file() else top
+        yield from itertools.islice(sorted(top.rglob(pattern)), 1200)
+
+
+def test_ordinary_sources_have_no_hits_but_exact_forms(run, model, home):
+    """They are read through a thread, whose scan counts."""
+    text = b"\n".join(path.read_bytes() for path in sources()
+                      if path.is_file() and path.stat().st_size < 1 << 20)
+    whole = text.decode("utf-8", "ignore").replace("\0", "")
+    assert len(whole) > 5_000_000
+    model([HELLO])
+    assert run("-n", "hi", *M).status == 0
+    with sqlite3.connect(home / ".deepagents/.state/dcode.db") as db:
+        (number, row), = db.execute(
+            "SELECT no, body FROM message ORDER BY no LIMIT 1")
+        message = json.loads(row)
+        message["parts"][0]["text"] = whole
+        db.execute("UPDATE message SET body = ? WHERE no = ?",
+                   (json.dumps(message), number))
+    r = run("threads", "scan")
+    found = re.findall(r"(\d+) ([a-zA-Z][a-zA-Z ]*?)s?[,\n]", r.out)
+    print(found)
+    # Samples in the modules' own texts, which a place alone makes a hit; and
+    # the values of this test's environment.
+    places = {"URL password", "cookie", "authorization header",
+              "curl password", "known value"}
+    assert {kind for _, kind in found} <= places, found
+    assert sum(int(n) for n, _ in found) <= 12, found

@@ -340,6 +340,7 @@ static enum shape_result has_key(struct str body, bool last)
  * there is none. */
 static enum shape_result check_key(struct shape_match *m)
 {
+	enum { HEAD_MAX = 64, MARK = 5 }; /* bytes of a type, of "-----" */
 	static const char words[] = "PRIVATE KEY";
 	struct str rest = str_skip(m->text, m->at + m->len);
 	struct str head = { rest.ptr, str_search(rest, STR("-----")) };
@@ -348,16 +349,18 @@ static enum shape_result check_key(struct shape_match *m)
 	size_t end;
 
 	if (head.len == rest.len)
-		return rest.len < 64 && !m->last ? SHAPE_MAYBE : SHAPE_NONE;
-	if (head.len > 64 || str_search(head, str_of(words)) == head.len)
+		return rest.len < HEAD_MAX + MARK && !m->last ? SHAPE_MAYBE
+							      : SHAPE_NONE;
+	if (head.len > HEAD_MAX || str_search(head, str_of(words)) == head.len)
 		return SHAPE_NONE;
-	body = str_skip(rest, head.len + 5);
+	body = str_skip(rest, head.len + MARK);
 	end = str_search(body, STR("-----END"));
 	rc = has_key((struct str){ body.ptr, end }, m->last || end < body.len);
 	if (rc != SHAPE_HIT)
 		return rc;
-	m->keep = m->len + head.len + 5;
-	if (end == body.len && end < KEY_MAX && !m->last)
+	m->keep = m->len + head.len + MARK;
+	/* "-----END" may have arrived in part */
+	if (end == body.len && end < KEY_MAX + 2 * MARK && !m->last)
 		return SHAPE_MAYBE;
 	m->len = m->keep + (end < KEY_MAX ? end : KEY_MAX);
 	return SHAPE_HIT;
