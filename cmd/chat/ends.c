@@ -160,9 +160,10 @@ void chat_ask_exit(struct run *r)
 {
 	size_t files;
 
-	if (r->options.exit_given || !r->box.ours || app_signal() ||
-	    r->box.request.on_exit != LIFECYCLE_DELETE || !r->app->asker ||
-	    !(r->client.provider->flags & SANDBOX_ATTACH) ||
+	/* Another thread deletes a sandbox that is ending. */
+	if (r->box.ending || r->options.exit_given || !r->box.ours ||
+	    app_signal() || r->box.request.on_exit != LIFECYCLE_DELETE ||
+	    !r->app->asker || !(r->client.provider->flags & SANDBOX_ATTACH) ||
 	    !isatty(STDIN_FILENO) || !run_has_unreturned_work(r, &files))
 		return;
 	print_work(r, files);
@@ -173,11 +174,10 @@ void chat_ask_exit(struct run *r)
  * already saved or reported as lost. */
 static void read_sandbox(struct run *r, struct parting *p)
 {
-	bool stays = !r->box.ours || r->box.request.on_exit != LIFECYCLE_DELETE;
 	char id[IDS_SHOWN];
 
 	if (r->box.ending || !r->box.sandbox.id || !run_has_sandbox(r) ||
-	    !stays)
+	    (r->box.ours && r->box.request.on_exit == LIFECYCLE_DELETE))
 		return;
 	ids_shown(r->box.sandbox.id, id);
 	snprintf(p->name, sizeof(p->name), "%s",

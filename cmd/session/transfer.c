@@ -356,7 +356,7 @@ int run_download(struct run *r, struct error *err)
 	struct transfer_options *all = &r->options.transfers;
 	enum err code = ERR_REMOTE;
 	size_t failed = 0;
-	bool opened = r->box.sandbox.client && !r->box.ending;
+	bool opened = !r->box.ending && r->box.sandbox.client;
 	size_t n = opened ? count_downloads(all) : 0;
 	struct stop stop;
 
