@@ -257,14 +257,16 @@ static void end_watch(const struct agent *a, const struct tool *tool,
 		a->watch(a->watch_arg, changed, stop);
 }
 
-/* Tells the user what was masked in the result of a call by its form. */
-static void show_masked(const struct agent *a, const struct part *call,
-			struct str masked)
+/* Tells the user, and in out the model, what was masked in the result of a call
+ * by its form. Call after the result was shown, whose lines are counted. */
+static void tell_masked(const struct agent *a, const struct part *call,
+			struct str masked, struct buf *out)
 {
 	struct buf line = BUF_INIT(1 << 13);
 
 	if (!masked.len)
 		return;
+	buf_addf(out, "\n[masked: %.*s]", (int)masked.len, masked.ptr);
 	buf_addf(&line, "masked in the result of %s: %.*s", call->name,
 		 (int)masked.len, masked.ptr);
 	show_event(&a->ui, a->mask,
@@ -322,7 +324,7 @@ int agent_run_own_command(struct agent *a, const char *command,
 			   .ran_ms = ran_ms,
 			   .changed = buf_str(&changed),
 			   .failed = failed });
-	show_masked(a, &call, buf_str(&masked));
+	tell_masked(a, &call, buf_str(&masked), &out);
 	if (told)
 		buf_addf(told,
 			 "<user_shell_command>\n<command>%s</command>\n"
@@ -852,7 +854,8 @@ static int finish_call(struct tool_job *job, struct message *results,
 					  .declined = job->declined,
 					  .change = changed ? &job->change
 							    : NULL });
-	show_masked(job->batch->agent, job->call, buf_str(&job->masked));
+	tell_masked(job->batch->agent, job->call, buf_str(&job->masked),
+		    &job->out);
 	p->text = buf_detach(&job->out);
 	attach_media(job, results);
 	cJSON_Delete(job->args);

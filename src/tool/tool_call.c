@@ -108,17 +108,6 @@ static void repair_text(struct buf *text)
 	*text = out;
 }
 
-/* Tells the model, after the result, what was masked in it. */
-static void add_masked(const struct tool_env *env, struct str masked,
-		       struct buf *text)
-{
-	if (!masked.len)
-		return;
-	buf_addf(text, "\n[masked: %.*s]", (int)masked.len, masked.ptr);
-	if (env->masked)
-		buf_addstr(env->masked, masked);
-}
-
 static void clean_result(const struct mask *m, struct buf *text)
 {
 	(void)mask_buf(m, text);
@@ -130,7 +119,6 @@ int tool_call(const struct tool_env *env, const struct part *call,
 {
 	const struct tool *tool = tool_find_among(env->more, call->name);
 	struct buf text = BUF_INIT(RESULT_RAW_BYTES);
-	struct buf masked = BUF_INIT(1 << 12);
 	struct tool_env mine = *env;
 	struct error why = { 0 };
 	cJSON *read = tool && !env->args ? args_read(tool, call, &text) : NULL;
@@ -150,13 +138,12 @@ int tool_call(const struct tool_env *env, const struct part *call,
 	ended = rc && ends_turn(&why);
 	*failed = rc != 0;
 	clean_result(env->mask, &text);
-	mask_count(env->mask, buf_str(&text), &masked);
+	if (env->masked)
+		mask_count(env->mask, buf_str(&text), env->masked);
 	if (env->end)
 		clean_result(env->mask, env->end);
 	if (tool && (tool->flags & TOOL_EVICTS))
 		evict_apply(env, call->id, !ended, &text);
-	add_masked(env, buf_str(&masked), &text);
-	buf_release(&masked);
 	buf_addstr(out, buf_str(&text));
 	buf_release(&text);
 	if (!ended)
