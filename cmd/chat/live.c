@@ -145,6 +145,9 @@ static void on_notice(struct live *l, const struct queued *item)
 	case NOTICE_JOB:
 		live_show_ended(l);
 		break;
+	case NOTICE_CLIPBOARD:
+		l->clipboard_end(l, false);
+		break;
 	}
 }
 
@@ -477,6 +480,8 @@ static void close_live(struct live *l)
 {
 	worker_stop(&l->worker);
 	handle_events(l);
+	if (l->clipboard)
+		l->clipboard_end(l, true);
 	live_suspend(l);
 	printed_close(&l->printed);
 	screen_close(&l->screen);

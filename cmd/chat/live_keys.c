@@ -11,12 +11,14 @@
  */
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/io.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "base/thread.h"
 #include "cmd/chat/live_state.h"
 #include "cmd/chat/message.h"
 #include "cmd/session/policy.h"
@@ -94,6 +96,7 @@ static bool moves_focus(const struct live *l, const struct key_event *ev)
 enum {
 	MAX_MESSAGE = 64 << 20, /* bytes of a draft */
 	PREVIEW_MS = 3000,      /* for the terminal to take an image */
+	MARK_BYTES = 1 << 16,   /* of an image's mark in the draft */
 };
 
 enum live_key {
@@ -413,6 +416,28 @@ static void on_calls(struct live *l, const struct key_event *ev)
 		call_menu_close(&l->calls_menu);
 }
 
+/* Ctrl+V: a clipboard program may hang, so it is run on a thread of its own,
+ * and the screen goes on. */
+struct live_clipboard {
+	pthread_t thread;
+	struct cancel cancel;
+	struct eventq *events; /* borrowed */
+	/* written by the thread */
+	struct buf image;
+	struct error err;
+	int rc;
+};
+
+static void *run_clipboard(void *arg)
+{
+	struct live_clipboard *c = arg;
+	struct stop stop = stop_on(&c->cancel);
+
+	c->rc = clipboard_read_image(&c->image, &stop, &c->err);
+	eventq_notify(c->events, NOTICE_CLIPBOARD, NULL);
+	return NULL;
+}
+
 /* Shows an image above the live part, if the terminal can. */
 static void preview_image(struct live *l, struct str image)
 {
@@ -422,7 +447,8 @@ static void preview_image(struct live *l, struct str image)
 
 	(void)settings_bool(l->run->app->settings, NULL, "ui.images", &on,
 			    &ignored);
-	if (on && inline_image_encode(image, &shown)) {
+	/* The terminal may have been lent to a command meanwhile. */
+	if (on && !l->lent && inline_image_encode(image, &shown)) {
 		buf_adds(&shown, "\r\n");
 		live_suspend(l);
 		(void)tty_write(&l->screen.tty, buf_str(&shown));
@@ -432,21 +458,16 @@ static void preview_image(struct live *l, struct str image)
 	buf_release(&shown);
 }
 
-/* Puts the image of the clipboard into the draft as its mark. Returns -1 with
- * err if there is none. */
-static int paste_image(struct live *l, struct error *err)
+/* Puts the image into the draft as its mark. */
+static int insert_image(struct live *l, struct str image, struct error *err)
 {
-	struct buf image = BUF_INIT(MEDIA_MAX_BYTES);
-	struct buf marks = BUF_INIT(MAX_MESSAGE);
+	struct buf marks = BUF_INIT(MARK_BYTES);
 	char path[64];
-	int fd = -1;
-	int rc = clipboard_read_image(&image, err);
+	int fd = memfd_create("clipboard", MFD_CLOEXEC);
+	int rc = 0;
 
-	if (rc == 0) {
-		fd = memfd_create("clipboard", MFD_CLOEXEC);
-		if (fd < 0 || io_write_all(fd, image.ptr, image.len) < 0)
-			rc = error_errno(err, "storing the image");
-	}
+	if (fd < 0 || io_write_all(fd, image.ptr, image.len) < 0)
+		rc = error_errno(err, "storing the image");
 	if (rc == 0) {
 		snprintf(path, sizeof(path), PICTURES_MEMORY "%d", fd);
 		if (!pictures_take(l->run->app->pictures, str_of(path), &marks))
@@ -455,7 +476,7 @@ static int paste_image(struct live *l, struct error *err)
 	}
 	if (rc == 0) {
 		buf_addc(&marks, ' ');
-		preview_image(l, buf_str(&image));
+		preview_image(l, image);
 		editor_paste_begin(&l->editor);
 		editor_paste_feed(&l->editor, buf_str(&marks));
 		editor_paste_end(&l->editor);
@@ -463,17 +484,49 @@ static int paste_image(struct live *l, struct error *err)
 	} else if (fd >= 0) {
 		close(fd);
 	}
-	buf_release(&image);
 	buf_release(&marks);
 	return rc;
 }
 
-static void on_paste_image(struct live *l)
+/* Implements live.clipboard_end: the thread has ended or, if the chat is left,
+ * is cancelled. */
+static void end_clipboard(struct live *l, bool leaves)
 {
+	struct live_clipboard *c = l->clipboard;
+
+	if (leaves)
+		cancel_trigger(&c->cancel);
+	pthread_join(c->thread, NULL);
+	l->clipboard = NULL;
+	if (c->rc == 0 && !leaves)
+		c->rc = insert_image(l, buf_str(&c->image), &c->err);
+	if (c->rc < 0 && !leaves)
+		(void)app_fail(l->run->app, &c->err);
+	cancel_release(&c->cancel);
+	buf_release(&c->image);
+	free(c);
+}
+
+static void paste_image(struct live *l)
+{
+	struct live_clipboard *c;
 	struct error err = { 0 };
 
-	if (paste_image(l, &err) < 0)
-		(void)app_fail(l->run->app, &err);
+	if (l->clipboard)
+		return; /* one at a time */
+	c = xcalloc(1, sizeof(*c));
+	*c = (struct live_clipboard){ .events = l->events,
+				      .image = BUF_INIT(MEDIA_MAX_BYTES) };
+	if (cancel_init(&c->cancel, &err) == 0) {
+		if (thread_start(&c->thread, run_clipboard, c, &err) == 0) {
+			l->clipboard = c;
+			l->clipboard_end = end_clipboard;
+			return;
+		}
+		cancel_release(&c->cancel);
+	}
+	free(c);
+	(void)app_fail(l->run->app, &err);
 }
 
 /* Passes a key to the completions and the editor, and performs the editor's
@@ -530,7 +583,7 @@ static void on_editor(struct live *l, const struct key_event *ev)
 		elsewhere_edit(l);
 		break;
 	case EDITOR_IMAGE:
-		on_paste_image(l);
+		paste_image(l);
 		break;
 	case EDITOR_OUTPUT:
 		open_calls(l);

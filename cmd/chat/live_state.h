@@ -206,6 +206,10 @@ struct live {
 	unsigned switched;  /* run->switched when it was last checked */
 	/* Texts of the status line; owned. */
 	struct status_order status_order;
+	/* of live_keys.c while Ctrl+V reads the clipboard; end is called on
+	 * NOTICE_CLIPBOARD, and when the chat ends */
+	struct live_clipboard *clipboard;
+	void (*clipboard_end)(struct live *l, bool leaves);
 	char *model, *place, *directory, *branch;
 	int64_t window; /* the model's context window in tokens; 0: unknown */
 	int64_t ends;   /* clock_ms() when the sandbox expires; 0: unknown */

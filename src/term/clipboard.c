@@ -32,21 +32,23 @@ static const struct clipboard_program programs[] = {
 /* Asks a program for one type. Returns 1 if it printed anything, 0 if not, -1
  * with err. */
 static int read_type(const struct clipboard_program *p, const char *path,
-		     const char *type, struct buf *out, int64_t ms,
+		     const char *type, struct buf *out, const struct stop *stop,
 		     struct error *err)
 {
 	extern char **environ;
+	int64_t ms = stop->deadline - clock_ms();
 	const char *argv[MOST_WORDS] = { 0 };
 	struct proc_run run = { .program = path,
 				.argv = (char *const *)argv,
 				.env = environ,
-				.ms = ms,
+				.ms = ms > 0 ? ms : 1,
 				.ends_over = true,
 				.out = BUF_INIT(out->max),
 				.err = BUF_INIT(SAID_MOST) };
 	struct proc_run *list[] = { &run };
 	/* The program is ended by its own limit; this one is for a hang. */
-	const struct stop last = stop_cleanup(2 * MOST_MS);
+	const struct stop last = { .cancel = stop->cancel,
+				   .deadline = stop->deadline + MOST_MS };
 	size_t n = 0;
 	int rc;
 
@@ -78,21 +80,19 @@ static int read_type(const struct clipboard_program *p, const char *path,
 
 /* Asks one program for each type. Returns the same values as read_type(). */
 static int read_any_type(const struct clipboard_program *p, const char *path,
-			 struct buf *out, struct error *err)
+			 struct buf *out, const struct stop *stop,
+			 struct error *err)
 {
-	int64_t end = clock_ms() + MOST_MS;
+	const struct stop within = stop_within(stop, MOST_MS);
 	int rc = 0;
 
-	for (size_t i = 0; i < sizeof(types) / sizeof(*types) && !rc; i++) {
-		int64_t left = end - clock_ms();
-
-		rc = read_type(p, path, types[i], out, left > 0 ? left : 1,
-			       err);
-	}
+	for (size_t i = 0; i < sizeof(types) / sizeof(*types) && !rc; i++)
+		rc = read_type(p, path, types[i], out, &within, err);
 	return rc;
 }
 
-int clipboard_read_image(struct buf *out, struct error *err)
+int clipboard_read_image(struct buf *out, const struct stop *stop,
+			 struct error *err)
 {
 	bool found = false;
 
@@ -108,7 +108,7 @@ int clipboard_read_image(struct buf *out, struct error *err)
 		if (!path)
 			continue;
 		found = true;
-		rc = read_any_type(p, path, out, err);
+		rc = read_any_type(p, path, out, stop, err);
 		free(path);
 		if (rc)
 			return rc < 0 ? -1 : 0;

@@ -4,6 +4,7 @@
 #define TERM_CLIPBOARD_H
 
 #include "base/buf.h"
+#include "base/stop.h"
 
 /*
  * Appends the image in the clipboard, as PNG if the clipboard offers that, else
@@ -13,6 +14,7 @@
  * puts anything into the clipboard, so the caller must check the bytes. -1 with
  * err: there is no image, no such program, or it failed.
  */
-int clipboard_read_image(struct buf *out, struct error *err);
+int clipboard_read_image(struct buf *out, const struct stop *stop,
+			 struct error *err);
 
 #endif

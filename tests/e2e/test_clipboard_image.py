@@ -3,6 +3,7 @@ terminal that decodes images itself shows it."""
 # SPDX-License-Identifier: MIT
 import base64
 import os
+import time
 
 import pytest
 
@@ -81,6 +82,31 @@ def test_a_program_that_hangs_is_given_up(chat):
     t, _ = chat("xclip", "exec sleep 600")
     t.type(CTRL_V)
     t.until("did not answer in time", seconds=15)
+
+
+def test_keys_work_while_a_clipboard_program_hangs(chat, tmp_path):
+    started = tmp_path / "started"
+    t, _ = chat("xclip", f"touch {started}; exec sleep 600")
+    t.type(CTRL_V)
+    end = time.monotonic() + 10
+    while not started.exists() and time.monotonic() < end:
+        time.sleep(0.01)
+    t.type("typed meanwhile")
+    seen = t.until("typed meanwhile")
+    assert "did not answer in time" not in seen
+    assert "typed meanwhile" not in t.until("did not answer in time")
+
+
+def test_leaving_ends_a_clipboard_program_that_hangs(chat, tmp_path):
+    t, _ = chat("xclip", f"echo $$ >{tmp_path}/pid; exec sleep 600")
+    t.type(CTRL_V)
+    end = time.monotonic() + 10
+    while not (tmp_path / "pid").exists() and time.monotonic() < end:
+        time.sleep(0.01)
+    t.type("\x04")
+    assert t.end() == 0
+    pid = int((tmp_path / "pid").read_text())
+    assert not os.path.exists(f"/proc/{pid}/exe")
 
 
 def test_a_clipboard_without_an_end_is_cut(chat):
