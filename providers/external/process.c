@@ -561,6 +561,30 @@ static int check_spec(struct sandbox *sb, const struct sandbox_spec *spec,
 	return rc;
 }
 
+/* Adds "none", "full" or an array of entries. */
+static void add_network(struct buf *params, const struct network *n)
+{
+	struct buf entry = BUF_INIT(512);
+
+	if (n->mode == NETWORK_NONE || n->mode == NETWORK_FULL)
+		process_add_param(params, "network",
+				  n->mode == NETWORK_NONE ? STR("none")
+							  : STR("full"));
+	if (n->mode != NETWORK_LIST)
+		return;
+	buf_adds(params, ",\"network\":[");
+	if (n->open)
+		buf_adds(params, n->n ? "\"full\"," : "\"full\"");
+	for (size_t i = 0; i < n->n; i++) {
+		buf_clear(&entry);
+		network_print_rule(&n->rules[i], &entry);
+		buf_adds(params, i ? "," : "");
+		json_quote(params, buf_str(&entry));
+	}
+	buf_addc(params, ']');
+	buf_release(&entry);
+}
+
 static int create_sandbox(struct sandbox *sb, const struct sandbox_spec *spec,
 			  const struct stop *stop, struct error *err)
 {
@@ -581,6 +605,7 @@ static int create_sandbox(struct sandbox *sb, const struct sandbox_spec *spec,
 	buf_addf(&params, ",\"lifetime_s\":%lld", (long long)spec->lifetime_s);
 	if (spec->snapshot)
 		process_add_param(&params, "snapshot", str_of(spec->snapshot));
+	add_network(&params, spec->network);
 	rc = process_request(c, &ask, &params, &result, stop, err);
 	if (rc == 0) {
 		rc = parse_sandbox(sb, result, &ask, stop, err);
@@ -760,7 +785,9 @@ struct made_provider *process_provider_new(struct provider_config *d,
 				: "a program that speaks the "
 				  "provider protocol",
 		.workdir = p->config.workdir ? p->config.workdir : "/workspace",
-		.flags = p->config.flags | SANDBOX_LIVE,
+		/* A program says later whether it controls the network. */
+		.flags = p->config.flags | SANDBOX_LIVE |
+			 (p->config.class_path ? 0 : SANDBOX_NETWORK),
 		.max_command = 80 << 10,
 		.lifetime_s = 3600,
 		.ops = &p->ops,

@@ -144,7 +144,19 @@ static const struct {
 	{ "attach", SANDBOX_ATTACH },
 	{ "snapshot", SANDBOX_SNAPSHOT },
 	{ "list", SANDBOX_LIST },
+	{ "network", SANDBOX_NETWORK },
 };
+
+enum {
+	LIST_CAN = NETWORK_CAN_PORTS | NETWORK_CAN_ADDRESSES |
+		   NETWORK_CAN_NETWORKS | NETWORK_CAN_IPV6,
+	DENY_CAN = NETWORK_CAN_DENY_NAMES | NETWORK_CAN_DENY_ADDRESSES |
+		   NETWORK_CAN_MIX,
+};
+/* A child that takes lists enforces every entry, or refuses the create. */
+static const struct network_limits takes_lists = { .can = LIST_CAN };
+static const struct network_limits takes_denials = { .can = LIST_CAN |
+							    DENY_CAN };
 
 static bool has_word(const cJSON *list, const char *word)
 {
@@ -174,8 +186,11 @@ static void set_abilities(struct process_client *c, const cJSON *result)
 			 (SANDBOX_ATTACH | SANDBOX_SNAPSHOT)) |
 			(flags & SANDBOX_LIST);
 	else if (p->config.certain)
-		flags &= p->config.flags | SANDBOX_LIST;
+		flags &= p->config.flags | SANDBOX_LIST | SANDBOX_NETWORK;
 	p->made.base.flags = flags | SANDBOX_LIVE;
+	p->made.base.network = !has_word(list, "network_list")  ? NULL
+			       : has_word(list, "network_deny") ? &takes_denials
+								: &takes_lists;
 	if (!has_word(list, "list"))
 		p->ops.list = NULL;
 	if (p->ops.list || !has_word(list, "list_ids"))

@@ -435,6 +435,11 @@ int sandbox_create(struct sandbox *sb, struct sandbox_client *client,
 		rc = error_set(err, ERR_USAGE, "%s does not support snapshots",
 			       p->name);
 	else
+		rc = network_choose(&network, client, spec->network, err);
+	/* Only the provider's program knows what it can enforce. */
+	if (rc == 0 && network.mode != NETWORK_DEFAULT)
+		rc = sandbox_probe(client, within, err);
+	if (rc == 0)
 		rc = sandbox_choose_network(client, spec->network, &network,
 					    err);
 	if (rc == 0)

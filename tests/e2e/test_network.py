@@ -262,3 +262,61 @@ def test_on_this_machine_a_list_is_named_once_and_a_policy_is_an_error(
     assert "cannot limit that of this machine" in r.stderr
     assert len(server.requests) == asked
     assert managed(None, "-n", "hi", "-M", "anthropic:m").returncode == 0
+
+
+PROGRAM = r'''#!/usr/bin/python3
+import base64, json, os, subprocess, sys
+HERE = os.path.dirname(os.path.abspath(__file__))
+CAN = open(os.path.join(HERE, "can")).read().split()
+for line in sys.stdin:
+    ask = json.loads(line)
+    method, params = ask.get("method"), ask.get("params", {})
+    answer = {"result": {}}
+    if method == "initialize":
+        answer["result"] = {"protocol": 1, "capabilities": CAN,
+                            "workdir": "/tmp"}
+    elif method == "create":
+        with open(os.path.join(HERE, "created"), "a") as f:
+            f.write(json.dumps(params.get("network")) + "\n")
+        answer["result"] = {"id": "b1"}
+    elif method == "execute":
+        p = subprocess.run(["sh", "-c", params["command"]],
+                           stdin=subprocess.DEVNULL, capture_output=True)
+        answer["result"] = {"exit_code": p.returncode, "data":
+                            base64.b64encode(p.stdout).decode()}
+    elif method != "remove":
+        answer = {"error": {"code": -32601, "message": "no"}}
+    if "id" in ask:
+        print(json.dumps({"jsonrpc": "2.0", "id": ask["id"], **answer}),
+              flush=True)
+'''
+
+
+@pytest.mark.parametrize("can, hosts, told", [
+    ("network network_list", ["a.example:22", "10.0.0.0/8"],
+     ["a.example:22", "10.0.0.0/8"]),
+    ("network network_list network_deny", ["full", "!a.example"],
+     ["full", "!a.example"]),
+    ("network", ["none"], "none"),
+    ("attach", [], None),
+    ("network network_list", ["full", "!a.example"], "deny a host"),
+    ("network", ["a.example"], "cannot filter by host"),
+    ("attach", ["none"], "cannot control the network"),
+])
+def test_a_program_says_what_it_can_enforce(model, run, config, tmp_path, can,
+                                            hosts, told):
+    program = tmp_path / "acme" / "acme"
+    program.parent.mkdir()
+    program.write_text(PROGRAM)
+    program.chmod(0o755)
+    (program.parent / "can").write_text(can)
+    config(f'[sandboxes.providers.acme]\ncommand = ["{program}"]\n')
+    model([DONE])
+    r = task_of(run, "acme")(*flags(*hosts))
+    created = program.parent / "created"
+    if isinstance(told, str) and told != "none":
+        assert r.status != 0 and told in r.err
+        assert not created.exists()
+    else:
+        assert r.status == 0, r.err
+        assert json.loads(created.read_text()) == told
