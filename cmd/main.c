@@ -25,6 +25,7 @@
 #include "cmd/session/mcp_logins.h"
 #include "cmd/session/run.h"
 #include "cmd/start.h"
+#include "egress/egress.h"
 #include "mcp/guard.h"
 #include "providers/local/jail.h"
 #include "web/page_reader.h"
@@ -232,6 +233,8 @@ int main(int argc, char **argv)
 		return jail_main(argc, argv);
 	if (argc > 1 && !strcmp(argv[1], MCP_GUARD_ARGUMENT))
 		return mcp_guard_main(argc, argv);
+	if (argc > 1 && !strcmp(argv[1], EGRESS_ARGUMENT))
+		return egress_main(argc, argv);
 	if (argc > 1 && !strcmp(argv[1], PAGE_READER_ARGUMENT))
 		return page_reader_main();
 	if (app_init(&app, &err) < 0)

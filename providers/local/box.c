@@ -167,9 +167,8 @@ static void add_tmpfs(struct words *w, const char *path, uint64_t size)
 	append_words(w, "--tmpfs", path, NULL);
 }
 
-/* Adds namespaces, privileges, system directories, /proc, /dev and /tmp. The
- * file systems in memory at /tmp and /dev/shm are limited to half of memory
- * each (0: no limit). */
+/* Adds namespaces, privileges, system directories, /proc, /dev and /tmp. /tmp
+ * and /dev/shm in memory get half of memory each (0: no limit). */
 static void args_system(struct words *w, bool network, uint64_t memory)
 {
 	append_words(w, "--unshare-all", "--unshare-user", NULL);
@@ -185,12 +184,6 @@ static void args_system(struct words *w, bool network, uint64_t memory)
 	append_words(w, "--remount-ro", "/dev", NULL);
 	add_tmpfs(w, "/tmp", memory / 2);
 	append_words(w, "--dir", "/run", "--dir", "/var", NULL);
-}
-
-/* Adds /var/tmp as a directory, for mounts below it. Otherwise it is a link. */
-static void args_var_tmp(struct words *w, uint64_t memory)
-{
-	add_tmpfs(w, "/var/tmp", memory / 2);
 }
 
 struct etc_file {
@@ -211,6 +204,7 @@ static const struct etc_file etc_files[] = {
 	{ "/etc/nsswitch.conf",
 	  "passwd: files\ngroup: files\nhosts: files dns\n"
 	  "services: files\nprotocols: files\n" },
+	{ "/etc/resolv.conf", EGRESS_RESOLV_CONF },
 };
 
 /* Parts of this machine's /etc that the sandbox sees: no secrets (not
@@ -250,10 +244,14 @@ static int args_fd(const char *text, size_t len, struct error *err)
 	return fd;
 }
 
-static int args_etc(struct words *w, bool network, int *fds, size_t *n,
-		    struct error *err)
+static int args_etc(struct words *w, const struct local_meta *m, int *fds,
+		    size_t *n, struct error *err)
 {
-	for (size_t i = 0; i < sizeof(etc_files) / sizeof(*etc_files); i++) {
+	/* the last one is for a sandbox with a list of hosts */
+	size_t last = sizeof(etc_files) / sizeof(*etc_files) -
+		      (m->hosts.mode != NETWORK_LIST);
+
+	for (size_t i = 0; i < last; i++) {
 		char number[16];
 		const char *text = etc_files[i].text;
 		int fd = args_fd(text, strlen(text), err);
@@ -269,7 +267,7 @@ static int args_etc(struct words *w, bool network, int *fds, size_t *n,
 		if (path_exists(host_etc[i]))
 			append_words(w, "--ro-bind", host_etc[i], host_etc[i],
 				     NULL);
-	if (network && path_exists("/etc/resolv.conf"))
+	if (m->network && path_exists("/etc/resolv.conf"))
 		append_words(w, "--ro-bind", "/etc/resolv.conf",
 			     "/etc/resolv.conf", NULL);
 	return 0;
@@ -732,8 +730,9 @@ static bool needs_var_tmp(const struct box *b)
 /* Starts bubblewrap. --die-with-parent is not used: it applies to the starting
  * thread, which may end long before the sandbox. Instead the supervisor ends
  * with its socket, which the kernel closes however dcode ends. */
-static int spawn_box(struct box *b, const struct local *l, bool network,
-		     int sock, int messages, struct error *err)
+static int spawn_box(struct box *b, const struct local *l,
+		     const struct local_meta *m, int sock, int messages,
+		     struct error *err)
 {
 	struct words w = { 0 };
 	int fds[AT_ETC + ETC_MAX] = { -1, -1, messages, sock, -1, -1, -1 };
@@ -746,9 +745,9 @@ static int spawn_box(struct box *b, const struct local *l, bool network,
 	int rc = -1;
 
 	append_words(&w, "bwrap", NULL);
-	args_system(&w, network, l->limits.memory);
+	args_system(&w, m->network, l->limits.memory);
 	if (needs_var_tmp(b))
-		args_var_tmp(&w, l->limits.memory);
+		add_tmpfs(&w, "/var/tmp", l->limits.memory / 2);
 	else
 		append_words(&w, "--symlink", "../tmp", "/var/tmp", NULL);
 	fds[AT_EXE] = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
@@ -757,7 +756,7 @@ static int spawn_box(struct box *b, const struct local *l, bool network,
 	else if ((!b->guard ||
 		  (fds[AT_GUARD] = guard_fd(b->guard, err)) >= 0) &&
 		 (!b->git || (fds[AT_GIT] = guard_fd(b->git, err)) >= 0))
-		rc = args_etc(&w, network, fds, &n, err);
+		rc = args_etc(&w, m, fds, &n, err);
 	if (rc == 0) {
 		add_box(&w, b);
 		spec.argv = w.v;
@@ -784,17 +783,6 @@ static int write_mark(struct box *b, const char *dir, struct error *err)
 	return 0;
 }
 
-/* Measures the disk usage before the first command. A bound directory is the
- * user's, so only what is added later counts. */
-static void measure_start(struct box *b, const struct local *l, bool is_bound)
-{
-	uint64_t used =
-		l->disk ? disk_measure(b->home, b->workspace, BASE_MS) : 0;
-
-	b->disk_base = is_bound ? used : 0;
-	b->disk_used = used == UINT64_MAX && !is_bound ? l->disk : used;
-}
-
 int box_start(struct box *b, const struct local *l, const char *dir,
 	      const struct local_meta *m, const struct stop *stop,
 	      struct error *err)
@@ -810,7 +798,7 @@ int box_start(struct box *b, const struct local *l, const char *dir,
 	    pipe2(messages, O_CLOEXEC) < 0)
 		error_errno(err, "starting bubblewrap");
 	else
-		rc = spawn_box(b, l, m->network, pair[1], messages[1], err);
+		rc = spawn_box(b, l, m, pair[1], messages[1], err);
 	close_fd(&pair[1]);
 	close_fd(&messages[1]);
 	b->sock = pair[0];
@@ -821,10 +809,19 @@ int box_start(struct box *b, const struct local *l, const char *dir,
 	}
 	if (rc == 0)
 		rc = wait_started(b, messages[0], l->start_ms, stop, err);
+	if (rc == 0 && m->hosts.mode == NETWORK_LIST)
+		rc = egress_start(&b->egress, &m->hosts, proc_child(b->pid),
+				  stop, err);
 	if (rc == 0) {
 		cgroup_open(&b->group, &l->limits);
 		cgroup_add(&b->group, b->pid);
-		measure_start(b, l, m->bind);
+		if (l->disk)
+			b->disk_used =
+				disk_measure(b->home, b->workspace, BASE_MS);
+		/* of the user's directory only what is added later counts */
+		b->disk_base = m->bind ? b->disk_used : 0;
+		if (b->disk_used == UINT64_MAX && !m->bind)
+			b->disk_used = l->disk;
 	} else if (b->pid > 0) { /* it may hang before the jail runs */
 		(void)proc_tree_kill(&(struct proc_tree){ .root = b->pid });
 	}
@@ -904,6 +901,7 @@ void box_free(struct box *b, struct pipe_reaper *reaper)
 		box_stop(b);
 	guard_free(b->git);
 	guard_free(b->guard);
+	egress_end(b->egress);
 	close_fd(&b->sock);
 	if (b->pid > 0)
 		pipe_reaper_reap(reaper, b->pid);
@@ -1140,6 +1138,8 @@ static int follow_command(struct box_command *c, struct exec_result *res,
 		res->exit_code = 128 + SIGKILL;
 		rc = rc < 0 ? pump_rest(&c->pump, &why) : 0;
 	}
+	if (rc == 0 && b->egress && !res->notice[0])
+		egress_report(b->egress, res->notice, sizeof(res->notice));
 	if (rc < 0)
 		*err = why;
 	return rc;

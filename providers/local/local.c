@@ -34,7 +34,7 @@ enum {
 	START_MS = 15000,
 	REMOVE_TRIES = 20,
 	COMMAND_MAX = (128 << 10) - 1,
-	META_MAX = 64 << 10, /* bytes of sandbox.json */
+	META_MAX = 1 << 20, /* bytes of sandbox.json */
 	NAME_LENGTH = 64,
 	END_MS = 2000,
 };
@@ -53,7 +53,8 @@ static const struct setting local_settings[] = {
 	{ .key = "network",
 	  .type = SETTING_LIST,
 	  .fallback = "\"none\"",
-	  .help = "\"none\" or \"full\": the host's own network" },
+	  .help = "\"none\"; \"full\": the host's own network; or a list of "
+		  "hosts: `dcode help network`" },
 	{ .key = "env",
 	  .example = "[\"LANG=C.UTF-8\"]",
 	  .type = SETTING_LIST,
@@ -197,6 +198,42 @@ static char *local_snapshot_dir(const struct sandbox_client *client,
 	return settings_path(client, "snapshots", name);
 }
 
+/* Appends the list as it is written in a config: "hosts":["crates.io"]. */
+static void write_hosts(const struct network *n, struct buf *text)
+{
+	struct buf entry = BUF_INIT(1024);
+
+	buf_adds(text, ",\"hosts\":[");
+	if (n->open)
+		buf_adds(text, "\"full\"");
+	for (size_t i = 0; i < n->n; i++) {
+		buf_clear(&entry);
+		network_print_rule(&n->rules[i], &entry);
+		buf_adds(text, i || n->open ? "," : "");
+		json_quote(text, buf_str(&entry));
+	}
+	buf_addc(text, ']');
+	buf_release(&entry);
+}
+
+/* Reads that list. It was written by dcode, but is checked again: a damaged one
+ * must not give a sandbox more than it had. */
+static int read_hosts(const cJSON *list, struct network *n, struct error *err)
+{
+	const char **entries =
+		xcalloc((size_t)cJSON_GetArraySize(list) + 1, sizeof(*entries));
+	const cJSON *item;
+	size_t count = 0;
+	int rc;
+
+	cJSON_ArrayForEach (item, list)
+		entries[count++] =
+			cJSON_IsString(item) ? item->valuestring : "";
+	rc = network_parse(n, entries, count, err);
+	free(entries);
+	return rc;
+}
+
 /* Writes sandbox.json. */
 static int local_meta_write(const char *dir, const struct local_meta *m,
 			    struct error *err)
@@ -214,6 +251,8 @@ static int local_meta_write(const char *dir, const struct local_meta *m,
 		buf_addc(&text, ',');
 		json_member(&text, "bind", str_of(m->bind));
 	}
+	if (m->hosts.mode == NETWORK_LIST)
+		write_hosts(&m->hosts, &text);
 	buf_adds(&text, "}\n");
 	rc = buf_check(&text, "sandbox.json", err);
 	if (rc == 0)
@@ -246,6 +285,9 @@ static int local_meta_read(const char *dir, struct local_meta *m,
 		m->ends = json_int(tree, "ends", 0);
 		m->network = json_bool(tree, "network", false);
 		m->bind = xstrdup(json_string(tree, "bind", NULL));
+		if (cJSON_GetObjectItem(tree, "hosts"))
+			rc = read_hosts(cJSON_GetObjectItem(tree, "hosts"),
+					&m->hosts, err);
 	}
 	cJSON_Delete(tree);
 	buf_release(&text);
@@ -257,6 +299,7 @@ static void local_meta_release(struct local_meta *m)
 {
 	free(m->bind);
 	m->bind = NULL;
+	network_release(&m->hosts);
 }
 
 /* Returns the process id in the name of a run.PID.START file, or 0 if that
@@ -594,6 +637,11 @@ static int local_create(struct sandbox *sb, const struct sandbox_spec *spec,
 	if (!is_valid_id(spec->label))
 		return error_set(err, ERR_USAGE, "not a sandbox name: %s",
 				 spec->label);
+	if (spec->network->mode == NETWORK_LIST) {
+		if (egress_check(spec->network, err) < 0)
+			return -1;
+		network_copy(&m.hosts, spec->network);
+	}
 	snprintf(m.owner, sizeof(m.owner), "%s",
 		 spec->owner ? spec->owner : "");
 	dir = local_dir(sb->client, spec->label);
@@ -875,5 +923,6 @@ const struct sandbox_provider local_provider = {
 	.price = rates_nothing,
 	.isolation = ISOLATION_NAMESPACES,
 	.binding = &local_binding,
+	.network = &egress_limits,
 	.topic = "local",
 };

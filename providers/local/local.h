@@ -9,6 +9,7 @@
 #include <sys/types.h>
 
 #include "base/proc.h"
+#include "egress/egress.h"
 #include "providers/local/jail.h"
 #include "sandbox/bind.h"
 #include "sandbox/sandbox.h"
@@ -123,7 +124,9 @@ struct local_meta {
 	char owner[64];
 	int64_t created; /* Unix time in seconds */
 	int64_t ends;
-	bool network;
+	bool network; /* the host's own network */
+	/* with mode NETWORK_LIST: the hosts that it may reach */
+	struct network hosts;
 	/* owned; the user's directory that replaces workspace/, or NULL */
 	char *bind;
 };
@@ -257,6 +260,8 @@ struct box {      /* initialise with { .sock = -1 } */
 	struct guard *git;
 	/* owned: that repository's working tree, read-only; or NULL */
 	char *tree;
+	/* owned: the way to the listed hosts; NULL without a list */
+	struct egress *egress;
 	struct cgroup group;
 	char *home, *workspace; /* owned; paths on this machine */
 	char *inside;           /* owned: path of workspace in the sandbox */

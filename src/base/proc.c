@@ -574,6 +574,23 @@ unsigned long long proc_started(pid_t pid)
 	return p.started;
 }
 
+pid_t proc_child(pid_t pid)
+{
+	char path[64];
+	int child = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)pid,
+		 (int)pid);
+	f = fopen(path, "re");
+	if (!f)
+		return 0;
+	if (fscanf(f, "%d", &child) != 1)
+		child = 0;
+	fclose(f);
+	return child;
+}
+
 /* Reads all processes from /proc. The caller frees the list. */
 static struct proc_entry *read_all(size_t *n)
 {

@@ -81,6 +81,8 @@ char *proc_find(const char *name, const char *path);
  * directories: empty and relative ones depend on the current directory. The
  * system's default if none is left. Owned. */
 char *proc_absolute_path(const char *path);
+/* Returns the first child of the process; 0 if it has none. */
+pid_t proc_child(pid_t pid);
 /* Returns when the process started, in clock ticks since boot; 0 if it does not
  * exist. Together with the pid this identifies a process. */
 unsigned long long proc_started(pid_t pid);

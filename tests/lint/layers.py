@@ -15,10 +15,11 @@ MAY = {
     "aws": "base net", "rpc": "base",
     "model": "base config net aws", "sandbox": "base config net",
     "kit": "base config net sandbox",
-    "vendor": "base config net archive aws rpc sandbox kit",
+    "vendor": "base config net archive aws rpc sandbox kit egress",
     "table": "base config net sandbox kit vendor",
     "session": "base model",
     "web": "base net",
+    "egress": "base net web sandbox",
     "tool": "base config net model sandbox web",
     "oauth": "base net web",
     "mcp": "base config net rpc model sandbox tool web",
@@ -33,7 +34,7 @@ MAY = {
     "ui": "base config term markup model tool agent",
     "cmd": "base config net archive term editor markup model sandbox "
            "contract vendor table session tool lifecycle worktree "
-           "skills subagents agent ui mcp trust hooks web oauth",
+           "skills subagents agent ui mcp trust hooks web oauth egress",
 }
 # cmd: what opens a conversation knows no command and no screen; a command knows
 # no chat; the chat runs commands; main() and what it starts know all of them.

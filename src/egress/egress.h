@@ -1,0 +1,58 @@
+/* egress.h - a proxy that lets a sandbox reach only the listed hosts. */
+/* SPDX-License-Identifier: MIT */
+#ifndef EGRESS_EGRESS_H
+#define EGRESS_EGRESS_H
+
+/*
+ * For sandboxes that run on this machine in a network namespace of their own,
+ * which has no interface but the loopback.
+ *
+ * dcode starts itself as a child, `dcode --egress-proxy`. The child enters the
+ * namespace for a moment (attach.c) and makes sockets there: a DNS server at
+ * 127.0.0.1:53, and listeners for the ports of the list. A socket stays in the
+ * namespace in which it was made, so the child serves them from outside, and
+ * nothing of dcode runs inside. The DNS server answers a listed name with an
+ * address of a pool that only the sandbox can reach (names.c). A connection to
+ * that address is a connection to that name: the child resolves the name on
+ * this machine, checks the address, connects, and passes the bytes on
+ * (connection.c). It looks at the first ones: the name in a TLS greeting
+ * (hello.c) or in an HTTP request (request.c) must be the same.
+ *
+ * There is no other way out. If the child or dcode ends, the sockets close and
+ * the sandbox has no network. Begin reading at egress_start(), then serve.c.
+ */
+#include <sys/types.h>
+
+#include "base/error.h"
+#include "base/stop.h"
+#include "sandbox/network/network.h"
+
+#define EGRESS_ARGUMENT "--egress-proxy"
+/* The sandbox's /etc/resolv.conf. */
+#define EGRESS_RESOLV_CONF "nameserver 127.0.0.1\n"
+
+/* What the proxy can enforce. */
+extern const struct network_limits egress_limits;
+
+struct egress; /* a running proxy */
+
+/* ERR_USAGE if a list that egress_limits allows cannot be enforced: an address
+ * without a port, too many ports. */
+int egress_check(const struct network *n, struct error *err);
+/* Starts the proxy for the network namespace of the process `inside`, which is
+ * not this process's. Fails if that namespace cannot be entered; the caller
+ * must then end the sandbox. n must be a list. */
+int egress_start(struct egress **e, const struct network *n, pid_t inside,
+		 const struct stop *stop, struct error *err);
+/* Writes one line for each host that was refused since the last call to room,
+ * of size bytes: "network: ads.example:443 refused (not in the network list)".
+ * The names come from the sandbox; they are clean. Also tells once that the
+ * proxy has ended. "" if there is nothing to tell. Any thread. */
+void egress_report(struct egress *e, char *room, size_t size);
+/* Ends the proxy and waits for it. NULL is allowed. */
+void egress_end(struct egress *e);
+
+/* Main function of the child. The result is its exit status. */
+int egress_main(int argc, char **argv);
+
+#endif

@@ -1,0 +1,100 @@
+/* internal.h - what the files of the proxy's process share. */
+/* SPDX-License-Identifier: MIT */
+#ifndef EGRESS_INTERNAL_H
+#define EGRESS_INTERNAL_H
+
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/error.h"
+#include "sandbox/network/network.h"
+
+enum {
+	EGRESS_NAME = 254, /* bytes of a name, with NUL */
+	EGRESS_PORTS = 64, /* different ports of a list */
+	EGRESS_READY = 0x65677231,
+	EGRESS_CONTROL_FD = 3,   /* socket to dcode */
+	EGRESS_NAMESPACE_FD = 4, /* of the sandbox */
+	EGRESS_LIST_FD = 5,      /* a file: the list's entries, a line each */
+};
+
+/* One connection or question that is over; a packet from the child to dcode. */
+struct egress_record {
+	char host[EGRESS_NAME]; /* clean; from the sandbox */
+	uint16_t port;          /* 0: a question to the DNS server */
+	uint16_t verdict;       /* enum egress_verdict */
+	uint64_t up, down;      /* bytes */
+};
+enum egress_verdict {
+	EGRESS_ALLOWED,
+	EGRESS_UNLISTED,
+	EGRESS_PRIVATE,  /* the name leads to a private address */
+	EGRESS_MISMATCH, /* TLS or HTTP names another host */
+	EGRESS_PLAIN,    /* neither TLS nor HTTP, on a port of the two */
+	EGRESS_FAILED,   /* could not connect */
+};
+
+/* Returns the ports that the list opens, ascending: 80, 443 and those in it.
+ * SIZE_MAX if there are more than EGRESS_PORTS. */
+size_t egress_ports(const struct network *n, unsigned ports[EGRESS_PORTS]);
+
+/* attach.c: sockets in the sandbox's namespace. */
+struct egress_sockets {
+	int dns_udp, dns_tcp;
+	int listeners[EGRESS_PORTS]; /* one for each port of the list */
+	size_t n;
+};
+/* Makes the sockets. Call while the process has one thread. */
+int egress_attach(int namespace_fd, const struct network *n,
+		  struct egress_sockets *s, struct error *err);
+
+/* names.c: the pool of addresses that stand for names. Thread-safe. */
+/* Answers a DNS question of len bytes. Returns the length of the answer; 0: do
+ * not answer. refused gets the name if it is not listed, else "". room: bytes
+ * of `out`, at least 512. */
+size_t names_answer(const struct network *n, const unsigned char *question,
+		    size_t len, unsigned char *out, char refused[EGRESS_NAME]);
+/* Finds the name that stands for an address of the pool. */
+bool names_find(struct in_addr address, char name[EGRESS_NAME]);
+/* True if the address is one of the pool. */
+bool names_has(struct in_addr address);
+
+/* hello.c: the greeting of TLS. */
+enum hello_result { HELLO_MORE, HELLO_NAME, HELLO_BAD };
+/* Reads the server's name from the first bytes that a TLS client sends. name is
+ * lower case, "" if the client names none. HELLO_BAD: not a greeting, or one
+ * that hides the name (encrypted ClientHello). */
+enum hello_result hello_read(const unsigned char *p, size_t len,
+			     char name[EGRESS_NAME]);
+
+/* request.c: the requests of HTTP/1. */
+struct request_reader {   /* initialise host and port, zero the rest */
+	const char *host; /* borrowed; what each request must name */
+	unsigned port;
+	/* internal */
+	int state;
+	uint64_t left;   /* bytes of the body or of the chunk */
+	unsigned served; /* requests read */
+};
+enum { REQUEST_BAD = -1, REQUEST_OTHER_HOST = -2, REQUEST_UPGRADE = -3 };
+/* Reads what a client sends. Returns how many of the len bytes at p may be sent
+ * on, 0 if more are needed to decide, or REQUEST_BAD or REQUEST_OTHER_HOST.
+ * REQUEST_UPGRADE: a WebSocket begins with this request, whose length *n gets;
+ * what follows may be sent on once the server has agreed. */
+long request_read(struct request_reader *r, const char *p, size_t len,
+		  size_t *n);
+
+/* connection.c */
+struct egress_server {
+	const struct network *network;
+	void (*report)(const struct egress_record *r); /* thread-safe */
+};
+/* Serves an accepted connection to its end, and closes it. settled is called
+ * when its destination is known and allowed. */
+void connection_serve(const struct egress_server *s, int fd,
+		      void (*settled)(void *arg), void *arg);
+
+#endif

@@ -1,0 +1,378 @@
+/* serve.c - the proxy's process: accepts connections and answers questions. */
+/* SPDX-License-Identifier: MIT */
+/*
+ * The main thread waits for connections, and for dcode to close its socket,
+ * which ends the process. Each connection has a thread. What the process parses
+ * comes from the sandbox, so it has no secrets, no user's environment and no
+ * right to start a program (restrict_process()).
+ */
+#include <errno.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/io.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "egress/egress.h"
+#include "egress/internal.h"
+
+#if defined(__x86_64__)
+enum { OURS = (int)AUDIT_ARCH_X86_64 };
+#elif defined(__aarch64__)
+enum { OURS = (int)AUDIT_ARCH_AARCH64 };
+#else
+enum { OURS = 0 };
+#endif
+
+enum {
+	CONNECTIONS = 1024, /* at once */
+	STACK = 256 << 10,  /* bytes of a connection's thread */
+	LIST_BYTES = 1 << 20,
+	QUESTION = 512, /* bytes of a DNS message over UDP */
+};
+
+static struct network network;
+static struct egress_sockets sockets;
+
+/* Never waits: if dcode does not read, a record is lost. */
+static void send_record(const struct egress_record *r)
+{
+	(void)send(EGRESS_CONTROL_FD, r, sizeof(*r),
+		   MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+static const struct egress_server server = { &network, send_record };
+
+/* The connections, oldest first. */
+struct client {
+	int fd;
+	bool is_dns;
+	bool settled; /* its destination is known and allowed */
+	struct client *next;
+};
+static struct client *clients;
+static size_t n_clients;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void settle_client(void *arg)
+{
+	struct client *c = arg;
+
+	pthread_mutex_lock(&lock);
+	c->settled = true;
+	pthread_mutex_unlock(&lock);
+}
+
+static void remove_client(struct client *c)
+{
+	struct client **at = &clients;
+
+	while (*at != c)
+		at = &(*at)->next;
+	*at = c->next;
+	n_clients--;
+}
+
+/* Adds a client. If there are too many, the oldest one that has not got
+ * through yet is ended, so that a flood of them keeps nobody out. False: there
+ * is no room. */
+static bool add_client(struct client *c)
+{
+	struct client **end = &clients;
+	bool found = n_clients < CONNECTIONS;
+
+	pthread_mutex_lock(&lock);
+	for (; *end; end = &(*end)->next)
+		if (!found && !(*end)->settled) {
+			shutdown((*end)->fd, SHUT_RDWR);
+			(*end)->settled = true;
+			found = true;
+		}
+	if (found) {
+		*end = c;
+		n_clients++;
+	}
+	pthread_mutex_unlock(&lock);
+	return found;
+}
+
+static void report_question(const char *name)
+{
+	struct egress_record r = { .verdict = EGRESS_UNLISTED };
+
+	if (!name[0])
+		return;
+	snprintf(r.host, sizeof(r.host), "%s", name);
+	send_record(&r);
+}
+
+static bool read_whole(int fd, unsigned char *room, size_t len)
+{
+	struct pollfd set = { .fd = fd, .events = POLLIN };
+
+	while (len) {
+		ssize_t n = io_poll(&set, 1, 10000) > 0 ? recv(fd, room, len, 0)
+							: -1;
+
+		if (n <= 0)
+			return false;
+		room += n;
+		len -= (size_t)n;
+	}
+	return true;
+}
+
+/* Answers questions over TCP, each with its length before it. */
+static void serve_dns(int fd)
+{
+	unsigned char question[QUESTION];
+	unsigned char answer[2 + QUESTION + 16];
+	unsigned char head[2];
+	char refused[EGRESS_NAME];
+
+	while (read_whole(fd, head, 2)) {
+		size_t len = (size_t)head[0] << 8 | head[1];
+
+		if (len > QUESTION || !read_whole(fd, question, len))
+			break;
+		len = names_answer(&network, question, len, answer + 2,
+				   refused);
+		report_question(refused);
+		if (!len)
+			break;
+		answer[0] = (unsigned char)(len >> 8);
+		answer[1] = (unsigned char)len;
+		if (send(fd, answer, 2 + len, MSG_NOSIGNAL) < 0)
+			break;
+	}
+	close(fd);
+}
+
+static void answer_datagrams(int fd)
+{
+	unsigned char question[QUESTION];
+	unsigned char answer[QUESTION + 16];
+	char refused[EGRESS_NAME];
+	struct sockaddr_in from;
+	socklen_t len = sizeof(from);
+	ssize_t n;
+
+	while ((n = recvfrom(fd, question, sizeof(question), 0,
+			     (struct sockaddr *)&from, &len)) >= 0) {
+		size_t size = names_answer(&network, question, (size_t)n,
+					   answer, refused);
+
+		report_question(refused);
+		if (size)
+			(void)sendto(fd, answer, size, MSG_NOSIGNAL,
+				     (struct sockaddr *)&from, len);
+		len = sizeof(from);
+	}
+}
+
+/* Thread of one connection. */
+static void *run_client(void *arg)
+{
+	struct client *c = arg;
+	int fd = c->fd;
+
+	if (c->is_dns)
+		serve_dns(fd);
+	else
+		connection_serve(&server, fd, settle_client, c);
+	pthread_mutex_lock(&lock);
+	remove_client(c);
+	pthread_mutex_unlock(&lock);
+	free(c);
+	return NULL;
+}
+
+static void accept_clients(int listener)
+{
+	int fd;
+
+	while ((fd = accept4(listener, NULL, NULL,
+			     SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0) {
+		struct client *c = xcalloc(1, sizeof(*c));
+		pthread_attr_t attr;
+		pthread_t thread;
+		bool ok;
+
+		c->fd = fd;
+		c->is_dns = listener == sockets.dns_tcp;
+		ok = add_client(c);
+		pthread_attr_init(&attr);
+		pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+		pthread_attr_setstacksize(&attr, STACK);
+		if (ok && pthread_create(&thread, &attr, run_client, c) != 0) {
+			pthread_mutex_lock(&lock);
+			remove_client(c);
+			pthread_mutex_unlock(&lock);
+			ok = false;
+		}
+		pthread_attr_destroy(&attr);
+		if (!ok) {
+			close(fd);
+			free(c);
+		}
+	}
+}
+
+/* Serves until dcode closes its socket. */
+static void serve_clients(void)
+{
+	struct pollfd set[EGRESS_PORTS + 3] = {
+		{ .fd = EGRESS_CONTROL_FD, .events = POLLIN },
+		{ .fd = sockets.dns_udp, .events = POLLIN },
+		{ .fd = sockets.dns_tcp, .events = POLLIN },
+	};
+	nfds_t n = 3;
+
+	for (size_t i = 0; i < sockets.n; i++)
+		set[n++] = (struct pollfd){ .fd = sockets.listeners[i],
+					    .events = POLLIN };
+	for (;;) {
+		if (poll(set, n, -1) < 0 && errno != EINTR)
+			return;
+		if (set[0].revents)
+			return;
+		if (set[1].revents)
+			answer_datagrams(set[1].fd);
+		for (nfds_t i = 2; i < n; i++)
+			if (set[i].revents)
+				accept_clients(set[i].fd);
+	}
+}
+
+/* Refuses calls that a proxy does not need, and that would help who takes it
+ * over from inside the sandbox: starting programs, reading other processes,
+ * entering namespaces. */
+static int restrict_calls(void)
+{
+	static const int denied[] = {
+		SYS_execve,
+		SYS_execveat,
+		SYS_ptrace,
+		SYS_process_vm_readv,
+		SYS_process_vm_writev,
+		SYS_setns,
+		SYS_unshare,
+		SYS_mount,
+		SYS_kexec_load,
+		SYS_keyctl,
+		SYS_bpf,
+		SYS_perf_event_open,
+		SYS_io_uring_setup,
+		SYS_userfaultfd,
+		SYS_open_by_handle_at,
+		SYS_kill,
+		SYS_tgkill,
+		SYS_pidfd_send_signal,
+	};
+	enum { N = sizeof(denied) / sizeof(*denied) };
+	struct sock_filter code[4 + N + 2];
+	struct sock_fprog program = { .filter = code };
+
+	if (!OURS)
+		return 0;
+#define STEP(...) code[program.len++] = (struct sock_filter)__VA_ARGS__
+	STEP(BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+		      offsetof(struct seccomp_data, arch)));
+	STEP(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)OURS, 1, 0));
+	STEP(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS));
+	STEP(BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+		      offsetof(struct seccomp_data, nr)));
+	for (unsigned char i = 0; i < N; i++)
+		STEP(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)denied[i],
+			      (unsigned char)(N - i), 0));
+	STEP(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
+	STEP(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM));
+#undef STEP
+	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+}
+
+static int restrict_process(void)
+{
+	const struct rlimit none = { 0, 0 };
+	struct rlimit files;
+
+	if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
+		files.rlim_cur = files.rlim_max;
+		(void)setrlimit(RLIMIT_NOFILE, &files);
+	}
+	(void)setrlimit(RLIMIT_FSIZE, &none); /* it writes no file */
+	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ? -1
+							  : restrict_calls();
+}
+
+/* Reads the list that dcode has written, an entry a line. */
+static int read_list(struct error *err)
+{
+	char *text = xcalloc(LIST_BYTES + 1, 1);
+	const char **entries = xcalloc(NETWORK_RULES_MAX + 1, sizeof(char *));
+	ssize_t len = io_pread_all(EGRESS_LIST_FD, text, LIST_BYTES, 0);
+	char *rest = text;
+	size_t n = 0;
+	int rc;
+
+	while (len > 0 && *rest && n <= NETWORK_RULES_MAX) {
+		entries[n++] = rest;
+		rest += strcspn(rest, "\n");
+		if (*rest)
+			*rest++ = '\0';
+	}
+	rc = network_parse(&network, entries, n, err);
+	free(entries);
+	free(text);
+	return rc;
+}
+
+/* Sends what dcode waits for: that the proxy serves, or why not. */
+static void send_start(int rc, const struct error *err)
+{
+	const uint32_t ready = EGRESS_READY;
+
+	if (rc == 0)
+		(void)send(EGRESS_CONTROL_FD, &ready, sizeof(ready),
+			   MSG_NOSIGNAL);
+	else
+		(void)send(EGRESS_CONTROL_FD, err->message,
+			   strlen(err->message), MSG_NOSIGNAL);
+}
+
+int egress_main(int argc, char **argv)
+{
+	struct error err = { 0 };
+	int rc;
+
+	(void)argv;
+	if (argc != 2)
+		return 2; /* usage error: only dcode starts this program */
+	(void)signal(SIGPIPE, SIG_IGN);
+	prctl(PR_SET_NAME, "egress-proxy");
+	rc = read_list(&err);
+	if (rc == 0)
+		rc = egress_attach(EGRESS_NAMESPACE_FD, &network, &sockets,
+				   &err);
+	close(EGRESS_NAMESPACE_FD);
+	close(EGRESS_LIST_FD);
+	if (rc == 0 && restrict_process() < 0)
+		rc = error_errno(&err, "restricting the network proxy");
+	send_start(rc, &err);
+	if (rc == 0)
+		serve_clients();
+	_exit(rc == 0 ? 0 : 1);
+}
