@@ -313,7 +313,8 @@ def test_a_kill_leaves_no_way_out(box, victim):
     for work in root.rglob("up"):
         work.with_name("go").touch()
     said = p.communicate(timeout=60)[0]
-    assert said.count("REACHED") == 1
+    # a killed dcode may not have printed what it had
+    assert said.count("REACHED") in ((1,) if victim == "proxy" else (0, 1))
     assert ("network proxy has ended" in said) == (victim == "proxy")
 
 

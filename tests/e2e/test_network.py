@@ -112,12 +112,12 @@ def test_more_names_than_daytona_takes(vendor, model, run):
 
 def test_a_provider_that_cannot_filter_yet_says_what_works(model, run, config):
     server = model([DONE])
-    r = task_of(run, "local")(*flags("crates.io"))
-    assert r.status == 2 and "local cannot filter by host yet" in r.err
+    r = task_of(run, "docker")(*flags("crates.io"))
+    assert r.status == 2 and "docker cannot filter by host yet" in r.err
     assert "none or full" in r.err
     config('[network]\nallow = ["crates.io"]\n')
-    r = task_of(run, "local")()
-    assert r.status == 2 and "config.toml:2:9: network.allow: local" in r.err
+    r = task_of(run, "docker")()
+    assert r.status == 2 and "config.toml:2:9: network.allow: docker" in r.err
     config('[network]\nallow = ["crates.io"]\n'
            '[sandboxes.providers.local.params]\nnetwork = "none"\n')
     assert not server.requests
