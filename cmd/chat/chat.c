@@ -340,7 +340,8 @@ static bool read_early_lines(struct chat_input *in)
 		if (n > 0)
 			buf_add(&in->typed, chunk, (size_t)n);
 	}
-	in->ended |= n == 0;
+	if (n == 0)
+		in->ended = true;
 	pthread_mutex_unlock(&in->lock);
 	return n != 0;
 }
@@ -349,15 +350,18 @@ static bool read_early_lines(struct chat_input *in)
 static bool wants_to_leave(struct chat *c)
 {
 	struct chat_input *in = &c->input;
-	bool leaves;
-	size_t end;
+	bool leaves = false;
 
 	pthread_mutex_lock(&in->lock);
-	end = str_find(buf_str(&in->typed), '\n');
-	leaves = (in->ended && !in->typed.len) ||
-		 (end < in->typed.len &&
-		  slash_is(c->run->app, (struct str){ in->typed.ptr, end },
-			   "/quit"));
+	if (!in->asks) { /* else the question's reader has the input */
+		struct str first = buf_str(&in->typed);
+
+		first.len = str_find(first, '\n');
+		leaves = !in->typed.len ? in->ended
+					: first.len < in->typed.len &&
+						  slash_is(c->run->app, first,
+							   "/quit");
+	}
 	pthread_mutex_unlock(&in->lock);
 	return leaves;
 }
