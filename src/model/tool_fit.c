@@ -47,9 +47,19 @@ static cJSON *get_member(cJSON *object, const char *key)
 	return cJSON_GetObjectItemCaseSensitive(object, key);
 }
 
+/* A server's JSON may have a member twice. */
 static void delete_member(cJSON *object, const char *key)
 {
-	cJSON_DeleteItemFromObjectCaseSensitive(object, key);
+	while (get_member(object, key))
+		cJSON_DeleteItemFromObjectCaseSensitive(object, key);
+}
+
+/* Returns the schema's properties; NULL if they are not an object. */
+static const cJSON *properties_of(const cJSON *schema)
+{
+	const cJSON *properties = json_get(schema, "properties");
+
+	return cJSON_IsObject(properties) ? properties : NULL;
 }
 
 static void set_member(cJSON *object, const char *key, cJSON *value)
@@ -170,7 +180,7 @@ static void merge_rest(cJSON *schema, const cJSON *other)
 		if (!get_member(schema, item->string))
 			cJSON_AddItemToObject(schema, item->string,
 					      cJSON_Duplicate(item, true));
-	cJSON_ArrayForEach (item, json_get(other, "properties"))
+	cJSON_ArrayForEach (item, properties_of(other))
 		merge_property(object_of(schema, "properties"), item);
 }
 
@@ -311,7 +321,7 @@ static void note_constants(struct fit *f, const cJSON *properties)
 static void note_branch(struct fit *f, const cJSON *branch)
 {
 	const cJSON *required = json_get(branch, "required");
-	const cJSON *properties = json_get(branch, "properties");
+	const cJSON *properties = properties_of(branch);
 	const cJSON *item;
 	size_t n = 0;
 
@@ -411,7 +421,7 @@ static void merge_branch(struct fit *f, cJSON *schema, cJSON *branch, bool all,
 	resolve_here(f, branch);
 	if (level < MOST_UNIONS)
 		flatten_unions(f, branch, level + 1);
-	cJSON_ArrayForEach (item, json_get(branch, "properties"))
+	cJSON_ArrayForEach (item, properties_of(branch))
 		merge_property(object_of(schema, "properties"), item);
 	if (!all)
 		return;
@@ -530,7 +540,7 @@ static const char *guess_type(const cJSON *schema)
 	const cJSON *item;
 	bool texts = list && list->child;
 
-	if (cJSON_IsObject(json_get(schema, "properties")))
+	if (properties_of(schema))
 		return "object";
 	if (cJSON_IsObject(json_get(schema, "items")))
 		return "array";
@@ -882,20 +892,24 @@ static bool is_taken(const struct tool_rules *r, const char *keyword)
  * instead. */
 static void drop_keywords(const struct fit *f, cJSON *schema)
 {
+	/* Describing one replaces "description", which may be the next item. */
+	cJSON *dropped = cJSON_CreateArray();
 	cJSON *item;
 	cJSON *next;
 
 	for (item = schema->child; item; item = next) {
 		next = item->next;
-		if (is_taken(f->rules, item->string) &&
-		    str_is_visible(str_of(item->string)))
-			continue;
-		(void)cJSON_DetachItemViaPointer(schema, item);
+		if (!is_taken(f->rules, item->string) ||
+		    !str_is_visible(str_of(item->string)))
+			cJSON_AddItemToArray(
+				dropped,
+				cJSON_DetachItemViaPointer(schema, item));
+	}
+	cJSON_ArrayForEach (item, dropped)
 		if (strcmp(item->string, "definitions") != 0 &&
 		    strcmp(item->string, "additionalProperties") != 0)
 			describe_member(schema, item);
-		cJSON_Delete(item);
-	}
+	cJSON_Delete(dropped);
 }
 
 /* Makes the schema accept values of all types, for vendors that require a

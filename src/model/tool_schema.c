@@ -408,9 +408,12 @@ static void name_keys(void *arg, cJSON *schema, unsigned depth)
 {
 	struct key_naming *n = arg;
 	struct tool_keys *keys = n->keys;
+	const cJSON *properties = json_get(schema, "properties");
 	const cJSON *item;
 
-	cJSON_ArrayForEach (item, json_get(schema, "properties")) {
+	if (!cJSON_IsObject(properties)) /* as with two of that name */
+		properties = NULL;
+	cJSON_ArrayForEach (item, properties) {
 		if (is_key(n->rules, item->string) ||
 		    find_own(keys, item->string))
 			continue;

@@ -139,6 +139,8 @@ ODD = {
     "none": {"type": "object"},
     "wrong": {"type": "object", "properties": [], "required": "a"},
     "undefined": {"type": "object", "properties": {}, "required": ["ghost"]},
+    "described": {"type": "object", "properties": {"a": {
+        "type": "string", "pattern": "^x+$", "description": "Told words."}}},
     "mistyped": {"type": "object", "contains": [], "uniqueItems": {"a": 1},
                  "dependentRequired": {"a": "b"}, "properties": {
                      "a": {"type": "string", "minLength": -1, "title": 5,
@@ -228,6 +230,8 @@ def test_every_vendor_is_sent_schemas_that_it_takes(offer, ask, wire):
     assert set(found["s_keys"][2]["required"]) == \
         set(found["s_keys"][2]["properties"])
     assert found["s_old"][2]["required"] == ["a"]
+    assert "Told words." in said["s_described"]
+    assert "^x+$" in said["s_described"]
     assert "name" in said["s_refs"] and "ghost" in said["s_undefined"]
     assert found["s_plain"][2]["properties"] == ODD["plain"]["properties"]
 
