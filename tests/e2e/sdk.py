@@ -46,7 +46,8 @@ def run(top, script, env, *words, timeout=120):
     """The output of tests/sdk/SCRIPT, by the Node that the SDKs ask for."""
     node = node_of(top)
     r = subprocess.run(
-        [node, top / "tests" / "sdk" / script, *words], timeout=timeout, text=True,
+        [node, top / "tests" / "sdk" / script, *words],
+        timeout=timeout, text=True,
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
         env={"PATH": os.environ["PATH"], "HOME": os.environ["HOME"], **env})
     assert r.returncode == 0, r.stdout
