@@ -144,6 +144,14 @@ const struct setting settings_core[] = {
 			"only known values are",
 	},
 	{
+		.key = "redact.paths_off",
+		.example = "[\"tests/fixtures/*\"]",
+		.type = SETTING_LIST,
+		.help = "Files that read_file returns with only known values "
+			"masked: patterns, relative to the working directory "
+			"or absolute",
+	},
+	{
 		.key = "redact.patterns",
 		.example = "[\"acme_[A-Za-z0-9]{32}\"]",
 		.type = SETTING_LIST,

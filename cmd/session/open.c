@@ -128,6 +128,9 @@ static int open_rest(struct run *r, struct error *err)
 	r->box.request.thread = session_id(r->session);
 	if (r->interactive)
 		grants_load(&r->grants, r->app->settings);
+	if (settings_list(r->app->settings, NULL, "redact.paths_off",
+			  &r->agent.exempt, &r->agent.n_exempt, err) < 0)
+		return -1;
 	if (!run_has_sandbox(r))
 		secret_files_open(&r->secrets, settings_dir(r->app->settings));
 	if (!run_has_sandbox(r) && r->interactive) {

@@ -560,6 +560,8 @@ static int open_child(struct child *c, struct error *err)
 		.sandbox = parent->sandbox,
 		.mask = parent->mask,
 		.secrets = parent->secrets,
+		.exempt = parent->exempt,
+		.n_exempt = parent->n_exempt,
 		.ui = child_ui(c),
 		.meter = parent->meter,
 		.max_turns = c->kind->max_turns,

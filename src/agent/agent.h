@@ -76,6 +76,8 @@ struct agent_event {
 	/* EVENT_TOOL_RESULT of a command: "a.c, b.c (+12 −3)", the files that
 	 * it has changed in the user's tree, masked; or empty */
 	struct str changed;
+	/* EVENT_TOOL_RESULT: only known values are masked in text */
+	bool exempt;
 	/* EVENT_TOOL_RESULT of a command that the user typed */
 	bool own;
 	/* EVENT_TOOL_RESULT: the call was interrupted, perhaps before it ran */
@@ -177,6 +179,9 @@ struct agent {
 	/* internal: the model has been told the sandbox's facts */
 	bool told_facts;
 	const struct secret_files *secrets; /* or NULL */
+	/* patterns of files that are read with only known values masked */
+	const char *const *exempt;
+	size_t n_exempt;
 	struct agent_ui ui;
 	/* Files to send with the next prompt. agent_run() takes ownership, and
 	 * drops them if it sends no prompt. */

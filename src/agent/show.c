@@ -54,7 +54,8 @@ static void mask_event(const struct mask *mask, const struct agent_event *ev,
 		       struct shown_event *s)
 {
 	*s = (struct shown_event){ .event = *ev };
-	copy_masked(mask, &s->event.text, &s->text);
+	copy_masked(ev->exempt ? mask_values(mask) : mask, &s->event.text,
+		    &s->text);
 	copy_masked(mask, &s->event.end, &s->end);
 	copy_masked(mask, &s->event.changed, &s->changed);
 	/* Screens do not show the call's arguments with these two events. */

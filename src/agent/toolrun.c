@@ -11,6 +11,7 @@
  */
 #include "agent/toolrun.h"
 
+#include <fnmatch.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -63,6 +64,7 @@ struct tool_job {
 	int64_t ran_ms;       /* -1: it did not run */
 	struct message media; /* files attached to the result */
 	struct hooked_call hooked;
+	bool exempt; /* only known values are masked in its result */
 	bool failed;
 	bool refused;
 	bool unready; /* agent.prepare did not let the call run; out says why */
@@ -634,6 +636,37 @@ static bool on_offers(void *arg, const char *tool)
 	return model_offers(job->batch->agent->model, tool);
 }
 
+/* True if the call reads a file that a pattern of agent.exempt names: relative
+ * to the working directory, or absolute. */
+static bool is_exempt(const struct tool_job *job)
+{
+	const struct agent *a = job->batch->agent;
+	const struct tool *tool = tool_of(job);
+	cJSON *args;
+	char *path = NULL;
+	struct error ignored = { 0 };
+	bool is = false;
+	size_t dir;
+
+	if (!a->n_exempt || !tool || !tool->path_arg ||
+	    strcmp(tool->spec.name, "read_file") != 0)
+		return false;
+	args = json_parse(str_of(job->call->args));
+	if (paths_resolve(a->sandbox->workdir,
+			  json_string(args, tool->path_arg, ""), &path,
+			  &ignored) == 0) {
+		dir = strlen(a->sandbox->workdir);
+		for (size_t i = 0; i < a->n_exempt; i++)
+			is |= fnmatch(a->exempt[i], path, 0) == 0 ||
+			      (!strncmp(path, a->sandbox->workdir, dir) &&
+			       path[dir] == '/' &&
+			       fnmatch(a->exempt[i], path + dir + 1, 0) == 0);
+	}
+	free(path);
+	cJSON_Delete(args);
+	return is;
+}
+
 /* Runs one call. Thread: a tool thread, or the agent's. */
 static void *run_job(void *arg)
 {
@@ -669,6 +702,9 @@ static void *run_job(void *arg)
 
 	if (job->refused || job->unready)
 		return NULL;
+	job->exempt = is_exempt(job);
+	if (job->exempt)
+		env.mask = mask_values(env.mask);
 	begin_watch(job->batch->agent, tool_of(job), job->batch->stop);
 	began = clock_ms();
 	job->rc =
@@ -841,6 +877,7 @@ static int finish_call(struct tool_job *job, struct message *results,
 	p->id = xstrdup(job->call->id);
 	p->name = xstrdup(job->call->name);
 	p->failed = job->failed;
+	p->exempt = job->exempt;
 	announce_call(job);
 	emit_event(job->batch,
 		   &(struct agent_event){ .kind = EVENT_TOOL_RESULT,
@@ -851,6 +888,7 @@ static int finish_call(struct tool_job *job, struct message *results,
 					  .ran_ms = job->ran_ms,
 					  .interrupted = job->interrupted,
 					  .failed = job->failed,
+					  .exempt = job->exempt,
 					  .declined = job->declined,
 					  .change = changed ? &job->change
 							    : NULL });

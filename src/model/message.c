@@ -351,7 +351,8 @@ bool message_admit(const struct mask *mask, struct message *m)
 	for (size_t i = 0; i < m->n; i++) {
 		struct part *p = &m->parts[i];
 
-		found |= mask_string(mask, &p->text);
+		found |= mask_string(p->exempt ? mask_values(mask) : mask,
+				     &p->text);
 		if (p->kind == PART_MEDIA)
 			found |= mask_string(mask, &p->name);
 	}

@@ -37,6 +37,8 @@ struct part { /* every pointer is owned by the part; unused ones are NULL */
 	char *replay;
 	bool bad_args; /* on calls: args is not a JSON object */
 	bool failed;   /* on results: the tool failed */
+	/* on results: only known values are masked ([redact] paths_off) */
+	bool exempt;
 	/* For files only: */
 	const char *type; /* from media_type(), static */
 	char *bytes;

@@ -288,3 +288,19 @@ def test_ordinary_sources_have_no_hits_but_exact_forms(run, model, home):
               "curl password", "known value"}
     assert {kind for _, kind in found} <= places, found
     assert sum(int(n) for n, _ in found) <= 12, found
+
+
+@pytest.mark.parametrize("path, masked", [
+    ("fix/a/f", False), ("other/f", True), ("fix/../other/f", True)])
+def test_files_of_paths_off_are_read_as_they_are(
+        run, model, work, config, path, masked):
+    token = github()
+    for folder in ("fix/a", "other"):
+        (work / folder).mkdir(parents=True)
+        (work / folder / "f").write_text(token)
+    config('[redact]\npaths_off = ["fix/*"]\n')
+    server = model([call("read_file", file_path=path),
+                    call("execute", command="cat fix/a/f"), HELLO])
+    r = run("-n", "look", *M)
+    assert r.status == 0 and MASK in sent(server)
+    assert (token in sent(server)) != masked

@@ -71,11 +71,12 @@ struct mask {
 	uint64_t second_pairs[SHAPES_PAIRS];
 	uint64_t any_pairs[SHAPES_PAIRS];
 	struct shapes *shapes; /* owned; NULL: only values are hidden */
+	struct mask *values;   /* see mask_values(); owned, NULL in itself */
 	/* per kind of shapes: one was replaced; owned */
 	_Atomic bool *given;
 };
 
-struct mask *mask_new(void)
+static struct mask *make_mask(void)
 {
 	struct mask *m = xcalloc(1, sizeof(*m));
 
@@ -86,8 +87,21 @@ struct mask *mask_new(void)
 	for (int i = 0; i <= UCHAR_MAX; i++)
 		m->first[i] = -1;
 	m->given = xcalloc(SHAPES_KINDS, sizeof(*m->given));
+	return m;
+}
+
+struct mask *mask_new(void)
+{
+	struct mask *m = make_mask();
+
+	m->values = make_mask();
 	mask_set_shapes(m, shapes_new());
 	return m;
+}
+
+const struct mask *mask_values(const struct mask *m)
+{
+	return m && m->values ? m->values : m;
 }
 
 void mask_set_shapes(struct mask *m, struct shapes *shapes)
@@ -113,6 +127,7 @@ void mask_free(struct mask *m)
 	}
 	free(m->items);
 	shapes_free(m->shapes);
+	mask_free(m->values);
 	free(m->given);
 	while (m->blocks) {
 		struct block *b = m->blocks;
@@ -329,7 +344,7 @@ bool mask_add(struct mask *m, const char *name, struct str value)
 	hide_hex(m, name, value, "x");
 	hide_json(m, name, value);
 	pthread_rwlock_unlock(m->lock);
-	return true;
+	return m->values ? mask_add(m->values, name, value) : true;
 }
 
 /* Returns the longest value at the start of text, or NULL. *maybe: a longer one

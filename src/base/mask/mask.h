@@ -23,6 +23,9 @@ void mask_free(struct mask *m);
 /* Replaces the set of shapes that are hidden, and takes ownership. NULL: hides
  * values only. */
 void mask_set_shapes(struct mask *m, struct shapes *shapes);
+/* Returns a mask that hides the same values and no shapes; it lives as long as
+ * m. NULL for NULL. */
+const struct mask *mask_values(const struct mask *m);
 /*
  * Hides value as "[masked:NAME]" from now on. Returns false, and does not hide
  * it, if it is shorter than 8 bytes (4 if the name contains KEY, TOKEN, SECRET
