@@ -227,6 +227,8 @@ static bool read_keys(struct live *l)
 			break;
 	} while (n > 0 && paste_burst_is_on(&l->burst, &l->keys) &&
 		 has_more_typed());
+	if (!paste_burst_is_on(&l->burst, &l->keys))
+		l->editor.typed_ahead = false;
 	if (n == 0 || (n < 0 && errno != EINTR && errno != EAGAIN)) {
 		l->gone = l->over = true;
 		eventq_close(l->events);
@@ -453,6 +455,8 @@ static int open_live(struct live *l, struct error *err)
 	if (screen_open(&l->screen, STDIN_FILENO, STDOUT_FILENO, &l->theme,
 			err) < 0)
 		return -1;
+	/* What is in the terminal's queue now was typed while dcode started. */
+	l->editor.typed_ahead = has_more_typed();
 	if (printed_open(&l->printed, err) < 0 ||
 	    worker_start(&l->worker, err) < 0) {
 		printed_close(&l->printed);

@@ -725,7 +725,7 @@ void editor_paste_end(struct editor *e)
 	text = buf_str(&e->pasting);
 	clean = pastes_is_clean(str_skip(text, e->clean));
 	e->last = EDITOR_LAST_OTHER;
-	if (clean && !is_long(text)) {
+	if (clean && (e->typed_ahead || !is_long(text))) {
 		if (text.len)
 			replace_text(e, e->caret, 0, text);
 	} else if (clean && (at = find_mark(e, pastes_find(&e->pastes, text))) <
@@ -734,6 +734,7 @@ void editor_paste_end(struct editor *e)
 	} else {
 		insert_mark(e, e->caret, 0, &e->pasting, clean);
 	}
+	e->typed_ahead = false;
 	buf_release(&e->pasting);
 }
 

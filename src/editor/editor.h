@@ -84,6 +84,9 @@ struct editor {
 	struct pastes pastes;
 	unsigned drafts; /* calls of editor_reset(): markers of pastes that were
 			    copied before are invalid */
+	bool typed_ahead;   /* the next paste is what a person typed before the
+			       screen was there: it gets no marker. Set by the
+			       caller, cleared at the paste's end */
 	struct buf pasting; /* the paste that is arriving */
 	size_t clean; /* bytes at the front of pasting that are known to be
 			 clean */

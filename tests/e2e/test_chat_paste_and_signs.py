@@ -287,3 +287,21 @@ def test_pasting_again_shows_what_a_marker_stands_for(live):
     assert "three" in seen and "[Pasted" not in seen
     s.keys("C-_")  # undo
     s.until("[Pasted #1: 4 lines")
+
+
+def test_lines_typed_ahead_are_one_draft_without_a_marker(
+        dcode, env, tmp_path, model):
+    server = model(HELLO)
+    (tmp_path / "work").mkdir(exist_ok=True)
+    lines = [f"line {i}" for i in range(30)]
+    t = Terminal([str(dcode), "-M", "anthropic:m"],
+                 {**env, "TERM": "xterm-256color"}, tmp_path / "work")
+    t.type("\r".join(lines))
+    t.until("this machine")
+    seen = t.wait(0.5)
+    t.type("\r")
+    seen += t.until("Hello there.")
+    assert "[Pasted" not in seen
+    assert server.requests[0]["body"]["messages"][-1]["content"][0][
+        "text"] == "\n".join(lines)
+    t.close()
