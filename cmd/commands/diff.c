@@ -81,7 +81,8 @@ static int print_piece(struct diff *d, struct str piece, bool last,
 	struct str rest;
 	size_t done = 0;
 
-	mask_pass(d->app->mask, &d->stream, piece, last, &d->masked);
+	mask_pass(mask_values(d->app->mask), &d->stream, piece, last,
+		  &d->masked);
 	rest = buf_str(&d->masked);
 	for (;;) {
 		size_t end = str_find(rest, '\n');

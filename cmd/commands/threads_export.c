@@ -345,7 +345,8 @@ static void hash_chunk(const struct exporting *e, struct patch_hashes *h,
 {
 	crypto_hash_sha256_update(&h->before, (const unsigned char *)chunk.ptr,
 				  chunk.len);
-	mask_pass(e->app->mask, &h->stream, chunk, !chunk.len, &h->masked);
+	mask_pass(mask_values(e->app->mask), &h->stream, chunk, !chunk.len,
+		  &h->masked);
 	crypto_hash_sha256_update(
 		&h->after, (const unsigned char *)h->masked.ptr, h->masked.len);
 	buf_clear(&h->masked);

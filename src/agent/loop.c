@@ -142,9 +142,9 @@ static void push_prompt(struct agent *a, const char *prompt, bool steering)
 	message_add(&m, PART_TEXT)->text = text;
 	if (store_and_push(a, &m) && !a->parent)
 		emit_event(a, EVENT_WARNING,
-			   STR("your message contains a known secret, which is "
-			       "sent "
-			       "as [masked:NAME]"));
+			   STR("your message contains a known secret or what "
+			       "looks like a credential; it is sent as "
+			       "[masked:NAME] (dcode help redaction)"));
 }
 
 static bool has_visible_text(const struct message *m)

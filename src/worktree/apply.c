@@ -206,7 +206,8 @@ static bool holds_secret(const struct apply_work *w,
 	bool found = false;
 
 	if (path_read(path, &text, &ignored) == 0)
-		found = mask_holds(w->request->mask, buf_str(&text));
+		found = mask_holds(mask_values(w->request->mask),
+				   buf_str(&text));
 	free(path);
 	buf_release(&text);
 	return found;

@@ -209,7 +209,7 @@ struct import_run {
 static void add_masked(struct import_run *m, struct old_commit *c,
 		       struct str text, struct buf *out)
 {
-	mask_text(m->k->r->mask, text, out);
+	mask_text(mask_values(m->k->r->mask), text, out);
 	c->altered |= !str_eq(buf_str(out), text);
 }
 
