@@ -663,6 +663,51 @@ out:
 	return rc;
 }
 
+/* Implements sandbox_ops.set_network. The way to listed hosts is made when the
+ * sandbox starts, so one without a list gets none later. */
+static int local_set_network(struct sandbox *sb, const struct network *n,
+			     const struct stop *stop, struct error *err)
+{
+	struct box *b = sb->priv;
+	char *dir = local_dir(sb->client, sb->id);
+	struct local_meta m = { 0 };
+	int rc = -1;
+
+	if (!b || !b->egress || n->mode != NETWORK_LIST)
+		error_set(err, ERR_USAGE,
+			  "this sandbox was made without a list of hosts");
+	else if (egress_check(n, err) == 0 &&
+		 local_meta_read(dir, &m, err) == 0) {
+		network_release(&m.hosts);
+		network_copy(&m.hosts, n);
+		rc = local_meta_write(dir, &m, err);
+	}
+	if (rc == 0)
+		rc = egress_change(b->egress, n, stop, err);
+	local_meta_release(&m);
+	free(dir);
+	return rc;
+}
+
+/* Implements sandbox_ops.get_network. */
+static int local_get_network(struct sandbox *sb, struct network *n,
+			     const struct stop *stop, struct error *err)
+{
+	char *dir = local_dir(sb->client, sb->id);
+	struct local_meta m = { 0 };
+	int rc = local_meta_read(dir, &m, err);
+
+	(void)stop;
+	network_release(n);
+	if (rc == 0 && m.hosts.mode == NETWORK_LIST)
+		network_copy(n, &m.hosts);
+	else if (rc == 0)
+		n->mode = m.network ? NETWORK_FULL : NETWORK_NONE;
+	local_meta_release(&m);
+	free(dir);
+	return rc;
+}
+
 /* Checks that the bound path still names the same directory. Another sandbox
  * that may write the parent could have replaced it by a link, and this sandbox
  * would then get a directory that the user did not choose. */
@@ -892,6 +937,8 @@ static const struct sandbox_ops local_ops = {
 	.list = local_list,
 	.info = local_info,
 	.extend = local_extend,
+	.set_network = local_set_network,
+	.get_network = local_get_network,
 	.snapshot = local_snapshot,
 	.find_snapshot = local_find_snapshot,
 	.execute = local_execute,

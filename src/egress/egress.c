@@ -33,7 +33,8 @@ const struct network_limits egress_limits = {
 };
 
 struct egress {
-	pthread_mutex_t lock; /* of sock */
+	pthread_mutex_t lock; /* of all that follows */
+	int namespace_fd;
 	int sock; /* to the proxy; -1: it has ended, and that was reported */
 	pid_t pid;
 };
@@ -110,8 +111,7 @@ static int write_list(const struct network *n, struct error *err)
 	return fd;
 }
 
-static int spawn_proxy(struct egress *e, int namespace_fd, int list, int sock,
-		       struct error *err)
+static int spawn_proxy(struct egress *e, int list, int sock, struct error *err)
 {
 	char *const argv[] = { (char *)"dcode", (char *)EGRESS_ARGUMENT, NULL };
 	const char *libraries = getenv("LD_LIBRARY_PATH");
@@ -120,7 +120,7 @@ static int spawn_proxy(struct egress *e, int namespace_fd, int list, int sock,
 	/* of the user's variables it gets only this one: see page_reader.c */
 	char *const env[] = { (char *)"PATH=/usr/bin:/bin",
 			      libraries ? path : NULL, NULL };
-	const int fds[] = { -1, -1, -1, sock, namespace_fd, list };
+	const int fds[] = { -1, -1, -1, sock, e->namespace_fd, list };
 	const struct proc_spec spec = { .path = "/proc/self/exe",
 					.argv = argv,
 					.env = env,
@@ -161,36 +161,81 @@ static int await_ready(const struct egress *e, const struct stop *stop,
 			 n > 0 ? said : "it has ended");
 }
 
-int egress_start(struct egress **out, const struct network *n, pid_t inside,
-		 const struct stop *stop, struct error *err)
+/* Ends the proxy's process and reaps it. Call with the lock held. */
+static void end_proxy(struct egress *e)
 {
-	struct egress *e = xcalloc(1, sizeof(*e));
-	int pair[2] = { -1, -1 };
-	int namespace_fd = open_namespace(inside, err);
-	int list = namespace_fd < 0 ? -1 : write_list(n, err);
+	struct error ignored = { 0 };
+	struct pollfd set = { .events = POLLIN };
+
+	if (e->sock >= 0)
+		close(e->sock);
+	e->sock = -1;
+	if (e->pid <= 0)
+		return;
+	set.fd = proc_fd(e->pid, &ignored);
+	if (set.fd < 0 || io_poll(&set, 1, END_MS) <= 0)
+		(void)proc_tree_kill(&(struct proc_tree){ .root = e->pid });
+	io_reap(e->pid);
+	e->pid = 0;
+	if (set.fd >= 0)
+		close(set.fd);
+}
+
+/* Starts the proxy's process. Call with the lock held. */
+static int start_proxy(struct egress *e, const struct network *n,
+		       const struct stop *stop, struct error *err)
+{
+	int pair[2];
+	int list = write_list(n, err);
 	int rc = list < 0 ? -1 : 0;
 
 	if (rc == 0 &&
 	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		rc = error_errno(err, "speaking to the network proxy");
-	pthread_mutex_init(&e->lock, NULL);
-	e->sock = pair[0];
-	if (rc == 0)
-		rc = spawn_proxy(e, namespace_fd, list, pair[1], err);
-	if (pair[1] >= 0)
+	if (rc == 0) {
+		e->sock = pair[0];
+		rc = spawn_proxy(e, list, pair[1], err);
 		close(pair[1]);
-	if (namespace_fd >= 0)
-		close(namespace_fd);
+	}
 	if (list >= 0)
 		close(list);
 	if (rc == 0)
 		rc = await_ready(e, stop, err);
-	if (rc < 0) {
+	if (rc < 0)
+		end_proxy(e);
+	return rc;
+}
+
+int egress_start(struct egress **out, const struct network *n, pid_t inside,
+		 const struct stop *stop, struct error *err)
+{
+	struct egress *e;
+	int namespace_fd = open_namespace(inside, err);
+
+	if (namespace_fd < 0)
+		return -1;
+	e = xcalloc(1, sizeof(*e));
+	pthread_mutex_init(&e->lock, NULL);
+	e->namespace_fd = namespace_fd;
+	e->sock = -1;
+	if (start_proxy(e, n, stop, err) < 0) {
 		egress_end(e);
 		return -1;
 	}
 	*out = e;
 	return 0;
+}
+
+int egress_change(struct egress *e, const struct network *n,
+		  const struct stop *stop, struct error *err)
+{
+	int rc;
+
+	pthread_mutex_lock(&e->lock);
+	end_proxy(e);
+	rc = start_proxy(e, n, stop, err);
+	pthread_mutex_unlock(&e->lock);
+	return rc;
 }
 
 struct refusals {
@@ -285,22 +330,10 @@ void egress_report(struct egress *e, char *room, size_t size)
 
 void egress_end(struct egress *e)
 {
-	struct error ignored = { 0 };
-	struct pollfd set = { .events = POLLIN };
-
 	if (!e)
 		return;
-	if (e->sock >= 0)
-		close(e->sock);
-	if (e->pid > 0) {
-		set.fd = proc_fd(e->pid, &ignored);
-		if (set.fd < 0 || io_poll(&set, 1, END_MS) <= 0)
-			(void)proc_tree_kill(
-				&(struct proc_tree){ .root = e->pid });
-		io_reap(e->pid);
-		if (set.fd >= 0)
-			close(set.fd);
-	}
+	end_proxy(e);
+	close(e->namespace_fd);
 	pthread_mutex_destroy(&e->lock);
 	free(e);
 }

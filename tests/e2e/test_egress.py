@@ -9,9 +9,12 @@ import pathlib
 import re
 import signal
 import subprocess
+import tempfile
 import time
 
 import pytest
+
+from screens import Screen
 
 WORLD = pathlib.Path(__file__).with_name("egress_world.py")
 LIST = ["good.example", "*.good.example", "inner.example", "meta.example",
@@ -337,3 +340,23 @@ def test_a_list_that_cannot_be_held_makes_no_sandbox(
         with pytest.raises(AssertionError, match=said):
             Box(world[0], dcode, env, home, tmp_path / "work")
         assert not list((home / ".deepagents").glob("sandboxes/dcode-*"))
+
+
+def test_a_host_is_added_while_the_sandbox_runs(box):
+    place = pathlib.Path(tempfile.mkdtemp(prefix="dcode-tmux-"))
+    s = Screen(place, [*box.enter, box.dcode, "--sandbox", "local", "-M",
+                       "anthropic:m"], {**box.env, "ANTHROPIC_API_KEY": "k"},
+               "/tmp")
+    try:
+        s.until("tools in")
+        for line, wanted in (
+                (f"!{CURL} http://bad.example/", "bad.example:80 refused"),
+                ("/network allow bad.example", "may now reach bad.example"),
+                (f"!{CURL} http://bad.example/", "REACHED 93.184.216.35:80"),
+                (f"!{CURL} http://good.example/", "REACHED 93.184.216.34:80")):
+            assert wanted not in s.text()
+            s.type(line)
+            s.keys("Enter")
+            s.until(wanted)
+    finally:
+        s.close()

@@ -62,6 +62,15 @@ def test_a_host_is_added_while_the_sandbox_runs(talk, vendor, name):
     c.say("/network allow https://x.example/", "it is an address of a page")
 
 
+def test_a_host_is_added_to_a_local_sandbox(talk, home):
+    c = begin(talk, HELLO, "--sandbox", "local", *FLAG)
+    c.say("/network allow b.example", "may now reach b.example")
+    c.say("/network", "hosts      a.example, b.example")
+    stored, = home.glob(".deepagents/sandboxes/*/sandbox.json")
+    assert json.loads(stored.read_text())["hosts"] == ["a.example", "b.example"]
+    c.say("/network allow 10.0.0.1", "needs a port with an address")
+
+
 def test_a_new_sandbox_of_the_chat_gets_the_added_host(talk, vendor):
     cloud = vendor("e2b")
     c = begin(talk, HELLO, "--sandbox", "e2b", *FLAG)
