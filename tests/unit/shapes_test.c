@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <sodium.h>
 
@@ -326,11 +327,42 @@ static void each_form_is_masked_and_its_near_misses_are_not(void **state)
 	mask_free(m);
 }
 
+/* Beginnings of forms, again and again, cost little more than other text. */
+static void many_beginnings_are_passed_quickly(void **state)
+{
+	static const char *const parts[] = {
+		"curl ", "Cookie: ", "-eyJ",
+		"ya29.", "xoxp-",    "-----BEGIN RSA PRIVATE KEY-----\n",
+		"://a:", "-hvs",     "-----BEGIN ",
+	};
+	struct mask *m = mask_new();
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
+		struct buf text = BUF_INIT(1 << 20);
+		struct buf out = BUF_INIT(1 << 21);
+		clock_t start = clock();
+
+		while (text.len < 1 << 19)
+			buf_adds(&text, parts[i]);
+		mask_text(m, buf_str(&text), &out);
+		print_message(
+			"%s %ld ms\n", parts[i],
+			(long)((clock() - start) * 1000 / CLOCKS_PER_SEC));
+		/* without limits it grows with the square of the length */
+		assert_true(clock() - start < 10 * CLOCKS_PER_SEC);
+		buf_release(&text);
+		buf_release(&out);
+	}
+	mask_free(m);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(
 			each_form_is_masked_and_its_near_misses_are_not),
+		cmocka_unit_test(many_beginnings_are_passed_quickly),
 	};
 
 	if (sodium_init() < 0)

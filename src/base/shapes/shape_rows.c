@@ -19,7 +19,7 @@ enum {
 	CRC_BYTES = 30,       /* random part of a GitHub or npm token */
 	CRC_DIGITS = 6,       /* its checksum, in base 62 */
 	HEADER_MAX = 4096,    /* bytes of a JWT's first part */
-	LINE_MAX_SEEN = 4096, /* bytes of a line that are searched */
+	LINE_MAX_SEEN = 1024, /* bytes of a line that are searched */
 	KEY_MAX = 64 << 10,   /* bytes of a private key */
 	KEY_RUN = 32,   /* base64 characters in a row that make it a key */
 	KEY_SEEN = 512, /* bytes after its first line, within which these are */
@@ -236,12 +236,15 @@ static enum shape_result rest_of_line(const struct shape_match *m,
 				      struct str *line)
 {
 	struct str rest = str_skip(m->text, m->at + m->len);
-	size_t end = str_find(rest, '\n');
+	bool whole = rest.len <= LINE_MAX_SEEN;
+	size_t end;
 
-	if (end == rest.len && !m->last && end < LINE_MAX_SEEN)
+	if (!whole)
+		rest.len = LINE_MAX_SEEN;
+	end = str_find(rest, '\n');
+	if (end == rest.len && !m->last && whole)
 		return SHAPE_MAYBE;
-	*line = (struct str){ rest.ptr,
-			      end < LINE_MAX_SEEN ? end : LINE_MAX_SEEN };
+	*line = (struct str){ rest.ptr, end };
 	return SHAPE_HIT;
 }
 
@@ -253,7 +256,7 @@ static size_t find_user_option(struct str line)
 					       "--user=" };
 
 	for (size_t at = 0; at < line.len; at++) {
-		if (at && line.ptr[at - 1] != ' ')
+		if (line.ptr[at] != '-' || (at && line.ptr[at - 1] != ' '))
 			continue;
 		for (size_t i = 0; i < sizeof(options) / sizeof(*options); i++)
 			if (str_starts(str_skip(line, at), options[i]))
@@ -343,21 +346,33 @@ static enum shape_result check_key(struct shape_match *m)
 	enum { HEAD_MAX = 64, MARK = 5 }; /* bytes of a type, of "-----" */
 	static const char words[] = "PRIVATE KEY";
 	struct str rest = str_skip(m->text, m->at + m->len);
-	struct str head = { rest.ptr, str_search(rest, STR("-----")) };
+	struct str head = { rest.ptr, rest.len };
 	struct str body;
+	struct str front;
 	enum shape_result rc;
 	size_t end;
 
-	if (head.len == rest.len)
+	/* Only so much is searched: a hostile text may begin many keys. */
+	if (head.len > HEAD_MAX + MARK)
+		head.len = HEAD_MAX + MARK;
+	end = str_search(head, STR("-----"));
+	if (end == head.len)
 		return rest.len < HEAD_MAX + MARK && !m->last ? SHAPE_MAYBE
 							      : SHAPE_NONE;
-	if (head.len > HEAD_MAX || str_search(head, str_of(words)) == head.len)
+	head.len = end;
+	if (str_search(head, str_of(words)) == head.len)
 		return SHAPE_NONE;
 	body = str_skip(rest, head.len + MARK);
-	end = str_search(body, STR("-----END"));
-	rc = has_key((struct str){ body.ptr, end }, m->last || end < body.len);
+	front = (struct str){ body.ptr,
+			      body.len < KEY_SEEN ? body.len : KEY_SEEN };
+	end = str_search(front, STR("-----END"));
+	rc = has_key((struct str){ body.ptr, end },
+		     m->last || end < front.len || body.len > KEY_SEEN);
 	if (rc != SHAPE_HIT)
 		return rc;
+	if (body.len > KEY_MAX + 2 * MARK)
+		body.len = KEY_MAX + 2 * MARK;
+	end = str_search(body, STR("-----END"));
 	m->keep = m->len + head.len + MARK;
 	/* "-----END" may have arrived in part */
 	if (end == body.len && end < KEY_MAX + 2 * MARK && !m->last)
@@ -403,7 +418,7 @@ const struct shape_row shape_rows[] = {
 	{ "GitLab token", "GR1348941" B64U "{20,300}", .entropy = 30 },
 	{ "Slack token", "xoxb-([0-9]{10,13}-[0-9]{10,13}-" ALNUM "{10,})",
 	  .entropy = 20 },
-	{ "Slack token", "xox[pears]-([A-Za-z0-9-]{16,})", SHAPE_MIXED,
+	{ "Slack token", "xox[pears]-([A-Za-z0-9-]{16,300})", SHAPE_MIXED,
 	  .entropy = 25 },
 	{ "Slack token", "xoxe.xox[bp]-([0-9]{1}-[A-Z0-9]{100,})",
 	  .entropy = 30 },
@@ -420,9 +435,9 @@ const struct shape_row shape_rows[] = {
 	  .entropy = 25 },
 	{ "Google API key", "AIza" B64U "{35}", .entropy = 30 },
 	{ "Google OAuth secret", "GOCSPX-" B64U "{28}", .entropy = 30 },
-	{ "Google OAuth secret", "ya29.[A-Za-z0-9_.-]{20,}", SHAPE_MIXED,
+	{ "Google OAuth secret", "ya29.[A-Za-z0-9_.-]{20,2048}", SHAPE_MIXED,
 	  .entropy = 30 },
-	{ "Google OAuth secret", "1//(0" B64U "{40,})", .entropy = 35 },
+	{ "Google OAuth secret", "1//(0" B64U "{40,512})", .entropy = 35 },
 	{ "OpenAI key", "sk-[a-z]{4,7}-(" B64U "{58}T3BlbkFJ" B64U "{58})",
 	  .entropy = 30 },
 	{ "OpenAI key", "sk-[a-z]{4,7}-(" B64U "{74}T3BlbkFJ" B64U "{74})",
@@ -444,7 +459,7 @@ const struct shape_row shape_rows[] = {
 	{ "PyPI token", "pypi-AgENdGVzdC5weXBpLm9yZw" B64U "{50,}",
 	  .entropy = 30 },
 	{ "RubyGems key", "rubygems_" HEX "{48}", .entropy = 25 },
-	{ "Docker Hub token", "dckr_[op]at_(" B64U "{27,})", .entropy = 30 },
+	{ "Docker Hub token", "dckr_[op]at_(" B64U "{27,128})", .entropy = 30 },
 	{ "SendGrid key", "SG.(" B64U "{22}." B64U "{43})", .entropy = 30 },
 	{ "Twilio key", "SK" HEX "{32}", .entropy = 25, .context = "twilio" },
 	{ "Twilio key", "AC" HEX "{32}", .entropy = 25, .context = "twilio" },
@@ -455,17 +470,17 @@ const struct shape_row shape_rows[] = {
 	{ "Discord token",
 	  "[MNO][DTjz]" B64U "{20,26}." B64U "{6}.(" B64U "{27,40})",
 	  .entropy = 30, .check = check_discord },
-	{ "Vault token", "hvs." B64U "{90,}", .entropy = 30 },
-	{ "Vault token", "hvb." B64U "{138,}", .entropy = 30 },
+	{ "Vault token", "hvs." B64U "{90,512}", .entropy = 30 },
+	{ "Vault token", "hvb." B64U "{138,1024}", .entropy = 30 },
 	{ "Vault token", "s." ALNUM "{24}", SHAPE_MIXED, .entropy = 30,
 	  .context = "vault" },
 	{ "Terraform token", ".atlasv1.(" B64U "{60,70})", SHAPE_INNER,
 	  .entropy = 30, .check = check_terraform },
 	{ "Grafana token", "glsa_(" ALNUM "{32}_[0-9A-Fa-f]{8})",
 	  .entropy = 30 },
-	{ "Grafana token", "glc_[A-Za-z0-9+/]{32,}", .entropy = 30 },
+	{ "Grafana token", "glc_[A-Za-z0-9+/]{32,512}", .entropy = 30 },
 	{ "Grafana token", "eyJrIjoi" ALNUM "{70,}", .entropy = 30 },
-	{ "JWT", "eyJ(" B64U "{14,}.ey" B64U "{10,}." B64U "{20,})",
+	{ "JWT", "eyJ(" B64U "{14,1024}.ey" B64U "{10,}." B64U "{20,2048})",
 	  .entropy = 30, .check = check_jwt },
 	{ "private key", "-----BEGIN ", SHAPE_INNER, .check = check_key },
 	{ "private key",
