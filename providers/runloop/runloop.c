@@ -400,6 +400,19 @@ static int set_network(struct sandbox *sb, const struct network *n,
 	return rc;
 }
 
+/* Deletes the policy of a devbox that was never created. */
+static int clean_up(struct sandbox_client *client, const char *label,
+		    const struct stop *stop, struct error *err)
+{
+	char *id = NULL;
+	int rc = runloop_find_policy(client->priv, label, &id, stop, err);
+
+	if (rc == 0 && id)
+		delete_policy(client->priv, id, stop);
+	free(id);
+	return rc;
+}
+
 /* Also deletes the devbox's own network policy. If that fails, an unused policy
  * is left, which restricts nothing and costs nothing. */
 static int runloop_remove(struct sandbox_client *client, const char *id,
@@ -437,14 +450,6 @@ static int post_create(struct sandbox *sb, const struct sandbox_spec *spec,
 
 	snprintf(header, sizeof(header), "x-request-id: %s", spec->label);
 	rc = vendor_post(sb->client->priv, &ask, body, answer, stop, err);
-	/* Refused: no devbox will ever use the policy. */
-	if (rc < 0 && spec->network->mode == NETWORK_LIST &&
-	    err->http_status >= 400 && err->http_status < 500 &&
-	    !retry_is_transient(err) && err->http_status != 409)
-		delete_policy(sb->client->priv,
-			      json_string(json_get(body, "launch_parameters"),
-					  "network_policy_id", ""),
-			      stop);
 	/* The SDKs also retry after 409. */
 	if (rc < 0 && err->http_status == 409)
 		err->code = ERR_NETWORK;
@@ -1072,6 +1077,7 @@ static const struct sandbox_ops ops = {
 	.set_network = set_network,
 	.get_network = get_network,
 	.remove = runloop_remove,
+	.clean = clean_up,
 	.discard = vendor_discard,
 };
 

@@ -270,6 +270,8 @@ static void clean_row(struct gc *gc, struct sandbox_client *client,
 		.outcome = GC_ABSENT,
 		.reason = "",
 	};
+	int (*clean)(struct sandbox_client *, const char *, const struct stop *,
+		     struct error *) = client->provider->ops->clean;
 	struct error err = { 0 };
 	char reason[256];
 
@@ -282,7 +284,8 @@ static void clean_row(struct gc *gc, struct sandbox_client *client,
 		item.outcome = GC_LEFT;
 		item.reason = reason;
 	} else if (!gc->request->dry_run &&
-		   ledger_gone(gc->request->store, row->label, &err) < 0) {
+		   ((clean && clean(client, row->label, gc->stop, &err) < 0) ||
+		    ledger_gone(gc->request->store, row->label, &err) < 0)) {
 		item.outcome = GC_LEFT;
 		item.reason = err.message;
 	}

@@ -109,11 +109,18 @@ int lifecycle_remove_unnamed(struct sandbox_client *client, struct store *store,
 {
 	struct label_search search = { .label = label };
 	const struct info_sink sink = { match_label, &search };
+	const struct sandbox_ops *ops = client->provider->ops;
 	int tries = lifecycle_was_cut(why) ? SEARCH_TRIES : 1;
+	struct error ignored = { 0 };
 	int rc = 0;
 
-	if (why->nothing_made)
+	if (why->nothing_made) {
+		/* The server refused the sandbox, but may have made other
+		 * objects before. */
+		if (ops->clean && why->http_status)
+			(void)ops->clean(client, label, stop, &ignored);
 		return ledger_gone(store, label, err);
+	}
 	if (!sandbox_can_list(client))
 		return error_set(err, ERR_REMOTE,
 				 "creating it was interrupted");
@@ -129,7 +136,9 @@ int lifecycle_remove_unnamed(struct sandbox_client *client, struct store *store,
 		rc = error_set(
 			err, ERR_REMOTE,
 			"creating it was interrupted, and nothing exists yet");
-	else if (rc == 0)
+	else if (rc == 0 && ops->clean)
+		rc = ops->clean(client, label, stop, err);
+	if (rc == 0 && !search.id)
 		rc = ledger_gone(store, label, err);
 	free(search.id);
 	return rc;

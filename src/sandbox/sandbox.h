@@ -66,8 +66,8 @@ struct sandbox_spec { /* What to create. Borrowed for the call. */
 	const char *label;
 	const char *owner;    /* UUID of this installation */
 	const char *snapshot; /* --sandbox-snapshot-name, or NULL */
-	/* For sandbox_create(): what the command line asks for; NULL: nothing.
-	 * An operation gets what network_choose() made of it, never NULL. */
+	/* What the command line asks for, or NULL. Operations get the choice
+	 * of network_choose(), never NULL. */
 	const struct network *network;
 	/* seconds after which the sandbox must end by itself */
 	int64_t lifetime_s;
@@ -154,6 +154,9 @@ struct sandbox_ops {
 	 * removal is confirmed, 1 if no sandbox has this id. */
 	int (*remove)(struct sandbox_client *client, const char *id,
 		      const struct stop *stop, struct error *err);
+	/* Deletes what a create that made no sandbox left; or NULL. */
+	int (*clean)(struct sandbox_client *client, const char *label,
+		     const struct stop *stop, struct error *err);
 	/* Stops a sandbox by id: processes end or freeze, files stay, and
 	 * attach() starts it again. *keep_s, in: for how many seconds the
 	 * vendor should not delete it; out: for how many it will not; 0: it
@@ -225,13 +228,10 @@ struct sandbox {
 	char *workdir; /* owned, absolute: where tools and shells start */
 	/* owned; the workdir before sandbox_move(); NULL without a move */
 	char *made_dir;
-	void *priv; /* owned by the provider */
-	/* The network that it was created with; NETWORK_DEFAULT after an
-	 * attach. */
-	struct network network;
-	/* host directories that the sandbox can write */
-	struct sandbox_mounts mounts;
-	struct supervise_read *read;   /* of exec.h; owned, or NULL */
+	void *priv;                   /* owned by the provider */
+	struct network network;       /* if known: see sandbox_read_network() */
+	struct sandbox_mounts mounts; /* host directories that it can write */
+	struct supervise_read *read;  /* of exec.h; owned, or NULL */
 	struct background *background; /* of exec.h; owned, or NULL */
 	struct kill_queue *kills;      /* of exec.h; owned, or NULL */
 	/* reported by the sandbox; valid if facts_known is FACTS_KNOWN */

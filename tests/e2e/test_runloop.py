@@ -353,3 +353,15 @@ def test_a_policy_of_a_devbox_that_is_refused_is_deleted(runloop, model, task):
     assert r.status != 0 and "no such size" in r.err
     assert cloud.count("POST /v1/network-policies$") == 1
     assert cloud.policies == {}
+
+
+def test_a_policy_of_a_create_that_was_cut_is_deleted_by_gc(
+        runloop, model, task, run):
+    cloud = runloop()
+    model([DONE])
+    cloud.fault("POST /v1/devboxes$", times=None, drop=True)
+    r = task("--sandbox-network", "a.example", timeout=60)
+    assert r.status != 0
+    assert len(cloud.policies) == 1  # the row is left for gc
+    r = run("sandbox", "gc")
+    assert cloud.policies == {}, r.out + r.err
