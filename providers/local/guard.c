@@ -47,7 +47,8 @@ enum node_kind {
 	NODE_LOGS,      /* .git/logs and its subdirectories */
 	/* a relevant name; if it is a directory, its files are not examined */
 	NODE_LEAF,
-	/* a relevant name that is reported if new, but stays writable */
+	/* a relevant name that is reported if new: no placeholder, but an
+	 * existing directory is read-only */
 	NODE_NAMED,
 };
 
@@ -111,8 +112,10 @@ enum {
 /* Relevant names in git's directories; the first matching row counts. Links are
  * among them because git writes through them: if .git/COMMIT_EDITMSG or
  * .git/logs/HEAD is a link to ~/.bashrc, the user's next commit writes the
- * model's text there. So is rebase-merge: when the user continues a rebase, git
- * runs the lines "exec ..." in it. */
+ * model's text there. So are the directories of an unfinished rebase, am or
+ * cherry-pick: when the user continues it, git runs the lines "exec ..." and
+ * applies the patches in there. With a placeholder at such a name, git would
+ * take it for unfinished, and could not begin another. */
 static const struct git_rule {
 	enum node_kind in;
 	mode_t type;         /* S_IFDIR, S_IFLNK, or 0: any */
@@ -126,7 +129,9 @@ static const struct git_rule {
 	{ NODE_GIT, S_IFDIR, "modules", NODE_MODULES },
 	{ NODE_GIT, S_IFDIR, "worktrees", NODE_WORKTREES },
 	{ NODE_GIT, S_IFLNK, NULL, NODE_NAMED },
+	{ NODE_GIT, 0, "rebase-apply", NODE_NAMED },
 	{ NODE_GIT, 0, "rebase-merge", NODE_NAMED },
+	{ NODE_GIT, 0, "sequencer", NODE_NAMED },
 	{ NODE_GIT, S_IFDIR, "logs", NODE_LOGS },
 	{ NODE_WORKTREES, S_IFDIR, NULL, NODE_WORKTREE },
 	{ NODE_WORKTREE, 0, "config.worktree", NODE_LEAF },
@@ -134,7 +139,9 @@ static const struct git_rule {
 	{ NODE_WORKTREE, 0, "gitdir", NODE_LEAF },
 	{ NODE_WORKTREE, S_IFDIR, "modules", NODE_MODULES },
 	{ NODE_WORKTREE, S_IFLNK, NULL, NODE_NAMED },
+	{ NODE_WORKTREE, 0, "rebase-apply", NODE_NAMED },
 	{ NODE_WORKTREE, 0, "rebase-merge", NODE_NAMED },
+	{ NODE_WORKTREE, 0, "sequencer", NODE_NAMED },
 	{ NODE_WORKTREE, S_IFDIR, "logs", NODE_LOGS },
 	{ NODE_LOGS, S_IFLNK, NULL, NODE_NAMED },
 	{ NODE_LOGS, S_IFDIR, NULL, NODE_LOGS },
@@ -823,6 +830,17 @@ static void protect_existing(struct plan *p, const char *path)
 		protect_path(p, path, &st);
 }
 
+/* Makes an unfinished rebase read-only. Links in .git stay as they are: parts
+ * of a repository may lie elsewhere in the tree. */
+static void protect_directory(struct plan *p, const char *path)
+{
+	struct stat st;
+
+	if (fstatat(p->g->watch.root, path, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	    S_ISDIR(st.st_mode))
+		add_mount(p, path, false);
+}
+
 /* Makes a name read-only. If the name does not exist, a placeholder for it is
  * added to the record. */
 static void protect_name(struct plan *p, const char *dir, const char *name,
@@ -898,8 +916,10 @@ static void add_node(struct plan *p, const struct node *node)
 	case NODE_LEAF:
 		protect_existing(p, node->path);
 		break;
-	case NODE_LOGS:
 	case NODE_NAMED:
+		protect_directory(p, node->path);
+		break;
+	case NODE_LOGS:
 		break;
 	}
 }

@@ -141,14 +141,53 @@ def test_what_lies_beside_it_is_read_only(bound, box):
     assert told == (kind == "directory")
 
 
+BEGUN = ("rebase-merge", "rebase-apply", "sequencer")
+
+
 def test_links_and_a_begun_rebase_are_told(bound, box):
     _, place, own, common = bound
-    out, r = box(place, f"mkdir {own}/rebase-merge; ln -s /tmp/x "
+    out, r = box(place, f"cd {own}; mkdir {' '.join(BEGUN)}; ln -s /tmp/x "
                  f"{own}/COMMIT_EDITMSG2; ln -s /tmp/x "
                  f"{common}/logs/refs/heads/evil; echo end")
     assert "end" in out[0] and len(r.notices) == 1, r.notices
-    for name in ("rebase-merge", "COMMIT_EDITMSG2", "logs/refs/heads/evil"):
+    for name in (*BEGUN, "COMMIT_EDITMSG2", "logs/refs/heads/evil"):
         assert name in r.notices[0]
+    last = [x for x in r.err.splitlines() if "while the sandbox ran" in x]
+    assert len(last) == 1 and all(name in last[0] for name in BEGUN), r.err
+
+
+def test_git_can_begin_and_end_what_is_told(bound, box):
+    """The control: no placeholder is in git's way, and nothing is told."""
+    _, place, _, _ = bound
+    out, r = box(
+        place,
+        "set -e; git status; for n in 1 2; do echo $n >p$n; git add p$n; "
+        "git commit -qm p$n; done; git reset -q --hard HEAD~2; "
+        "git cherry-pick ORIG_HEAD~1 ORIG_HEAD >/dev/null; "
+        "git rebase -q --exec true HEAD~2; git rebase -q --apply -f HEAD~1; "
+        "git status; echo end")
+    assert "\nend\n" in out[0] and "in progress" not in out[0], out[0]
+    assert not r.notices
+    assert git("log", "-2", "--format=%s", cwd=place) == "p2\np1\n"
+
+
+def test_an_unfinished_rebase_is_read_only(bound, box):
+    _, place, own, _ = bound
+    before = {}
+    for name in BEGUN:
+        (own / name).mkdir()
+        (own / name / "git-rebase-todo").write_text("noop\n")
+        before[name] = ["git-rebase-todo"]
+    out, r = box(
+        place,
+        f"for n in {' '.join(BEGUN)}; do d={own}/$n; "
+        "echo exec >>$d/git-rebase-todo; echo x >$d/evil; rm -rf $d; "
+        f"mv $d {own}/gone; done; echo y >>f; git add f; git commit -qm made && echo end")
+    assert "\nend\n" in out[0] and not r.notices, out[0]
+    assert {n: os.listdir(own / n) for n in BEGUN} == before
+    assert {(own / n / "git-rebase-todo").read_text() for n in BEGUN} == \
+        {"noop\n"}
+    assert git("log", "-1", "--format=%s", cwd=place) == "made\n"
 
 
 def test_nothing_of_ours_stays_in_the_repository(bound, box):

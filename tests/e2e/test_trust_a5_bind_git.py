@@ -193,12 +193,27 @@ def test_what_git_writes_through_is_told(repo, box):
         "git branch topic/x; git reflog | cat; git gc -q; echo end",
         "ln -sf /home/u/.bashrc .git/COMMIT_EDITMSG; rm -f .git/logs/HEAD;"
         "ln -s /home/u/.bashrc .git/logs/HEAD; mkdir .git/rebase-merge q w;"
+        "mkdir .git/rebase-apply .git/sequencer;"
         "touch q/HEAD q/commondir; mkdir -p .git/worktrees/wt/modules/m")
     assert "end" in out[0] and len(r.notices) == 1, r.notices
     for name in ("COMMIT_EDITMSG", "logs/HEAD", "rebase-merge",
-                 "worktrees/wt/modules"):
+                 "rebase-apply", "sequencer", "worktrees/wt/modules"):
         assert f".git/{name}" in r.notices[0]
     assert " q," in r.notices[0]
+
+
+def test_an_unfinished_rebase_is_read_only(repo, box):
+    todo = repo / ".git" / "rebase-merge" / "git-rebase-todo"
+    todo.parent.mkdir()
+    todo.write_text("noop\n")
+    out, r = box(
+        "d=.git/rebase-merge; echo 'exec x' >>$d/git-rebase-todo;"
+        "rm -rf $d; mv $d .git/gone; echo x >$d/evil; echo y >new;"
+        "git add new && git -c user.name=a -c user.email=b commit -qm made;"
+        "git log --format=%s -1")
+    assert "\nmade\n" in out[0] and not r.notices, out[0]
+    assert os.listdir(todo.parent) == [todo.name]
+    assert todo.read_text() == "noop\n"
 
 
 def test_files_that_the_config_names_are_read_only(repo, box):
