@@ -182,7 +182,8 @@ def test_an_unfinished_rebase_is_read_only(bound, box):
         place,
         f"for n in {' '.join(BEGUN)}; do d={own}/$n; "
         "echo exec >>$d/git-rebase-todo; echo x >$d/evil; rm -rf $d; "
-        f"mv $d {own}/gone; done; echo y >>f; git add f; git commit -qm made && echo end")
+        f"mv $d {own}/gone; done; echo y >>f; git add f; "
+        "git commit -qm made && echo end")
     assert "\nend\n" in out[0] and not r.notices, out[0]
     assert {n: os.listdir(own / n) for n in BEGUN} == before
     assert {(own / n / "git-rebase-todo").read_text() for n in BEGUN} == \
