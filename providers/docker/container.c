@@ -467,7 +467,8 @@ static int add_host_config(const struct docker *d,
 	if (read_string(d, "network", &network, err) < 0 ||
 	    add_hardening(d, limits, config, err) < 0)
 		return -1;
-	if (spec->network->mode == NETWORK_NONE)
+	if (spec->network->mode == NETWORK_NONE ||
+	    spec->network->mode == NETWORK_LIST)
 		network = "none";
 	else if (spec->network->mode == NETWORK_FULL && network &&
 		 strcmp(network, "none") == 0)
@@ -552,9 +553,12 @@ static int fill_body(const struct docker *d, const struct sandbox_spec *spec,
 				spec->owner ? spec->owner : "");
 	cJSON_AddStringToObject(labels, "dcode.workdir", workdir);
 	cJSON_AddStringToObject(labels, "dcode.lifetime", life);
-	if (add_env(d, limits, body, err) < 0)
+	if (add_env(d, limits, body, err) < 0 ||
+	    add_host_config(d, spec, limits, body, err) < 0)
 		return -1;
-	return add_host_config(d, spec, limits, body, err);
+	return spec->network->mode == NETWORK_LIST
+		       ? docker_network_add(d, spec->network, body, err)
+		       : 0;
 }
 
 int docker_create_body(const struct docker *d, const struct sandbox_spec *spec,

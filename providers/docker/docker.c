@@ -859,6 +859,9 @@ static int docker_create(struct sandbox *sb, const struct sandbox_spec *spec,
 			       spec->label);
 	else if (spec->snapshot && !engine_name_ok(spec->snapshot))
 		rc = fail_no_snapshot(spec->snapshot, err);
+	else if (spec->network->mode == NETWORK_LIST &&
+		 docker_network_check(d, spec->network, err) < 0)
+		rc = -1;
 	else
 		rc = docker_image(d, spec, &image, err);
 	if (rc < 0) {
@@ -873,6 +876,9 @@ static int docker_create(struct sandbox *sb, const struct sandbox_spec *spec,
 		rc = docker_is_bound(sb)
 			     ? 0
 			     : docker_give_workdir(d, sb, inspected, stop, err);
+		if (rc == 0)
+			rc = docker_network_open(sb->priv, inspected, stop,
+						 err);
 	}
 	cJSON_Delete(inspected);
 	free(image);
@@ -916,7 +922,7 @@ static int docker_attach(struct sandbox *sb, const char *id,
 	    set_id(sb, inspected, err) == 0 &&
 	    ensure_running(sb, &inspected, stop, err) == 0) {
 		fill_sandbox(sb, false, inspected);
-		rc = 0;
+		rc = docker_network_open(sb->priv, inspected, stop, err);
 	}
 	cJSON_Delete(inspected);
 	return rc;
@@ -941,6 +947,8 @@ static const struct sandbox_ops ops = {
 	.attach = docker_attach,
 	.list = docker_list,
 	.info = docker_info,
+	.set_network = docker_set_network,
+	.get_network = docker_get_network,
 	.snapshot = docker_snapshot,
 	.find_snapshot = docker_find_snapshot,
 	.execute = docker_execute,
@@ -974,5 +982,6 @@ const struct sandbox_provider docker_provider = {
 	.price = rates_nothing,
 	.isolation = ISOLATION_CONTAINER,
 	.binding = &docker_binding,
+	.network = &egress_limits,
 	.topic = "docker",
 };

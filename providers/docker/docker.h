@@ -5,11 +5,13 @@
 
 #include <pthread.h>
 
+#include "egress/egress.h"
 #include "providers/docker/engine.h"
 
 /*
  * docker.c is the provider: a container from its creation to its removal.
- * container.c describes new containers, exec.c runs commands, kill.c ends them.
+ * container.c describes new containers, exec.c runs commands, kill.c ends them,
+ * network.c limits what a container reaches.
  * All of them talk to the engine through engine.h.
  */
 struct docker { /* sandbox_client.priv points to it */
@@ -77,6 +79,8 @@ struct docker_box {
 	/* what the user must know about a kill; no command's result has
 	 * contained it yet */
 	char notice[SANDBOX_NOTICE];
+	/* owned: the way to the listed hosts; NULL: another dcode's, or none */
+	struct egress *egress;
 };
 struct docker_box *docker_box_new(struct docker *docker, bool created);
 void docker_box_free(struct docker_box *box);
@@ -105,4 +109,27 @@ struct docker_call { /* one started command; all borrowed */
  * created it; else it reports their names. Stores what the user and the model
  * must know for docker_box_take_notice(). */
 void docker_kill(struct docker_box *box, const struct docker_call *call);
+
+/* network.c: lists of hosts. */
+
+/* Returns -1 if dcode cannot enforce a list for containers of this engine. */
+int docker_network_check(const struct docker *d, const struct network *n,
+			 struct error *err);
+/* Adds the list to the body of POST /containers/create, which has HostConfig
+ * and Labels. */
+int docker_network_add(const struct docker *d, const struct network *n,
+		       cJSON *body, struct error *err);
+/* Opens the way to the hosts of a container that was created with a list and
+ * runs; inspected: GET /containers/ID/json. Does nothing for another
+ * container. */
+int docker_network_open(struct docker_box *box, const cJSON *inspected,
+			const struct stop *stop, struct error *err);
+/* Writes which hosts were refused, unless there is a notice already. */
+void docker_network_report(struct docker_box *box, char notice[SANDBOX_NOTICE]);
+/* Implement sandbox_ops.set_network and get_network. */
+int docker_set_network(struct sandbox *sb, const struct network *n,
+		       const struct stop *stop, struct error *err);
+int docker_get_network(struct sandbox *sb, struct network *n,
+		       const struct stop *stop, struct error *err);
+
 #endif

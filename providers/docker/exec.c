@@ -651,6 +651,8 @@ int docker_execute(struct sandbox *sb, const struct exec_request *req,
 		*err = why;
 	if (!req->plain && (rc == 0 || why.code != ERR_CANCELLED))
 		docker_box_take_notice(box, res->notice);
+	if (rc == 0)
+		docker_network_report(box, res->notice);
 	kill_drop(&r->kill);
 	return rc;
 }

@@ -582,6 +582,9 @@ static int restart_container(struct kill_job *job, struct error *err)
 			rc = error_set(err, ERR_GONE,
 				       "its first process, /bin/sh, ended at "
 				       "once");
+		else
+			rc = docker_network_open(job->box, inspected, &stop,
+						 err);
 	}
 	cJSON_Delete(inspected);
 	return rc;
@@ -677,6 +680,7 @@ void docker_box_free(struct docker_box *box)
 {
 	if (!box)
 		return;
+	egress_end(box->egress);
 	pthread_mutex_destroy(&box->lock);
 	free(box);
 }

@@ -154,8 +154,13 @@ static int open_socket(int type, uint32_t address, unsigned port)
 	struct sockaddr_in a = { .sin_family = AF_INET,
 				 .sin_port = htons((uint16_t)port),
 				 .sin_addr.s_addr = htonl(address) };
+	const int on = 1;
 	int fd = socket(AF_INET, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
+	/* Connections of an earlier proxy may still be closing. A listener that
+	 * is open keeps the port to itself all the same. */
+	if (fd >= 0 && type == SOCK_STREAM)
+		(void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
 	if (fd >= 0 && (bind(fd, (struct sockaddr *)&a, sizeof(a)) < 0 ||
 			(type == SOCK_STREAM && listen(fd, SOMAXCONN) < 0))) {
 		close(fd);
@@ -268,7 +273,9 @@ int egress_attach(int namespace_fd, const struct network *n,
 	}
 	close(pair[1]);
 	rc = pid < 0 ? -1 : receive_sockets(pair[0], count, s);
-	if (rc < 0)
+	if (rc < 0 && errno == EADDRINUSE)
+		error_set(err, ERR_BUSY, "the sandbox has a proxy already");
+	else if (rc < 0)
 		error_errno(err, "entering the sandbox's network");
 	if (pid > 0)
 		io_reap(pid);

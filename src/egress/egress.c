@@ -157,6 +157,9 @@ static int await_ready(const struct egress *e, const struct stop *stop,
 		memcpy(&ready, said, sizeof(ready));
 	if (ready == EGRESS_READY)
 		return 0;
+	if (ready == EGRESS_BUSY)
+		return error_set(err, ERR_BUSY,
+				 "another dcode serves the sandbox's network");
 	return error_set(err, ERR_SYSTEM, "the network proxy did not start: %s",
 			 n > 0 ? said : "it has ended");
 }

@@ -41,7 +41,8 @@ struct egress; /* a running proxy */
 int egress_check(const struct network *n, struct error *err);
 /* Starts the proxy for the network namespace of the process `inside`, which is
  * not this process's. Fails if that namespace cannot be entered; the caller
- * must then end the sandbox. n must be a list. */
+ * must then end the sandbox. ERR_BUSY: another dcode serves it. n must be a
+ * list. */
 int egress_start(struct egress **e, const struct network *n, pid_t inside,
 		 const struct stop *stop, struct error *err);
 /* Ends the proxy and starts another one for the list n, in the same namespace.

@@ -16,6 +16,7 @@ enum {
 	EGRESS_NAME = 254, /* bytes of a name, with NUL */
 	EGRESS_PORTS = 64, /* different ports of a list */
 	EGRESS_READY = 0x65677231,
+	EGRESS_BUSY,             /* the sandbox has such sockets already */
 	EGRESS_CONTROL_FD = 3,   /* socket to dcode */
 	EGRESS_NAMESPACE_FD = 4, /* of the sandbox */
 	EGRESS_LIST_FD = 5,      /* a file: the list's entries, a line each */

@@ -343,9 +343,10 @@ static int read_list(struct error *err)
 /* Sends what dcode waits for: that the proxy serves, or why not. */
 static void send_start(int rc, const struct error *err)
 {
-	const uint32_t ready = EGRESS_READY;
+	const uint32_t ready =
+		err->code == ERR_BUSY ? EGRESS_BUSY : EGRESS_READY;
 
-	if (rc == 0)
+	if (rc == 0 || err->code == ERR_BUSY)
 		(void)send(EGRESS_CONTROL_FD, &ready, sizeof(ready),
 			   MSG_NOSIGNAL);
 	else

@@ -14,6 +14,7 @@ import time
 
 import pytest
 
+import docker_rig
 from screens import Screen
 
 WORLD = pathlib.Path(__file__).with_name("egress_world.py")
@@ -65,17 +66,17 @@ def fixture_world(tmp_path):
 
 
 class Box:
-    """A sandbox that is made with the first command and kept."""
+    """A sandbox that is kept between the commands."""
 
-    def __init__(self, world, dcode, env, home, work):
+    def __init__(self, world, dcode, env, home, work, kind="local"):
         self.enter = ["nsenter", "-t", str(world), "-n", "-m"]
         if os.geteuid():
             self.enter += ["-U", "--preserve-credentials"]
         self.enter.append(f"--wd={work}")
         self.dcode, self.env, self.home = dcode, env, home
-        made = self.run("sandbox", "create", "--sandbox", "local")
+        made = self.run("sandbox", "create", "--sandbox", kind)
         assert made.returncode == 0, made.stderr
-        self.id = re.search(r"dcode-[a-z0-9]+", made.stderr).group()
+        self.id = re.search(r"ready: (\S+)", made.stderr).group(1)
 
     def run(self, *args):
         return subprocess.run(
@@ -256,8 +257,13 @@ tell("udp443", lambda: udp(443))
 tell("raw", lambda: socket.socket(socket.AF_INET, socket.SOCK_RAW, 1))
 tell("packet", lambda: socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0))
 tell("vsock", lambda: socket.socket(40, socket.SOCK_STREAM))
-tell("bind443", lambda: socket.socket().bind(("198.18.0.1", 443)))
-tell("bind53", lambda: socket.socket().bind(("127.0.0.1", 53)))
+def bind(address):
+    s = socket.socket()
+    s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    s.bind(address)
+    s.listen()
+tell("bind8080", lambda: bind(("198.18.0.1", 8080)))
+tell("bind443", lambda: bind(("198.18.0.1", 443)))
 print("control", socket.create_connection(("good.example", 80), 5) is not None)
 END""")
     assert "PASSED" not in said and said.count("failed") == 6
@@ -360,3 +366,59 @@ def test_a_host_is_added_while_the_sandbox_runs(box):
             s.until(wanted)
     finally:
         s.close()
+
+
+WGET = "timeout 10 wget -q -O - "
+
+
+def send(*parts):
+    """busybox's nc looks up no names: the first one has the first address."""
+    text = b"".join(parts).decode()
+    return (f"{WGET} http://good.example/ >/dev/null; "
+            f"printf '%s' '{text}' | timeout 5 nc 198.18.0.1 80")
+
+
+ENGINE_TRICKS = {
+    "another host": WGET + "http://bad.example/",
+    "address of a listed host": WGET + "http://93.184.216.34/",
+    "own machine": WGET + "http://127.0.0.1:8080/",
+    "private address of a listed name": WGET + "http://inner.example/",
+    "look-alikes": WGET + "http://evil-good.example/; " + WGET
+                   + "http://good.example.evil.test/",
+    "another port": WGET + "http://good.example:8080/",
+    "another Host": send(get("bad.example")),
+    "a later request": send(get(), get("bad.example")) + " | grep bad",
+    "another resolver": "nslookup good.example 93.184.216.53",
+}
+
+
+@pytest.mark.parametrize("engine", docker_rig.ENGINES)
+@pytest.mark.every
+def test_a_container_reaches_the_listed_hosts_only(
+        world, dcode, env, home, tmp_path, engine):
+    write_list(home, LIST)
+    (tmp_path / "work").mkdir(exist_ok=True)
+    with docker_rig.rig(engine) as rig:
+        env = {**env, "DOCKER_HOST": rig.docker_host}
+        with open(home / ".deepagents/config.toml", "a",
+                  encoding="utf-8") as f:
+            f.write("[sandboxes.providers.docker.params]\n"
+                    f'image = "{rig.image}"\n')
+        box = Box(world[0], dcode, env, home, tmp_path / "work", "docker")
+        try:
+            control = WGET + "http://good.example/"
+            assert "REACHED" in box.do(control), box.do(control)
+            assert "REACHED" in box.do(send(get()))
+            for name, trick in ENGINE_TRICKS.items():
+                assert "REACHED" not in box.do(trick), name
+                assert "Address: 93" not in box.do(trick), name
+            assert "REACHED" in box.do(control)
+            assert "network: bad.example:80 refused" in box.do(
+                WGET + "http://bad.example/; true")
+            # at the same time, by another dcode
+            p = box.start("sleep 4; " + control)
+            time.sleep(2)
+            assert "REACHED" in box.do(control)
+            assert "REACHED" in p.communicate(timeout=60)[0]
+        finally:
+            box.run("sandbox", "rm", "--force", box.id)
