@@ -24,6 +24,7 @@
 #include "cmd/session/changes.h"
 #include "session/thread.h"
 #include "worktree/name.h"
+#include "worktree/user_config.h"
 #include "worktree/user_repo.h"
 
 enum {
@@ -110,36 +111,6 @@ struct user_git {
 	char eol[32];
 };
 
-/* Reads a value from a config file of the user, with its includes. */
-static bool read_value(const struct git *g, const char *file, const char *key,
-		       struct buf *out, const struct stop *stop)
-{
-	const char *argv[] = { "config", "--file", file, "--includes",
-			       "--get",  key,      NULL };
-	struct error ignored = { 0 };
-	int status = 0;
-	struct git_request r = { .argv = argv, .out = out, .status = &status };
-
-	buf_clear(out);
-	if (access(file, R_OK) < 0 || git_run(g, &r, stop, &ignored) < 0 ||
-	    status != 0)
-		return false;
-	while (out->len && out->ptr[out->len - 1] == '\n')
-		out->ptr[--out->len] = '\0';
-	return out->len > 0;
-}
-
-/* Sets files to the paths of the user's global config files, in order of
- * precedence. */
-static void name_config(const char *home, char *files[2])
-{
-	const char *xdg = getenv("XDG_CONFIG_HOME");
-
-	files[0] = path_join(home, ".gitconfig");
-	files[1] = xdg && xdg[0] == '/' ? path_join(xdg, "git/config")
-					: path_join(home, ".config/git/config");
-}
-
 /* Reads a line ending setting from the repository, else from the user's files.
  * Accepts only the words that git knows. */
 static void read_line_ends(struct user_git *u, const char *key, char *setting,
@@ -149,19 +120,15 @@ static void read_line_ends(struct user_git *u, const char *key, char *setting,
 					     "lf",   "crlf",  "native" };
 	const char *home = getenv("HOME");
 	struct error ignored = { 0 };
-	char *global[2];
 	struct buf value = BUF_INIT(VALUE_MAX);
 
-	name_config(home ? home : "/", global);
-	if (user_repo_config(u->repo.common, key, &u->git, &value, stop,
-			     &ignored) == 0 ||
-	    read_value(&u->git, global[0], key, &value, stop) ||
-	    read_value(&u->git, global[1], key, &value, stop))
+	if (user_repo_config(&u->repo, key, &u->git, &value, stop, &ignored) ==
+		    0 ||
+	    user_config_value(&u->repo, home ? home : "/", key, &u->git, &value,
+			      stop))
 		for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
 			if (str_is_nocase(buf_str(&value), known[i]))
 				snprintf(setting, size, "%s=%s", key, known[i]);
-	free(global[0]);
-	free(global[1]);
 	buf_release(&value);
 }
 
@@ -178,8 +145,8 @@ static int check_format(struct user_git *u, const struct stop *stop,
 
 	for (size_t i = 0; rc >= 0 && i < 2; i++) {
 		buf_clear(&value);
-		rc = user_repo_config(u->repo.common, known[i].key, &u->git,
-				      &value, stop, err);
+		rc = user_repo_config(&u->repo, known[i].key, &u->git, &value,
+				      stop, err);
 		if (rc == 0 && !str_is_nocase(buf_str(&value), known[i].value))
 			rc = error_set(err, ERR_USAGE,
 				       "dcode cannot apply changes to a "
@@ -325,20 +292,15 @@ static bool read_half(const struct user_git *u, const char *home, bool email,
 		getenv(email ? "GIT_AUTHOR_EMAIL" : "GIT_AUTHOR_NAME");
 	struct buf value = BUF_INIT(VALUE_MAX);
 	struct error ignored = { 0 };
-	char *files[2];
 
-	name_config(home, files);
 	if (env)
 		add_half(out, str_of(env));
-	if (!out->len && user_repo_config(u->repo.common, key, &u->git, &value,
-					  stop, &ignored) == 0)
+	if (!out->len && user_repo_config(&u->repo, key, &u->git, &value, stop,
+					  &ignored) == 0)
 		add_half(out, buf_str(&value));
-	for (int i = 0; i < 2; i++) {
-		if (!out->len &&
-		    read_value(&u->git, files[i], key, &value, stop))
-			add_half(out, buf_str(&value));
-		free(files[i]);
-	}
+	if (!out->len &&
+	    user_config_value(&u->repo, home, key, &u->git, &value, stop))
+		add_half(out, buf_str(&value));
 	buf_release(&value);
 	return out->len > 0;
 }

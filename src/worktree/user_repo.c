@@ -114,25 +114,63 @@ int user_repo_read(const char *directory, const char *name, struct buf *out,
 	return rc;
 }
 
-int user_repo_config(const char *directory, const char *key,
-		     const struct git *g, struct buf *out,
-		     const struct stop *stop, struct error *err)
+/* Asks git for a value in the text of a config. 1: it is not set. */
+static int ask_config(const struct git *g, struct str text, const char *key,
+		      struct buf *out, const struct stop *stop,
+		      struct error *err)
 {
 	const char *argv[] = { "config", "--no-includes", "-f",
 			       "-",      "--get",         key,
 			       NULL };
-	struct buf text = BUF_INIT(CONFIG_MAX);
 	int status = 0;
-	struct git_request r = { .argv = argv, .out = out, .status = &status };
-	int rc = user_repo_read(directory, "config", &text, err);
+	struct git_request r = {
+		.argv = argv, .input = text, .out = out, .status = &status
+	};
+	int rc = git_run(g, &r, stop, err);
 
-	r.input = buf_str(&text);
-	if (rc == 0)
-		rc = git_run(g, &r, stop, err);
 	while (out->len && out->ptr[out->len - 1] == '\n')
 		out->ptr[--out->len] = '\0';
-	if (rc == 0 && (status != 0 || !out->len))
-		rc = 1;
+	return rc == 0 && (status != 0 || !out->len) ? 1 : rc;
+}
+
+/* Appends config.worktree of this working tree, whose values go before those in
+ * config, if the repository's extensions.worktreeConfig is set. */
+static int add_worktree_config(const struct user_repo *u, const struct git *g,
+			       struct buf *text, const struct stop *stop,
+			       struct error *err)
+{
+	static const char *const yes[] = { "true", "yes", "on", "1" };
+	char *file = path_join(u->git_dir, "config.worktree");
+	struct buf value = BUF_INIT(SMALL_MAX);
+	struct stat st;
+	bool reads = false;
+	int rc = 0;
+
+	if (lstat(file, &st) == 0)
+		rc = ask_config(g, buf_str(text), "extensions.worktreeConfig",
+				&value, stop, err);
+	for (size_t i = 0; i < sizeof(yes) / sizeof(*yes); i++)
+		reads |= str_is_nocase(buf_str(&value), yes[i]);
+	if (rc == 0 && reads) {
+		buf_addc(text, '\n');
+		rc = user_repo_read(u->git_dir, "config.worktree", text, err);
+	}
+	buf_release(&value);
+	free(file);
+	return rc < 0 ? -1 : 0;
+}
+
+int user_repo_config(const struct user_repo *u, const char *key,
+		     const struct git *g, struct buf *out,
+		     const struct stop *stop, struct error *err)
+{
+	struct buf text = BUF_INIT(CONFIG_MAX);
+	int rc = user_repo_read(u->common, "config", &text, err);
+
+	if (rc == 0)
+		rc = add_worktree_config(u, g, &text, stop, err);
+	if (rc == 0)
+		rc = ask_config(g, buf_str(&text), key, out, stop, err);
 	buf_release(&text);
 	return rc;
 }
@@ -166,9 +204,10 @@ static bool same_file(const char *a, const char *b)
 /* True if git_dir points back to this tree: a worktree's git directory has a
  * file gitdir with the path of the tree's .git file, a submodule's has
  * core.worktree. Otherwise a .git file could name any repository. */
-static bool points_back(const char *git_dir, const char *root, const char *dot,
+static bool points_back(char *git_dir, const char *root, const char *dot,
 			const struct git *g, const struct stop *stop)
 {
+	const struct user_repo own = { .git_dir = git_dir, .common = git_dir };
 	struct buf out = BUF_INIT(SMALL_MAX);
 	struct error ignored = { 0 };
 	char *back = read_line(git_dir, "gitdir");
@@ -176,7 +215,7 @@ static bool points_back(const char *git_dir, const char *root, const char *dot,
 	char *whole = back ? path_join(git_dir, back) : NULL;
 	bool is_back = whole && same_file(whole, dot);
 
-	if (!back && user_repo_config(git_dir, "core.worktree", g, &out, stop,
+	if (!back && user_repo_config(&own, "core.worktree", g, &out, stop,
 				      &ignored) == 0) {
 		char *tree = path_join(git_dir, out.ptr);
 

@@ -36,9 +36,9 @@ void user_repo_release(struct user_repo *u);
  * too large. */
 int user_repo_read(const char *directory, const char *name, struct buf *out,
 		   struct error *err);
-/* Appends a value of directory's own file config, without included files. 1: it
- * is not set. */
-int user_repo_config(const char *directory, const char *key,
+/* Appends a value of the repository's own files config and, where git would
+ * read it, config.worktree, without included files. 1: it is not set. */
+int user_repo_config(const struct user_repo *u, const char *key,
 		     const struct git *g, struct buf *out,
 		     const struct stop *stop, struct error *err);
 /* Copies the index to the file index, and its shared part into g->dir. If the

@@ -1,7 +1,9 @@
 """test_apply_branch.py - dcode -n --branch: branches that cannot be made."""
 # SPDX-License-Identifier: MIT
 import json
+import os
 import re
+import subprocess
 
 import pytest
 from apply_room import THREAD, git
@@ -117,6 +119,78 @@ def test_a_linked_worktree_commits_as_its_repository_says(
                cwd=tmp_path / "tree")
     assert done.status == 0, done.err
     assert author(room, "fix").startswith("Own <own@example.org>")
+
+
+def test_the_author_of_one_worktree_is_in_its_own_config(
+        run, model, room, tmp_path):
+    """extensions.worktreeConfig; the control is a config.worktree without."""
+    for key, value in (("name", "Own"), ("email", "own@example.org")):
+        git(room.root, "config", f"user.{key}", value)
+    git(room.root, "worktree", "add", "-q", str(tmp_path / "tree"))
+    for place, name in ((room.root / ".git", "Main"),
+                        (room.root / ".git/worktrees/tree", "Tree")):
+        (place / "config.worktree").write_text(
+            f"[user]\nname = {name}\n[core]\nfsmonitor = {tmp_path}/evil\n"
+            f"[include]\npath = {tmp_path}/included\n")
+    (tmp_path / "included").write_text("[user]\nname = Inc\n")
+    evil = tmp_path / "evil"
+    evil.write_text(f"#!/bin/sh\ntouch {tmp_path}/ran\n")
+    evil.chmod(0o755)
+    for branch, cwd, extension, wanted in (
+            ("off", tmp_path / "tree", "false", "Own"),
+            ("linked", tmp_path / "tree", "true", "Tree"),
+            ("first", room.root, "true", "Main")):
+        git(room.root, "-c", "core.fsmonitor=", "config",
+            "extensions.worktreeConfig", extension)
+        model(writes(branch, "x\n"))
+        done = run("-n", "go", "-M", "anthropic:m", "--sandbox", "local", "-y",
+                   "--workspace", "repo", "--branch", branch, cwd=cwd)
+        assert done.status == 0, done.err
+        said = git(room.root, "-c", "core.fsmonitor=", "log", "-1",
+                   "--format=%an <%ae>", branch)
+        assert said == f"{wanted} <own@example.org>\n"
+    assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize("condition, holds", [
+    ("gitdir:{above}/", True), ("gitdir:{root}/.git", True),
+    ("gitdir/i:{ABOVE}/**", True), ("gitdir:{name}/", True),
+    ("gitdir:**/{name}/.git", True), ("gitdir:./{name}/", True),
+    ("gitdir:~/{from_home}/", True), ("onbranch:ma*", True),
+    ("gitdir:{ABOVE}/", False), ("gitdir:{root}", False),
+    ("gitdir:{root}/.git/", False), ("gitdir:~/elsewhere/", False),
+    ("gitdir:./{from_home}/", False),
+    ("onbranch:ma", False), ("gitdir:{linked}/", True)])
+def test_conditions_of_the_users_own_config_are_about_the_repository(
+        run, room, tmp_path, env, condition, holds):
+    """The same answer as git's; a later value replaces an included one."""
+    work = room.home / "work"
+    work.symlink_to(room.root.parent)
+    env["PWD"] = str(work / room.root.name)
+    condition = condition.format(
+        above=room.root.parent, ABOVE=str(room.root.parent).upper(),
+        root=room.root, name=room.root.name, linked=work,
+        from_home=f"work/{room.root.name}")
+    (room.home / ".gitconfig").symlink_to(room.root.parent / "mine")
+    (room.root.parent / "mine").write_text(
+        "[user]\nname = Ben\nemail = first@example.org\n"
+        f"[includeIf \"{condition}\"]\npath = ~/more/job\n"
+        "[user]\nemail = ben@example.org\n")
+    (room.home / "more").mkdir()
+    (room.home / "more/job").write_text("[include]\npath = name\n")
+    (room.home / "more/name").write_text(
+        "[user]\nname = Job\nemail = job@example.org\n")
+    send(room, tmp_path)
+    done = run("apply", "--branch", "fix")
+    assert done.status == 0, done.err
+    wanted = f"{'Job' if holds else 'Ben'} <ben@example.org>"
+    asked = subprocess.run(
+        ["git", "var", "GIT_AUTHOR_IDENT"], cwd=room.root, text=True,
+        check=True, capture_output=True,
+        env={"PATH": os.environ["PATH"], "HOME": str(room.home),
+             "GIT_CONFIG_NOSYSTEM": "1", "PWD": env["PWD"]}).stdout
+    assert asked.startswith(wanted), asked
+    assert author(room, "fix") == f"{wanted} {wanted}\n"
 
 
 @pytest.mark.parametrize("task, subject", [
