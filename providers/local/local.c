@@ -671,6 +671,8 @@ static int local_set_network(struct sandbox *sb, const struct network *n,
 	struct box *b = sb->priv;
 	char *dir = local_dir(sb->client, sb->id);
 	struct local_meta m = { 0 };
+	struct network old = { 0 };
+	struct error ignored = { 0 };
 	int rc = -1;
 
 	if (!b || !b->egress || n->mode != NETWORK_LIST)
@@ -678,12 +680,18 @@ static int local_set_network(struct sandbox *sb, const struct network *n,
 			  "this sandbox was made without a list of hosts");
 	else if (egress_check(n, err) == 0 &&
 		 local_meta_read(dir, &m, err) == 0) {
-		network_release(&m.hosts);
+		old = m.hosts;
+		m.hosts = (struct network){ 0 };
 		network_copy(&m.hosts, n);
 		rc = local_meta_write(dir, &m, err);
 	}
-	if (rc == 0)
-		rc = egress_change(b->egress, n, stop, err);
+	if (rc == 0 && (rc = egress_change(b->egress, n, stop, err)) < 0) {
+		network_release(&m.hosts);
+		m.hosts = old;
+		old = (struct network){ 0 };
+		(void)local_meta_write(dir, &m, &ignored);
+	}
+	network_release(&old);
 	local_meta_release(&m);
 	free(dir);
 	return rc;

@@ -105,16 +105,21 @@ static bool read_destination(struct connection *c, int fd)
 	return true;
 }
 
-/* Describes a resolved address as an entry of a list. */
+/* Describes an address as an entry of a list. An IPv4 address in the form of
+ * IPv6 is itself: connect() goes to the same machine. */
 static struct network_rule rule_of(const struct sockaddr *a, unsigned port)
 {
 	struct network_rule r = { .port = port };
 
 	if (a->sa_family == AF_INET6) {
-		r.family = 6;
-		r.bits = 128;
-		memcpy(r.address, &((const struct sockaddr_in6 *)a)->sin6_addr,
-		       16);
+		const struct in6_addr *six =
+			&((const struct sockaddr_in6 *)a)->sin6_addr;
+		bool mapped = IN6_IS_ADDR_V4MAPPED(six);
+
+		r.family = mapped ? 4 : 6;
+		r.bits = mapped ? 32 : 128;
+		memcpy(r.address, six->s6_addr + (mapped ? 12 : 0),
+		       mapped ? 4 : 16);
 	} else {
 		r.family = 4;
 		r.bits = 32;
@@ -124,8 +129,10 @@ static struct network_rule rule_of(const struct sockaddr *a, unsigned port)
 	return r;
 }
 
-/* True if a name may lead to this address: it is on the Internet, or the list
- * has the address itself, and the list does not deny it. */
+/* True if the connection may go to this address: it is on the Internet, or the
+ * list has the address itself, and the list does not deny it. Attack: a list
+ * that allows all hosts but some, and a connection to 127.0.0.1:80, which a
+ * listener of the proxy takes. */
 static bool may_lead_to(const struct connection *c, const struct sockaddr *a)
 {
 	struct network_rule r = rule_of(a, c->destination.port);
@@ -195,7 +202,7 @@ static int dial(struct connection *c)
 		struct sockaddr_storage *a = &found.list[i];
 		int fd;
 
-		if (c->named && !may_lead_to(c, (struct sockaddr *)a)) {
+		if (!may_lead_to(c, (struct sockaddr *)a)) {
 			c->record.verdict = EGRESS_PRIVATE;
 			continue;
 		}
@@ -482,7 +489,6 @@ void connection_serve(const struct egress_server *s, int fd,
 	c.record.verdict = EGRESS_UNLISTED;
 	if (!read_destination(&c, fd)) {
 		reset_client(fd);
-		close(fd);
 		return;
 	}
 	if (network_allows(s->network, &c.destination, &ignored)) {
@@ -513,6 +519,5 @@ void connection_serve(const struct egress_server *s, int fd,
 	}
 	if (c.record.verdict != EGRESS_ALLOWED)
 		reset_client(fd);
-	close(fd);
 	s->report(&c.record);
 }

@@ -35,6 +35,7 @@ const struct network_limits egress_limits = {
 struct egress {
 	pthread_mutex_t lock; /* of all that follows */
 	int namespace_fd;
+	struct network list; /* what the proxy enforces */
 	int sock; /* to the proxy; -1: it has ended, and that was reported */
 	pid_t pid;
 };
@@ -225,6 +226,7 @@ int egress_start(struct egress **out, const struct network *n, pid_t inside,
 		egress_end(e);
 		return -1;
 	}
+	network_copy(&e->list, n);
 	*out = e;
 	return 0;
 }
@@ -232,11 +234,20 @@ int egress_start(struct egress **out, const struct network *n, pid_t inside,
 int egress_change(struct egress *e, const struct network *n,
 		  const struct stop *stop, struct error *err)
 {
+	struct stop cleanup;
+	struct error ignored = { 0 };
 	int rc;
 
 	pthread_mutex_lock(&e->lock);
 	end_proxy(e);
 	rc = start_proxy(e, n, stop, err);
+	if (rc == 0) {
+		network_release(&e->list);
+		network_copy(&e->list, n);
+	} else {
+		cleanup = stop_cleanup(START_MS);
+		(void)start_proxy(e, &e->list, &cleanup, &ignored);
+	}
 	pthread_mutex_unlock(&e->lock);
 	return rc;
 }
@@ -336,6 +347,7 @@ void egress_end(struct egress *e)
 	if (!e)
 		return;
 	end_proxy(e);
+	network_release(&e->list);
 	close(e->namespace_fd);
 	pthread_mutex_destroy(&e->lock);
 	free(e);

@@ -46,7 +46,8 @@ int egress_check(const struct network *n, struct error *err);
 int egress_start(struct egress **e, const struct network *n, pid_t inside,
 		 const struct stop *stop, struct error *err);
 /* Ends the proxy and starts another one for the list n, in the same namespace.
- * Open connections end. If that fails, the sandbox has no network. */
+ * Open connections end. If that fails, the old list holds again; if that fails
+ * too, the sandbox has no network. */
 int egress_change(struct egress *e, const struct network *n,
 		  const struct stop *stop, struct error *err);
 /* Writes one line for each host that was refused since the last call to room,

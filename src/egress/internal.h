@@ -93,8 +93,8 @@ struct egress_server {
 	const struct network *network;
 	void (*report)(const struct egress_record *r); /* thread-safe */
 };
-/* Serves an accepted connection to its end, and closes it. settled is called
- * when its destination is known and allowed. */
+/* Serves an accepted connection to its end; the caller closes it. settled is
+ * called when its destination is known and allowed. */
 void connection_serve(const struct egress_server *s, int fd,
 		      void (*settled)(void *arg), void *arg);
 

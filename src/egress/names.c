@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "egress/internal.h"
 
@@ -18,6 +19,7 @@ enum {
 	POOL_BITS = 15,
 	SLOTS = 4096, /* names at once; the one that was asked for longest ago
 		       * is replaced */
+	RANGES = 31,  /* of SLOTS addresses, in the pool */
 	HEADER = 12,  /* bytes of a DNS message before its question */
 	TTL_S = 1,
 	TYPE_A = 1,
@@ -41,6 +43,14 @@ bool names_has(struct in_addr address)
 	       POOL >> (32 - POOL_BITS);
 }
 
+/* Returns the first address that this process gives out. After a change of the
+ * list another process serves, and a program that has kept an address must not
+ * reach another name by it. */
+static uint32_t first_address(void)
+{
+	return POOL + 1 + (uint32_t)getpid() % RANGES * SLOTS;
+}
+
 /* Returns the address of the name. */
 static uint32_t take_address(const char *name)
 {
@@ -60,12 +70,12 @@ static uint32_t take_address(const char *name)
 		snprintf(slots[i].name, sizeof(slots[i].name), "%s", name);
 	slots[i].asked = ++questions;
 	pthread_mutex_unlock(&lock);
-	return POOL + 1 + (uint32_t)i;
+	return first_address() + (uint32_t)i;
 }
 
 bool names_find(struct in_addr address, char name[EGRESS_NAME])
 {
-	uint32_t i = ntohl(address.s_addr) - (POOL + 1);
+	uint32_t i = ntohl(address.s_addr) - first_address();
 	bool found = false;
 
 	pthread_mutex_lock(&lock);
@@ -77,12 +87,16 @@ bool names_find(struct in_addr address, char name[EGRESS_NAME])
 	return found;
 }
 
-/* True if the list allows some port of the host. */
+/* True if the list allows some port of the host. A name without a dot is in no
+ * list, but one that is open to all others allows it. Attack: this machine's
+ * resolver completes it to a name that the list denies. */
 static bool is_listed(const struct network *n, const char *name)
 {
 	struct network_rule host = { .host = (char *)name };
 	const struct network_rule *ignored;
 
+	if (!strchr(name, '.'))
+		return false;
 	if (network_allows(n, &host, &ignored))
 		return true;
 	for (size_t i = 0; i < n->n; i++) {

@@ -6,7 +6,7 @@
  * that this reader and the server see its end at different places (smuggling).
  * So each request must name the host, and everything that servers read in
  * different ways is refused: bare line feeds, folded lines, two lengths, a
- * length beside chunks, chunk extensions, trailers.
+ * length beside chunks, chunks in HTTP/1.0, chunk extensions, trailers.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -178,6 +178,7 @@ static long read_head(struct request_reader *r, struct str text, size_t *n)
 	fields.len -= 2;
 	read_fields(&h, fields);
 	if (h.is_bad || !h.has_host || (h.has_length && h.chunked) ||
+	    (h.chunked && !str_ends((struct str){ text.ptr, end }, "1.1")) ||
 	    (h.upgrades && (r->served || h.length || h.chunked)))
 		return REQUEST_BAD;
 	if (!names_host(r, h.host))

@@ -92,9 +92,10 @@ static void remove_client(struct client *c)
 static bool add_client(struct client *c)
 {
 	struct client **end = &clients;
-	bool found = n_clients < CONNECTIONS;
+	bool found;
 
 	pthread_mutex_lock(&lock);
+	found = n_clients < CONNECTIONS;
 	for (; *end; end = &(*end)->next)
 		if (!found && !(*end)->settled) {
 			shutdown((*end)->fd, SHUT_RDWR);
@@ -158,7 +159,6 @@ static void serve_dns(int fd)
 		if (send(fd, answer, 2 + len, MSG_NOSIGNAL) < 0)
 			break;
 	}
-	close(fd);
 }
 
 static void answer_datagrams(int fd)
@@ -196,6 +196,8 @@ static void *run_client(void *arg)
 	pthread_mutex_lock(&lock);
 	remove_client(c);
 	pthread_mutex_unlock(&lock);
+	/* not before: add_client() could end what gets this number next */
+	close(fd);
 	free(c);
 	return NULL;
 }
@@ -268,6 +270,7 @@ static int restrict_calls(void)
 		SYS_ptrace,
 		SYS_process_vm_readv,
 		SYS_process_vm_writev,
+		SYS_pidfd_getfd,
 		SYS_setns,
 		SYS_unshare,
 		SYS_mount,
@@ -283,7 +286,7 @@ static int restrict_calls(void)
 		SYS_pidfd_send_signal,
 	};
 	enum { N = sizeof(denied) / sizeof(*denied) };
-	struct sock_filter code[4 + N + 2];
+	struct sock_filter code[5 + N + 2];
 	struct sock_fprog program = { .filter = code };
 
 	if (!OURS)
@@ -295,6 +298,8 @@ static int restrict_calls(void)
 	STEP(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS));
 	STEP(BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
 		      offsetof(struct seccomp_data, nr)));
+	/* x86-64 has each call a second time, with this bit (x32) */
+	STEP(BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, 0x40000000U, N + 1, 0));
 	for (unsigned char i = 0; i < N; i++)
 		STEP(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)denied[i],
 			      (unsigned char)(N - i), 0));

@@ -21,7 +21,9 @@ HOSTS = {"good.example": "93.184.216.34", "api.good.example": "93.184.216.34",
          "evil-good.example": "93.184.216.35",
          "good.example.evil.test": "93.184.216.35",
          "bad.example": "93.184.216.35", "inner.example": "10.9.9.9",
-         "meta.example": "169.254.169.254"}
+         "meta.example": "169.254.169.254", "short": "93.184.216.34"}
+# names that lead to one of these addresses in another form
+MAPPED = {"mapped.example": "::ffff:93.184.216.35"}
 RESOLVER = "93.184.216.53"
 PORTS = {80: False, 443: True, 8080: False, 8443: True}
 
@@ -41,7 +43,8 @@ def raise_addresses(addresses):
 
 
 def mount_etc(folder):
-    hosts = "".join(f"{a} {n}\n" for n, a in HOSTS.items())
+    hosts = "".join(f"{a} {n}\n" for n, a in
+                    (*HOSTS.items(), *MAPPED.items()))
     (folder / "hosts").write_text("127.0.0.1 localhost\n" + hosts)
     (folder / "resolv.conf").write_text(f"nameserver {RESOLVER}\n")
     for name in ("hosts", "resolv.conf"):

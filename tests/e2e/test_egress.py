@@ -170,6 +170,11 @@ TRICKS = {
             b"chunked\r\n\r\n2\r\nab\r\n0\r\n\r\n"),
         raw(b"POST / HTTP/1.1\r\nHost: good.example\r\nTransfer-Encoding: "
             b"chunked\r\n\r\n2;a=b\r\nab\r\n0\r\n\r\n")),
+    "chunks in HTTP/1.0": (
+        raw(b"POST / HTTP/1.1\r\nHost: good.example\r\nTransfer-Encoding: "
+            b"chunked\r\n\r\n2\r\nab\r\n0\r\n\r\n"),
+        raw(b"POST / HTTP/1.0\r\nHost: good.example\r\nTransfer-Encoding: "
+            b"chunked\r\n\r\n2\r\nab\r\n0\r\n\r\n")),
     "HTTP/2 without TLS": (CURL + "http://good.example/", CURL
                            + "--http2-prior-knowledge http://good.example/"),
     "a proxy's method": (raw(get()),
@@ -348,6 +353,41 @@ def test_a_list_that_cannot_be_held_makes_no_sandbox(
         assert not list((home / ".deepagents").glob("sandboxes/dcode-*"))
 
 
+def test_an_open_list_does_not_open_this_machine(
+        world, dcode, env, home, tmp_path):
+    write_list(home, ["full", "!bad.example", "!93.184.216.35"])
+    (tmp_path / "work").mkdir(exist_ok=True)
+    box = Box(world[0], dcode, env, home, tmp_path / "work")
+    assert "REACHED 93.184.216.34:80" in box.do(CURL + "http://good.example/")
+    for url in ("http://127.0.0.1/", "https://127.0.0.1/", "http://127.1.2.3/",
+                "http://localhost/", "http://inner.example/",
+                "http://bad.example/", "http://mapped.example/",
+                "http://evil-good.example/", "http://short/"):
+        assert "REACHED" not in box.do(CURL + url), url
+
+
+def test_a_host_is_added_after_connections(box):
+    """The proxy closed some first, so the kernel still keeps their ports."""
+    place = pathlib.Path(tempfile.mkdtemp(prefix="dcode-tmux-"))
+    s = Screen(place, [*box.enter, box.dcode, "--sandbox", "local", "-M",
+                       "anthropic:m"], {**box.env, "ANTHROPIC_API_KEY": "k"},
+               "/tmp")
+    try:
+        s.until("tools in")
+        for line, wanted in (
+                (r"!exec 3<>/dev/tcp/good.example/80; printf 'GET / HTTP/1.0"
+                 r"\r\nHost: good.example\r\n\r\n' >&3; cat <&3",
+                 "REACHED 93.184.216.34:80"),
+                ("/network allow bad.example", "may now reach bad.example"),
+                (f"!{CURL} http://bad.example/", "REACHED 93.184.216.35:80")):
+            assert wanted not in s.text()
+            s.type(line)
+            s.keys("Enter")
+            s.until(wanted)
+    finally:
+        s.close()
+
+
 def test_a_host_is_added_while_the_sandbox_runs(box):
     place = pathlib.Path(tempfile.mkdtemp(prefix="dcode-tmux-"))
     s = Screen(place, [*box.enter, box.dcode, "--sandbox", "local", "-M",
@@ -372,10 +412,10 @@ WGET = "timeout 10 wget -q -O - "
 
 
 def send(*parts):
-    """busybox's nc looks up no names: the first one has the first address."""
+    """busybox's nc looks up no names."""
     text = b"".join(parts).decode()
-    return (f"{WGET} http://good.example/ >/dev/null; "
-            f"printf '%s' '{text}' | timeout 5 nc 198.18.0.1 80")
+    return ("a=$(nslookup good.example | grep -o '198[.]18[.][0-9.]*' | "
+            f"head -n 1); printf '%s' '{text}' | timeout 5 nc $a 80")
 
 
 ENGINE_TRICKS = {
