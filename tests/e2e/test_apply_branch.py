@@ -220,3 +220,23 @@ def test_a_later_commit_of_a_thread_has_its_title(
     assert run("apply", "--branch", "fix").status == 0
     assert git(room.root, "log", "-1", "--format=%s", "fix") == (
         "Mend the lock\n")
+
+
+def test_a_submodule_whose_place_is_in_its_own_config_is_found(
+        run, model, room, tmp_path):
+    """git sparse-checkout moves core.worktree to config.worktree."""
+    git(room.root, "-c", "protocol.file.allow=always", "submodule", "add",
+        "-q", str(room.root), "mod")
+    mod = room.root / "mod"
+    for key, value in (("name", "Own"), ("email", "own@example.org")):
+        git(mod, "config", f"user.{key}", value)
+    git(mod, "sparse-checkout", "init", "--no-cone")
+    git(mod, "sparse-checkout", "set", "/*")
+    moved = room.root / ".git/modules/mod/config.worktree"
+    assert "worktree = " in moved.read_text()
+    model(writes("made", "x\n"))
+    done = run("-n", "go", "-M", "anthropic:m", "--sandbox", "local", "-y",
+               "--workspace", "repo", "--branch", "fix", cwd=mod)
+    assert done.status == 0, done.err
+    assert git(
+        mod, "log", "-1", "--format=%an", "fix") == "Own\n"
