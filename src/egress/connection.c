@@ -313,10 +313,12 @@ static bool inspect_answer(struct connection *c)
 {
 	struct flow *f = &c->down;
 
-	if (c->stage == STAGE_UPGRADE && !f->total) {
-		if (f->have < STATUS_BYTES && !f->ended)
+	if (c->stage == STAGE_UPGRADE) {
+		bool first = !f->total;
+
+		if (first && f->have < STATUS_BYTES && !f->ended)
 			return true;
-		c->stage = f->have >= STATUS_BYTES &&
+		c->stage = first && f->have >= STATUS_BYTES &&
 					   !memcmp(f->bytes, "HTTP/1.1 101",
 						   STATUS_BYTES)
 				   ? STAGE_OPEN
@@ -437,6 +439,10 @@ static bool await_sockets(const struct connection *c, struct pollfd set[2])
 	for (int i = 0; i < 2; i++)
 		if (!set[i].events)
 			set[i].fd = -1;
+	/* Attack: a server that has ended first, and an upgrade that it will
+	 * never answer: nothing more can happen. */
+	if (set[0].fd < 0 && set[1].fd < 0)
+		return false;
 	return ms != -2 && io_poll(set, 2, ms) > 0;
 }
 

@@ -160,7 +160,8 @@ static int await_ready(const struct egress *e, const struct stop *stop,
 		return 0;
 	if (ready == EGRESS_BUSY)
 		return error_set(err, ERR_BUSY,
-				 "another dcode serves the sandbox's network");
+				 "a program in the sandbox, or another dcode, "
+				 "uses a port of the network list");
 	return error_set(err, ERR_SYSTEM, "the network proxy did not start: %s",
 			 n > 0 ? said : "it has ended");
 }

@@ -42,6 +42,7 @@ enum {
 	STACK = 256 << 10,  /* bytes of a connection's thread */
 	LIST_BYTES = 1 << 20,
 	QUESTION = 512, /* bytes of a DNS message over UDP */
+	FULL_MS = 20,   /* after a failure to accept */
 };
 
 static struct network network;
@@ -231,6 +232,9 @@ static void accept_clients(int listener)
 			free(c);
 		}
 	}
+	/* without a free descriptor poll() would return at once, for ever */
+	if (errno != EAGAIN && errno != ECONNABORTED)
+		(void)poll(NULL, 0, FULL_MS);
 }
 
 /* Serves until dcode closes its socket. */

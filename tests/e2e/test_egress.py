@@ -388,6 +388,28 @@ def test_a_host_is_added_after_connections(box):
         s.close()
 
 
+def test_a_change_that_fails_keeps_the_old_list(box):
+    """A program in the sandbox has the port that the new list needs."""
+    place = pathlib.Path(tempfile.mkdtemp(prefix="dcode-tmux-"))
+    s = Screen(place, [*box.enter, box.dcode, "--sandbox", "local", "-M",
+                       "anthropic:m"], {**box.env, "ANTHROPIC_API_KEY": "k"},
+               "/tmp")
+    try:
+        s.until("tools in")
+        for line, wanted in (
+                ("!setsid python3 -m http.server 3000 >log 2>&1 & until "
+                 "curl -s 127.0.0.1:3000 >page; do sleep 0.1; done; wc -l page",
+                 "exit 0"),
+                ("/network allow bad.example:3000", "uses a port of"),
+                (f"!{CURL} http://good.example/", "REACHED 93.184.216.34:80")):
+            assert wanted not in s.text()
+            s.type(line)
+            s.keys("Enter")
+            s.until(wanted)
+    finally:
+        s.close()
+
+
 def test_a_host_is_added_while_the_sandbox_runs(box):
     place = pathlib.Path(tempfile.mkdtemp(prefix="dcode-tmux-"))
     s = Screen(place, [*box.enter, box.dcode, "--sandbox", "local", "-M",
