@@ -700,6 +700,9 @@ void live_submit(struct live *l, char *text, bool later)
 		add_waiting(l, message_classify(str_of(text)), text, later);
 		if (l->asked_choice && l->asked_choice->gives_way)
 			live_drop_choice(l);
+		/* the user does not wait for what completion lists */
+		if (l->state == LIVE_WORKING && job_is_listing(l->now.kind))
+			cancel_trigger(&l->run->app->cancel);
 	}
 	free(text);
 	live_next(l);
@@ -948,7 +951,6 @@ static void end_work(struct live *l, int rc)
 	if (l->now.kind == JOB_FILES) {
 		complete_set_files(&l->completer, buf_str(&l->files));
 		complete_update(&l->completer, &l->editor);
-		rc = rc < 0 && !chat_ends(l->err.code) ? 0 : rc;
 	} else if (l->now.kind == JOB_ARGUMENTS) {
 		complete_set_arguments(&l->completer, str_of(l->now.text),
 				       buf_str(&l->files));
@@ -957,6 +959,11 @@ static void end_work(struct live *l, int rc)
 		/* any other job may have created or deleted files */
 		complete_forget(&l->completer);
 	}
+	/* A listing that fails or is cancelled is nothing to the user, unless
+	 * he stopped it and holds up messages with it. */
+	if (rc < 0 && job_is_listing(l->now.kind) && !chat_ends(l->err.code) &&
+	    !(l->stopping && l->held))
+		rc = 0;
 	return_steering(l);
 	transcript_end_turn(&l->transcript, clock_ms());
 	live_print(l);

@@ -60,11 +60,16 @@ enum job_kind {
 	JOB_CAP,       /* asks whether the sandbox may cost more than the cap */
 };
 
-/* True if the model answers. All other kinds are commands of the user's own, or
- * dcode's. */
+/* True if the model answers. */
 static inline bool job_is_prompt(enum job_kind kind)
 {
 	return kind == JOB_PROMPT || kind == JOB_GIVEN;
+}
+
+/* True for the jobs of completion. */
+static inline bool job_is_listing(enum job_kind kind)
+{
+	return kind == JOB_FILES || kind == JOB_ARGUMENTS;
 }
 
 /* Redirects standard output and error into a pipe. A line that any code prints
@@ -92,7 +97,6 @@ enum live_focus {
 };
 
 enum { LIVE_NAME_CHARS = 40, LIVE_NAME_BYTES = 4 * LIVE_NAME_CHARS + 1 };
-
 struct live_notify {
 	enum notify_way way;
 	enum live_focus focus;

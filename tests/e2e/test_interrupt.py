@@ -20,6 +20,7 @@ from lifecycle import execute
 
 TRIES, LIMIT = (100, 0.1) if os.environ.get("DCODE_TEST_LONG") else (2, 3)
 
+FRAME = b"\x1b[?2026h"
 # The model's answers, and what is seen once the stage has begun.
 STAGES = {
     "first byte": ([{"text": "late", "delay_ms": 60000}], b"Esc stops it"),
@@ -50,6 +51,9 @@ def chat(dcode_release, env, tmp_path, model):
         p.until(ready)
         if b"tools" in ready:
             p.quiet()
+            # until the start is over: what is typed before is queued
+            while b"Esc stops" in p.seen[p.seen.rfind(FRAME):]:
+                p.read(0.1)
         return p
     yield start
     for p in opened:
