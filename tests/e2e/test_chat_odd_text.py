@@ -151,6 +151,7 @@ def test_what_is_typed_stays_on_a_small_screen(live, columns, lines):
     for i in range(3):
         s.type(f"queued {i}")
         s.keys("Enter")
+        time.sleep(0.3)  # a person's pace: several lines at once are a paste
     s.type("one two three four five six seven eight nine ten ")
     s.until("ten")  # much that arrives with line ends would be a paste
     for i in range(6):

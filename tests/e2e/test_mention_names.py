@@ -73,7 +73,7 @@ def test_what_does_not_go_along_is_said(live, work):
     for name in many:
         (work / name).write_text("small\n")
     s, server = live(HELLO, columns=120)
-    send(s, "see @large @binary @exact @gone @app", 1)
+    send(s, "see @large @binary @exact @gone @app please", 1)
     seen = s.text(True)
     assert "@large is larger than 256 KiB: only its name is sent" in seen
     assert "@binary is not a text file: only its name is sent" in seen
