@@ -260,14 +260,19 @@ static void guard_masking(struct settings *s)
 {
 	const struct setting_slot *off = find_core_slot(s, "redact.kinds_off");
 	const struct setting_slot *own = find_core_slot(s, "redact.patterns");
-	bool policy =
-		off->source == SOURCE_POLICY || own->source == SOURCE_POLICY;
-	struct masking m = { (const char *const *)off->list, off->n_list,
-			     (const char *const *)own->list, own->n_list };
-	char **fault = policy ? &s->policy_error : &s->unguarded;
-	int file = policy ? FILE_POLICY : FILE_CONFIG;
+	struct masking m = { 0 };
 	struct error err = { 0 };
+	bool policy;
+	char **fault;
+	int file;
 
+	if (!off || !own) /* a caller with settings of its own, without these */
+		return;
+	policy = off->source == SOURCE_POLICY || own->source == SOURCE_POLICY;
+	fault = policy ? &s->policy_error : &s->unguarded;
+	file = policy ? FILE_POLICY : FILE_CONFIG;
+	m = (struct masking){ (const char *const *)off->list, off->n_list,
+			      (const char *const *)own->list, own->n_list };
 	if (!*fault && masking_shapes(&m, NULL, &err) < 0)
 		*fault = xasprintf("%s: %s", s->files[file].path, err.message);
 }

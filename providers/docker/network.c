@@ -92,12 +92,7 @@ int docker_network_add(const struct docker *d, const struct network *n,
 	cJSON_AddStringToObject(mount, "Target", "/etc/resolv.conf");
 	cJSON_AddBoolToObject(mount, "ReadOnly", true);
 	cJSON_AddItemToArray(mounts, mount);
-	if (n->open)
-		buf_adds(&list, "full\n");
-	for (size_t i = 0; i < n->n; i++) {
-		network_print_rule(&n->rules[i], &list);
-		buf_addc(&list, '\n');
-	}
+	network_print_lines(n, &list);
 	if (rc == 0)
 		rc = buf_check(&list, "the list of hosts", err);
 	cJSON_AddStringToObject(cJSON_GetObjectItem(body, "Labels"), LABEL,
@@ -112,23 +107,11 @@ static int read_label(const cJSON *inspected, struct network *n,
 		      struct error *err)
 {
 	const cJSON *labels = json_get(json_get(inspected, "Config"), "Labels");
-	char *text = xstrdup(json_string(labels, LABEL, ""));
-	const char **entries = xcalloc(NETWORK_RULES_MAX + 1, sizeof(*entries));
-	char *rest = text;
-	size_t count = 0;
-	int rc = 0;
+	struct str text = str_of(json_string(labels, LABEL, ""));
 
-	while (*rest && count < NETWORK_RULES_MAX) {
-		entries[count++] = rest;
-		rest += strcspn(rest, "\n");
-		if (*rest)
-			*rest++ = '\0';
-	}
-	if (count)
-		rc = network_parse(n, entries, count, err) < 0 ? -1 : 1;
-	free(entries);
-	free(text);
-	return rc;
+	if (!text.len)
+		return 0;
+	return network_parse_lines(n, text, err) < 0 ? -1 : 1;
 }
 
 /* True if the process is the container's: it sees the file that was mounted.

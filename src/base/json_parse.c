@@ -435,18 +435,22 @@ static cJSON *parse_whole(struct parser *p)
 
 cJSON *json_parse(struct str text)
 {
-	struct parser p = { .at = text.ptr, .end = text.ptr + text.len };
+	struct parser p = { .at = text.ptr };
 
-	return text.len ? parse_whole(&p) : NULL;
+	if (!text.len)
+		return NULL;
+	p.end = text.ptr + text.len;
+	return parse_whole(&p);
 }
 
 cJSON *json_parse_repaired(struct str text)
 {
-	struct parser p = { .at = text.ptr,
-			    .end = text.ptr + text.len,
-			    .repairs = true };
+	struct parser p = { .at = text.ptr, .repairs = true };
 
-	return text.len ? parse_whole(&p) : NULL;
+	if (!text.len)
+		return NULL;
+	p.end = text.ptr + text.len;
+	return parse_whole(&p);
 }
 
 const cJSON *json_parse_pooled(struct json_pool *pool, struct str text)
@@ -471,10 +475,14 @@ const cJSON *json_parse_pooled(struct json_pool *pool, struct str text)
 
 size_t json_parse_error_line(struct str text)
 {
-	struct parser p = { .at = text.ptr, .end = text.ptr + text.len };
-	cJSON *tree = parse_document(&p);
+	struct parser p = { .at = text.ptr };
+	cJSON *tree;
 	size_t line = 1;
 
+	if (!text.len)
+		return line;
+	p.end = text.ptr + text.len;
+	tree = parse_document(&p);
 	for (const char *at = text.ptr; at < p.at; at++)
 		line += *at == '\n';
 	cJSON_Delete(tree);

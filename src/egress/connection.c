@@ -471,9 +471,16 @@ static void relay(struct connection *c)
 static void set_options(int fd)
 {
 	const int on = 1;
+	const int idle = 60;  /* s */
+	const int pause = 15; /* s */
+	const int tries = 4;
 
 	(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+	/* a side that is gone without a word is noticed after two minutes */
 	(void)setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
+	(void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof(idle));
+	(void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &pause, sizeof(pause));
+	(void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &tries, sizeof(tries));
 	(void)fcntl(fd, F_SETFL, O_NONBLOCK);
 }
 

@@ -96,12 +96,7 @@ static int write_list(const struct network *n, struct error *err)
 	struct buf text = BUF_INIT(1 << 20);
 	int fd = memfd_create("list", MFD_CLOEXEC);
 
-	if (n->open)
-		buf_adds(&text, "full\n");
-	for (size_t i = 0; i < n->n; i++) {
-		network_print_rule(&n->rules[i], &text);
-		buf_addc(&text, '\n');
-	}
+	network_print_lines(n, &text);
 	if (fd < 0 || io_write_all(fd, text.ptr, text.len) < 0) {
 		error_errno(err, "making a file in memory");
 		if (fd >= 0)

@@ -6,7 +6,8 @@
  * that this reader and the server see its end at different places (smuggling).
  * So each request must name the host, and everything that servers read in
  * different ways is refused: bare line feeds, folded lines, two lengths, a
- * length beside chunks, chunks in HTTP/1.0, chunk extensions, trailers.
+ * length beside chunks, chunks in HTTP/1.0, chunk extensions, trailers, a body
+ * of GET, which many servers take for the next request.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -71,7 +72,8 @@ static bool names_host(const struct request_reader *r, struct str authority)
 }
 
 /* Checks "GET /path HTTP/1.1". */
-static int check_first_line(const struct request_reader *r, struct str line)
+static int check_first_line(const struct request_reader *r, struct str line,
+			    bool *no_body)
 {
 	struct str method = { line.ptr, str_find(line, ' ') };
 	struct str target = str_skip(line, method.len + 1);
@@ -83,6 +85,7 @@ static int check_first_line(const struct request_reader *r, struct str line)
 	    str_is(method, "PRI") ||
 	    (!str_is(version, "HTTP/1.1") && !str_is(version, "HTTP/1.0")))
 		return REQUEST_BAD;
+	*no_body = str_is(method, "GET") || str_is(method, "HEAD");
 	if (target.len && target.ptr[0] == '/')
 		return 0;
 	if (str_is(target, "*"))
@@ -168,17 +171,19 @@ static long read_head(struct request_reader *r, struct str text, size_t *n)
 	size_t end = str_search(text, STR("\r\n"));
 	struct str fields = str_skip(text, end + 2);
 	struct request_fields h = { 0 };
+	bool no_body = false;
 	int rc;
 
 	if (!has_clean_lines(text))
 		return REQUEST_BAD;
-	rc = check_first_line(r, (struct str){ text.ptr, end });
+	rc = check_first_line(r, (struct str){ text.ptr, end }, &no_body);
 	if (rc < 0)
 		return rc;
 	fields.len -= 2;
 	read_fields(&h, fields);
 	if (h.is_bad || !h.has_host || (h.has_length && h.chunked) ||
 	    (h.chunked && !str_ends((struct str){ text.ptr, end }, "1.1")) ||
+	    (no_body && (h.length || h.chunked)) ||
 	    (h.upgrades && (r->served || h.length || h.chunked)))
 		return REQUEST_BAD;
 	if (!names_host(r, h.host))

@@ -8,6 +8,7 @@
  */
 #include <errno.h>
 #include <linux/audit.h>
+#include <linux/capability.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <poll.h>
@@ -315,6 +316,10 @@ static int restrict_calls(void)
 
 static int restrict_process(void)
 {
+	struct __user_cap_header_struct head = {
+		.version = _LINUX_CAPABILITY_VERSION_3
+	};
+	const struct __user_cap_data_struct none_of_them[2] = { { 0 } };
 	const struct rlimit none = { 0, 0 };
 	struct rlimit files;
 
@@ -323,28 +328,23 @@ static int restrict_process(void)
 		(void)setrlimit(RLIMIT_NOFILE, &files);
 	}
 	(void)setrlimit(RLIMIT_FSIZE, &none); /* it writes no file */
-	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ? -1
-							  : restrict_calls();
+	/* root's rights, which the sockets needed */
+	if (syscall(SYS_capset, &head, none_of_them) < 0 ||
+	    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+		return -1;
+	return restrict_calls();
 }
 
-/* Reads the list that dcode has written, an entry a line. */
+/* Reads the list that dcode has written. */
 static int read_list(struct error *err)
 {
-	char *text = xcalloc(LIST_BYTES + 1, 1);
-	const char **entries = xcalloc(NETWORK_RULES_MAX + 1, sizeof(char *));
+	char *text = xcalloc(LIST_BYTES, 1);
 	ssize_t len = io_pread_all(EGRESS_LIST_FD, text, LIST_BYTES, 0);
-	char *rest = text;
-	size_t n = 0;
-	int rc;
+	int rc = len < 0 ? error_errno(err, "reading the list of hosts") : 0;
 
-	while (len > 0 && *rest && n <= NETWORK_RULES_MAX) {
-		entries[n++] = rest;
-		rest += strcspn(rest, "\n");
-		if (*rest)
-			*rest++ = '\0';
-	}
-	rc = network_parse(&network, entries, n, err);
-	free(entries);
+	if (rc == 0)
+		rc = network_parse_lines(
+			&network, (struct str){ text, (size_t)len }, err);
 	free(text);
 	return rc;
 }

@@ -162,6 +162,11 @@ TRICKS = {
             b"\r\nab"),
         raw(b"POST / HTTP/1.1\r\nHost: good.example\r\nContent-Length: 2\r\n"
             b"Content-Length: 0\r\n\r\nab")),
+    "body of GET": (
+        raw(b"POST / HTTP/1.1\r\nHost: good.example\r\nContent-Length: 2\r\n"
+            b"\r\nab"),
+        raw(get(more=f"Content-Length: {len(get('bad.example'))}\r\n")
+            + get("bad.example"))),
     "folded line": (raw(get(more="X: a\r\n")), raw(get(more="X: a\r\n b\r\n"))),
     "bare line feeds": (raw(get()), raw(get().replace(b"\r\n", b"\n"))),
     "first an empty line": (raw(get()), raw(b"\r\n" + get())),
@@ -320,6 +325,8 @@ def test_a_kill_leaves_no_way_out(box, victim):
         assert time.monotonic() < end
         time.sleep(0.05)
     proxy = found[0]
+    assert "CapEff:\t0000000000000000\n" in pathlib.Path(
+        f"/proc/{proxy}/status").read_text()
     os.kill(proxy if victim == "proxy" else p.pid, signal.SIGKILL)
     while pathlib.Path(f"/proc/{proxy}/exe").exists():
         assert time.monotonic() < end

@@ -229,7 +229,7 @@ static void test_the_question_stands_above_its_choices(void **state)
 	d.keys = QUESTION_LETTERS;
 	press(&d, " v", &over, &end);
 	shows(&d, "{bold warn|The model asks (1 of 1), not required}\n"
-		  "  City?\n      One of them.\n"
+		  "  City?\n  One of them.\n"
 		  "  [x] 1 Rome\n"
 		  "{bold accent|> [ ] 2 Oslo It}\n"
 		  "  [ ] in your own words ...\n"

@@ -29,6 +29,7 @@ static void edit(const char *file, const char *old, const char *new, bool all,
 		buf_adds(&e->text, file + strlen(file) - c.tail);
 	}
 	buf_release(&c.middle);
+	buf_release(&c.near);
 }
 
 static void replaces(void **arg)

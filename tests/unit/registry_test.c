@@ -80,8 +80,8 @@ static void test_every_key_of_an_entry_counts(void **state)
 	assert_int_equal(toml_get(declared(p)->params, "n")->integer, 3);
 	p = registry_find(r, "prog");
 	assert_string_equal(p->workdir, "/workspace");
-	assert_int_equal(p->flags,
-			 SANDBOX_ATTACH | SANDBOX_LIST | SANDBOX_LIVE);
+	assert_int_equal(p->flags, SANDBOX_ATTACH | SANDBOX_LIST |
+					   SANDBOX_LIVE | SANDBOX_NETWORK);
 	assert_string_equal(declared(p)->command[1], "--x");
 	assert_null(declared(p)->command[2]);
 	assert_string_equal(warnings.ptr, "");

@@ -445,6 +445,21 @@ static void extend_shape(const struct mask *m, struct str text,
 	}
 }
 
+/* Returns the value that the first len bytes of text are, or NULL: its name
+ * tells more than that of a shape. */
+static const struct hidden *find_whole(const struct mask *m, struct str text,
+				       size_t len, bool *maybe)
+{
+	const struct hidden *h;
+	bool more;
+
+	if (!may_begin(m, text))
+		return NULL;
+	h = find_match(m, text, &more);
+	*maybe |= more;
+	return h && match_end(m, text, h, maybe) == len ? h : NULL;
+}
+
 /* Finds what must be replaced at text[at]. False: nothing. *maybe: the bytes
  * that follow text may change that. */
 static bool find_replacement(const struct mask *m, struct str text, size_t at,
@@ -465,6 +480,8 @@ static bool find_replacement(const struct mask *m, struct str text, size_t at,
 	if (rc != SHAPE_HIT || hit.len <= r->len)
 		return r->value;
 	*r = (struct replacement){ NULL, hit.keep, hit.len, hit.kind };
+	r->value = find_whole(m, str_skip(rest, hit.keep), hit.len - hit.keep,
+			      maybe);
 	clip_keep(m, rest, r, maybe);
 	extend_shape(m, rest, r, maybe);
 	return true;
@@ -473,13 +490,13 @@ static bool find_replacement(const struct mask *m, struct str text, size_t at,
 static void add_replacement(const struct mask *m, struct str rest,
 			    const struct replacement *r, struct buf *out)
 {
+	buf_add(out, rest.ptr, r->keep);
 	if (r->value) {
 		*r->value->given = true;
 		buf_adds(out, r->value->shown);
 		return;
 	}
 	m->given[r->kind] = true;
-	buf_add(out, rest.ptr, r->keep);
 	buf_addf(out, SHAPE_MARK "%s]", shapes_kind(r->kind));
 }
 

@@ -67,6 +67,10 @@ void network_copy(struct network *to, const struct network *from);
 void network_release(struct network *n);
 /* Appends "none", "full" or "crates.io, *.npmjs.org:443, !ads.example". */
 void network_print(const struct network *n, struct buf *out);
+/* Append and read a list as lines, one for each entry: "crates.io\n". Reading
+ * replaces *n, and fails like network_parse(). */
+void network_print_lines(const struct network *n, struct buf *out);
+int network_parse_lines(struct network *n, struct str text, struct error *err);
 /* Appends one entry in the form in which it is written: "*.npmjs.org:443". */
 void network_print_rule(const struct network_rule *r, struct buf *out);
 

@@ -378,6 +378,33 @@ int network_parse(struct network *n, const char *const *list, size_t count,
 	return 0;
 }
 
+void network_print_lines(const struct network *n, struct buf *out)
+{
+	buf_adds(out, n->open ? "full\n" : "");
+	for (size_t i = 0; i < n->n; i++) {
+		network_print_rule(&n->rules[i], out);
+		buf_addc(out, '\n');
+	}
+}
+
+int network_parse_lines(struct network *n, struct str text, struct error *err)
+{
+	const size_t most =
+		NETWORK_RULES_MAX + 2; /* with "full", and one more */
+	char **entries = xcalloc(most, sizeof(*entries));
+	struct str line;
+	size_t count = 0;
+	int rc;
+
+	while (count < most && str_split(&text, '\n', &line))
+		entries[count++] = xstrndup(line.ptr, line.len);
+	rc = network_parse(n, (const char *const *)entries, count, err);
+	while (count)
+		free(entries[--count]);
+	free(entries);
+	return rc;
+}
+
 void network_copy(struct network *to, const struct network *from)
 {
 	network_release(to);
