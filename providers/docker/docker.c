@@ -72,6 +72,10 @@ static int docker_open(struct sandbox_client *client,
 	client->endpoint = d->engine.shown;
 	client->isolation = docker_isolation(set);
 	client->lacks |= docker_has_mounts(set) ? SANDBOX_PLACED : 0;
+	/* gVisor and virtual machines have a network of their own, which
+	 * dcode's proxy cannot enter */
+	if (client->isolation != ISOLATION_CONTAINER)
+		client->lacks |= SANDBOX_HOSTS;
 	return 0;
 }
 

@@ -797,13 +797,14 @@ static enum contract_verdict
 with_entry(struct contract *c, struct reach *r, const char *entry,
 	   enum contract_verdict (*run)(struct contract *c, void *arg))
 {
-	const struct sandbox_provider *p = c->request->client->provider;
+	const struct sandbox_client *client = c->request->client;
 	enum contract_verdict verdict = CONTRACT_OK;
 	struct network n = { 0 };
 	struct error err = { 0 };
 
 	if (network_parse(&n, &entry, 1, &err) == 0 &&
-	    network_check(&n, p->network, p->name, &err) == 0)
+	    network_check(&n, sandbox_network_limits(client),
+			  client->provider->name, &err) == 0)
 		verdict = with_another(c, &(struct another){ .network = &n },
 				       run, r);
 	network_release(&n);
@@ -815,7 +816,7 @@ with_entry(struct contract *c, struct reach *r, const char *entry,
 static enum contract_verdict compare_lists(struct contract *c, struct reach *r)
 {
 	const struct network_limits *limits =
-		c->request->client->provider->network;
+		sandbox_network_limits(c->request->client);
 	enum contract_verdict verdict;
 	char entry[300];
 

@@ -305,7 +305,7 @@ static int restrict_calls(void)
 		      offsetof(struct seccomp_data, nr)));
 	/* x86-64 has each call a second time, with this bit (x32) */
 	STEP(BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, 0x40000000U, N + 1, 0));
-	for (unsigned char i = 0; i < N; i++)
+	for (int i = 0; i < N; i++)
 		STEP(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)denied[i],
 			      (unsigned char)(N - i), 0));
 	STEP(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));

@@ -383,6 +383,12 @@ static int create_with_retries(struct sandbox *sb,
 	return rc;
 }
 
+const struct network_limits *
+sandbox_network_limits(const struct sandbox_client *client)
+{
+	return client->lacks & SANDBOX_HOSTS ? NULL : client->provider->network;
+}
+
 int sandbox_choose_network(struct sandbox_client *client,
 			   const struct network *flag, struct network *n,
 			   struct error *err)
@@ -393,8 +399,8 @@ int sandbox_choose_network(struct sandbox_client *client,
 	if (rc < 0 || n->mode == NETWORK_DEFAULT)
 		return rc;
 	if (p->flags & ~client->lacks & SANDBOX_NETWORK)
-		rc = network_check(n, p->network, sandbox_client_name(client),
-				   err);
+		rc = network_check(n, sandbox_network_limits(client),
+				   sandbox_client_name(client), err);
 	else
 		rc = error_set(err, ERR_USAGE,
 			       "%s cannot control the network of its sandboxes",

@@ -38,18 +38,13 @@ enum {
 	SANDBOX_NETWORK = 1 << 4, /* --sandbox-network is supported */
 	/* no isolation: it is the user's own machine */
 	SANDBOX_UNISOLATED = 1 << 5,
-	/* list() finds dcode's sandboxes by label */
-	SANDBOX_LIST = 1 << 6,
-	/* its files survive the end of its lifetime */
-	SANDBOX_STAYS = 1 << 7,
-	/* runs only while a dcode process uses it */
-	SANDBOX_BOUND = 1 << 8,
+	SANDBOX_LIST = 1 << 6,  /* list() finds dcode's sandboxes by label */
+	SANDBOX_STAYS = 1 << 7, /* its files outlive its lifetime */
+	SANDBOX_BOUND = 1 << 8, /* runs only while a dcode uses it */
 	/* set only in sandbox_client.lacks: stop() does not work */
 	SANDBOX_STOP = 1 << 9,
-	/* extend() starts the full lifetime again */
-	SANDBOX_RENEWS = 1 << 10,
-	/* not isolated, on a machine shared with others */
-	SANDBOX_SHARED = 1 << 11,
+	SANDBOX_RENEWS = 1 << 10, /* extend() starts the lifetime again */
+	SANDBOX_SHARED = 1 << 11, /* not isolated, on a shared machine */
 	/* place_expect() can predict a new sandbox's workdir */
 	SANDBOX_PLACED = 1 << 12,
 	SANDBOX_PLACED_AGAIN = 1 << 13, /* ... and an attached sandbox's */
@@ -58,6 +53,8 @@ enum {
 	SANDBOX_LEAVES = 1 << 15,
 	/* only the sandbox knows its workdir, so prompts do not name it */
 	SANDBOX_UNNAMED = 1 << 16,
+	/* set only in sandbox_client.lacks: lists of hosts */
+	SANDBOX_HOSTS = 1 << 17,
 };
 
 struct sandbox_spec { /* What to create. Borrowed for the call. */
@@ -271,6 +268,9 @@ int sandbox_create(struct sandbox *sb, struct sandbox_client *client,
 		   struct error *err);
 int sandbox_attach(struct sandbox *sb, struct sandbox_client *client,
 		   const char *id, const struct stop *stop, struct error *err);
+/* Returns what lists of hosts the client can enforce; NULL: none. */
+const struct network_limits *
+sandbox_network_limits(const struct sandbox_client *client);
 /* Replaces *n by the network that sandbox_create() would give a sandbox: see
  * network_choose(). Fails if the provider cannot enforce it. */
 int sandbox_choose_network(struct sandbox_client *client,
