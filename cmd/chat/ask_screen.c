@@ -320,9 +320,10 @@ static size_t item_length(struct str text)
 	do {
 		n += str_find(str_skip(text, n), '\n');
 		n += n < text.len;
-	} while (n < text.len && (str_starts(str_skip(text, n), "  | ") ||
-				  str_starts(str_skip(text, n), "    ") ||
-				  str_starts(str_skip(text, n), "  ...")));
+	} while (n < text.len &&
+		 (question_prefix(str_skip(text, n)) ||
+		  str_starts(str_skip(text, n), QUESTION_WRAPPED) ||
+		  str_starts(str_skip(text, n), "  ...")));
 	return n;
 }
 

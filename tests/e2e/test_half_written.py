@@ -458,3 +458,16 @@ def test_what_a_project_brings_waits_for_the_message(live, work):
     s.keys("Enter")
     s.until("tools in")
     assert (work / "ran").exists()
+
+
+def test_the_change_in_a_question_is_coloured(live, work):
+    (work / "calc.py").write_text("def add(a, b):\n    return a - b\n")
+    s, _ = live([call("edit_file", file_path="calc.py", old_string="a - b",
+                      new_string="a + b"), DONE])
+    s.type("go")
+    s.keys("Enter")
+    s.until("y yes")
+    rows = s.tmux("capture-pane", "-p", "-e").split("\n")
+    changed = [row for row in rows if "2" in row and "return" in row]
+    assert len(changed) == 2 and all("48;5;" in row or "48;2;" in row or
+                                     "\x1b[4" in row for row in changed), rows
