@@ -908,7 +908,7 @@ static const struct contract_check *const rooms[] = {
 	contract_files,
 	life,
 };
-enum { ROOMS = sizeof(rooms) / sizeof(*rooms) };
+enum { ROOMS = sizeof(rooms) / sizeof(const struct contract_check *) };
 
 static enum contract_verdict run_check(struct contract *c,
 				       const struct stop *stop)
