@@ -125,9 +125,11 @@ static const char *take_port(struct str *s, unsigned *port)
 	struct str rest = *s;
 	struct str digits;
 	int64_t number;
-	size_t colon = s->ptr && s->ptr[0] == '[' ? str_find(*s, ']') + 1
-						  : str_find(*s, ':');
+	size_t colon;
 
+	if (!s->ptr)
+		return NULL;
+	colon = s->ptr[0] == '[' ? str_find(*s, ']') + 1 : str_find(*s, ':');
 	if (colon >= s->len)
 		return NULL;
 	digits = str_skip(rest, colon + 1);
