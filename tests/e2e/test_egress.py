@@ -373,68 +373,49 @@ def test_an_open_list_does_not_open_this_machine(
         assert "REACHED" not in box.do(CURL + url), url
 
 
-def test_a_host_is_added_after_connections(box):
-    """The proxy closed some first, so the kernel still keeps their ports."""
+def talk(box, steps):
+    """Types lines in a chat; each is (line, what is then on the screen)."""
     place = pathlib.Path(tempfile.mkdtemp(prefix="dcode-tmux-"))
     s = Screen(place, [*box.enter, box.dcode, "--sandbox", "local", "-M",
                        "anthropic:m"], {**box.env, "ANTHROPIC_API_KEY": "k"},
                "/tmp")
     try:
         s.until("tools in")
-        for line, wanted in (
-                (r"!exec 3<>/dev/tcp/good.example/80; printf 'GET / HTTP/1.0"
-                 r"\r\nHost: good.example\r\n\r\n' >&3; cat <&3",
-                 "REACHED 93.184.216.34:80"),
-                ("/network allow bad.example", "may now reach bad.example"),
-                (f"!{CURL} http://bad.example/", "REACHED 93.184.216.35:80")):
+        for line, wanted in steps:
             assert wanted not in s.text()
             s.type(line)
             s.keys("Enter")
             s.until(wanted)
     finally:
         s.close()
+
+
+def test_a_host_is_added_after_connections(box):
+    """The proxy closed some first, so the kernel still keeps their ports."""
+    talk(box, (
+        (r"!exec 3<>/dev/tcp/good.example/80; printf 'GET / HTTP/1.0"
+         r"\r\nHost: good.example\r\n\r\n' >&3; cat <&3",
+         "REACHED 93.184.216.34:80"),
+        ("/network allow bad.example", "may now reach bad.example"),
+        (f"!{CURL} http://bad.example/", "REACHED 93.184.216.35:80")))
 
 
 def test_a_change_that_fails_keeps_the_old_list(box):
     """A program in the sandbox has the port that the new list needs."""
-    place = pathlib.Path(tempfile.mkdtemp(prefix="dcode-tmux-"))
-    s = Screen(place, [*box.enter, box.dcode, "--sandbox", "local", "-M",
-                       "anthropic:m"], {**box.env, "ANTHROPIC_API_KEY": "k"},
-               "/tmp")
-    try:
-        s.until("tools in")
-        for line, wanted in (
-                ("!setsid python3 -m http.server 3000 >log 2>&1 & until "
-                 "curl -s 127.0.0.1:3000 >page; do sleep 0.1; done; wc -l page",
-                 "exit 0"),
-                ("/network allow bad.example:3000", "uses a port of"),
-                (f"!{CURL} http://good.example/", "REACHED 93.184.216.34:80")):
-            assert wanted not in s.text()
-            s.type(line)
-            s.keys("Enter")
-            s.until(wanted)
-    finally:
-        s.close()
+    talk(box, (
+        ("!setsid python3 -m http.server 3000 >log 2>&1 & until "
+         "curl -s 127.0.0.1:3000 >page; do sleep 0.1; done; wc -l page",
+         "exit 0"),
+        ("/network allow bad.example:3000", "uses a port of"),
+        (f"!{CURL} http://good.example/", "REACHED 93.184.216.34:80")))
 
 
 def test_a_host_is_added_while_the_sandbox_runs(box):
-    place = pathlib.Path(tempfile.mkdtemp(prefix="dcode-tmux-"))
-    s = Screen(place, [*box.enter, box.dcode, "--sandbox", "local", "-M",
-                       "anthropic:m"], {**box.env, "ANTHROPIC_API_KEY": "k"},
-               "/tmp")
-    try:
-        s.until("tools in")
-        for line, wanted in (
-                (f"!{CURL} http://bad.example/", "bad.example:80 refused"),
-                ("/network allow bad.example", "may now reach bad.example"),
-                (f"!{CURL} http://bad.example/", "REACHED 93.184.216.35:80"),
-                (f"!{CURL} http://good.example/", "REACHED 93.184.216.34:80")):
-            assert wanted not in s.text()
-            s.type(line)
-            s.keys("Enter")
-            s.until(wanted)
-    finally:
-        s.close()
+    talk(box, (
+        (f"!{CURL} http://bad.example/", "bad.example:80 refused"),
+        ("/network allow bad.example", "may now reach bad.example"),
+        (f"!{CURL} http://bad.example/", "REACHED 93.184.216.35:80"),
+        (f"!{CURL} http://good.example/", "REACHED 93.184.216.34:80")))
 
 
 WGET = "timeout 10 wget -q -O - "
