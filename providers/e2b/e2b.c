@@ -199,17 +199,9 @@ static cJSON *network_object(const struct network *n)
 static int set_network(struct sandbox *sb, const struct network *n,
 		       const struct stop *stop, struct error *err)
 {
-	char *path = xasprintf("/sandboxes/%s/network", sb->id);
-	const struct http_request ask = { .method = "PUT",
-					  .path = path,
-					  .what = "changing the network",
-					  .flags = REST_AGAIN };
-	cJSON *body = network_object(n);
-	int rc = vendor_post(sb->client->priv, &ask, body, NULL, stop, err);
-
-	cJSON_Delete(body);
-	free(path);
-	return rc;
+	return vendor_change_network(sb, "PUT",
+				     xasprintf("/sandboxes/%s/network", sb->id),
+				     network_object(n), stop, err);
 }
 
 /* True if the list of denied networks contains all addresses. */

@@ -288,6 +288,21 @@ int vendor_post(struct vendor_client *c, const struct http_request *ask,
 	return rc;
 }
 
+int vendor_change_network(struct sandbox *sb, const char *method, char *path,
+			  cJSON *body, const struct stop *stop,
+			  struct error *err)
+{
+	const struct http_request ask = { .method = method,
+					  .path = path,
+					  .what = "changing the network",
+					  .flags = REST_AGAIN };
+	int rc = vendor_post(sb->client->priv, &ask, body, NULL, stop, err);
+
+	cJSON_Delete(body);
+	free(path);
+	return rc;
+}
+
 int vendor_post_snapshot(struct sandbox *sb, const struct http_request *ask,
 			 const char *name, cJSON **tree,
 			 const struct stop *stop, struct error *err)

@@ -245,6 +245,11 @@ int vendor_get(struct vendor_client *c, const char *id, cJSON **tree,
 int vendor_post(struct vendor_client *c, const struct http_request *ask,
 		const cJSON *body, cJSON **tree, const struct stop *stop,
 		struct error *err);
+/* Changes the network of the sandbox by a request that may be repeated. Takes
+ * ownership of path and body. */
+int vendor_change_network(struct sandbox *sb, const char *method, char *path,
+			  cJSON *body, const struct stop *stop,
+			  struct error *err);
 /* Requests a snapshot of the sandbox with a POST of {"name": name}. ask
  * contains the path, which is appended to the id's path, and the time limit.
  * ERR_USAGE if the name is empty or too long. */

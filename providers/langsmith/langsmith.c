@@ -532,19 +532,12 @@ static void add_network(const struct network *n, cJSON *body)
 static int set_network(struct sandbox *sb, const struct network *n,
 		       const struct stop *stop, struct error *err)
 {
-	char *path = xasprintf(LANGSMITH_API "/boxes/%s", sb->id);
-	const struct http_request ask = { .method = "PATCH",
-					  .path = path,
-					  .what = "changing the network",
-					  .flags = REST_AGAIN };
 	cJSON *body = cJSON_CreateObject();
-	int rc;
 
 	add_network(n, body);
-	rc = vendor_post(sb->client->priv, &ask, body, NULL, stop, err);
-	cJSON_Delete(body);
-	free(path);
-	return rc;
+	return vendor_change_network(
+		sb, "PATCH", xasprintf(LANGSMITH_API "/boxes/%s", sb->id), body,
+		stop, err);
 }
 
 static int get_network(struct sandbox *sb, struct network *n,
