@@ -3,6 +3,7 @@
 import atexit
 import os
 import shlex
+import shutil
 import signal
 import subprocess
 import time
@@ -10,6 +11,7 @@ import time
 DEADLINE = 30
 LINGER = 5
 _closed = []  # programs whose terminal has gone: (since when, pid)
+_places = []  # folders that were made for a screen only
 
 
 def _end_lingering(least=LINGER):
@@ -31,12 +33,16 @@ def _at_exit():
     if _closed:
         time.sleep(LINGER)
         _end_lingering(0)
+    for place in _places:
+        shutil.rmtree(place, ignore_errors=True)
 
 
 class Screen:
     """A window of a tmux server of its own."""
 
     def __init__(self, place, command, env, cwd, columns=80, lines=24):
+        if place.name.startswith("dcode-tmux-"):
+            _places.append(place)
         self.socket = place / "tmux"
         self.status_file = place / "status"
         env = {**env, "TMUX_TMPDIR": str(place), "SHELL": "/bin/sh"}
