@@ -14,6 +14,7 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/proc.h"
+#include "base/sanitize.h"
 #include "config/settings_env.h"
 #include "providers/external/process.h"
 #include "providers/external/provider_config.h"
@@ -147,6 +148,12 @@ static const struct {
 	{ "network", SANDBOX_NETWORK },
 };
 
+/* The other capabilities. */
+static const char *const operations[] = {
+	"list_ids",      "info", "extend",       "upload",       "download",
+	"make_snapshot", "stop", "network_list", "network_deny",
+};
+
 enum {
 	LIST_CAN = NETWORK_CAN_PORTS | NETWORK_CAN_ADDRESSES |
 		   NETWORK_CAN_NETWORKS | NETWORK_CAN_IPV6,
@@ -166,6 +173,42 @@ static bool has_word(const cJSON *list, const char *word)
 		if (cJSON_IsString(item) && !strcmp(item->valuestring, word))
 			return true;
 	return false;
+}
+
+static bool is_capability(const char *word)
+{
+	for (size_t i = 0; i < sizeof(abilities) / sizeof(*abilities); i++)
+		if (!strcmp(abilities[i].name, word))
+			return true;
+	for (size_t i = 0; i < sizeof(operations) / sizeof(*operations); i++)
+		if (!strcmp(operations[i], word))
+			return true;
+	return false;
+}
+
+/* A misspelt capability would be missed only when it is needed, and one of a
+ * later dcode may restrict what this one would do without asking. */
+static int check_capabilities(const cJSON *list, const struct jsonrpc_ask *ask,
+			      struct error *err)
+{
+	struct buf shown = BUF_INIT(1024);
+	const cJSON *item;
+
+	cJSON_ArrayForEach (item, list) {
+		const char *word = cJSON_IsString(item) ? item->valuestring
+							: "(not a string)";
+
+		if (is_capability(word))
+			continue;
+		buf_adds(&shown, "unknown capability '");
+		sanitize_line((struct str){ word, strnlen(word, 64) }, &shown);
+		buf_addc(&shown, '\'');
+		process_bad_answer(ask, shown.ptr, err);
+		buf_release(&shown);
+		return error_hint(err, "dcode help providers lists the "
+				       "capabilities that it may name.");
+	}
+	return 0;
 }
 
 /* Sets the provider's flags and operations from the child's answer. What
@@ -274,6 +317,8 @@ static int parse_initialized(struct process_client *c, const cJSON *result,
 		fault = set_sizes(c, result);
 	if (fault)
 		return process_bad_answer(ask, fault, err);
+	if (check_capabilities(json_get(result, "capabilities"), ask, err) < 0)
+		return -1;
 	free(c->workdir);
 	c->workdir = workdir ? xstrdup(workdir) : NULL;
 	set_abilities(c, result);

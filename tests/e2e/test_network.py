@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+import services
 from clouds import CREATE, DONE, task_of, vendor_fixture  # noqa: F401
 from test_trust_c10_policy import managed  # noqa: F401
 
@@ -301,6 +302,8 @@ for line in sys.stdin:
     ("network network_list", ["full", "!a.example"], "deny a host"),
     ("network", ["a.example"], "cannot filter by host"),
     ("attach", ["none"], "cannot control the network"),
+    ("network network_list netwrok_deny", ["a.example"],
+     "unknown capability 'netwrok_deny'"),
 ])
 def test_a_program_says_what_it_can_enforce(model, run, config, tmp_path, can,
                                             hosts, told):
@@ -319,3 +322,67 @@ def test_a_program_says_what_it_can_enforce(model, run, config, tmp_path, can,
     else:
         assert r.status == 0, r.err
         assert json.loads(created.read_text()) == told
+
+
+CLASS = """
+import pathlib
+
+
+class Provider:
+    def get_or_create(self, sandbox_id=None, **params):
+        pathlib.Path(__file__).with_name("created").touch()
+        raise RuntimeError("a sandbox was asked for")
+"""
+
+
+@pytest.fixture
+def created(tmp_path, env):
+    """The file that exists once the class has been asked for a sandbox."""
+    (tmp_path / "acme_net.py").write_text(CLASS)
+    env["PYTHONPATH"] = str(tmp_path)
+    return tmp_path / "created"
+
+
+ACME = '[sandboxes.providers.acme]\nclass_path = "acme_net:Provider"\n'
+HOSTS = ["a.example"], ["full", "!a.example"], ["none"]
+
+
+@pytest.mark.parametrize("hosts", HOSTS)
+def test_a_class_is_not_asked_for_a_network(model, run, config, created,
+                                            hosts):
+    config(ACME)
+    server = model([DONE])
+    r = task_of(run, "acme")(*flags(*hosts))
+    assert r.status == 2 and "'acme'" in r.err, r.err
+    assert "--sandbox-network" in r.err
+    assert not created.exists() and not server.requests
+    assert task_of(run, "acme")().status != 0
+    assert created.exists()
+
+
+@pytest.mark.parametrize("hosts", HOSTS)
+@pytest.mark.parametrize("name", services.ALL)
+def test_a_described_service_is_not_asked_for_a_network(
+        model, run, config, env, top, name, hosts):
+    with services.ALL[name]() as cloud:
+        env.update(cloud.env)
+        config(cloud.describe(top))
+        server = model([DONE])
+        r = task_of(run, name)(*flags(*hosts))
+        assert r.status == 2 and f"'{name}'" in r.err, r.err
+        assert "--sandbox-network" in r.err
+        assert not cloud.requests and not server.requests
+        assert task_of(run, name)().status == 0
+        assert cloud.requests
+
+
+@pytest.mark.parametrize("name", ["acme", "sprites"])
+def test_a_list_of_the_config_is_refused_there_too(model, run, config, env,
+                                                   top, created, name):
+    with services.ALL["sprites"]() as cloud:
+        env.update(cloud.env)
+        config(cloud.describe(top) + ALL + ACME)
+        model([DONE])
+        r = task_of(run, name)()
+        assert r.status == 2 and "network.allow" in r.err, r.err
+        assert not created.exists() and not cloud.requests

@@ -110,6 +110,8 @@ FAULTS = {
     "null": answer(None),
     "nothing": lambda r: send({"id": r["id"]}),
     "capstring": told(capabilities="attach"),
+    "capunknown": told(capabilities=["attach", "netwrok_list\x1b[31m"]),
+    "capnumber": told(capabilities=["attach", 7]),
     "relative": told(workdir="work"),
     "dirnumber": told(workdir=7),
     "tiny": told(max_command=10),

@@ -27,7 +27,7 @@ import time
 
 from cloud import Box, Invalid, listed, main, route
 from grpc_link import Failure, GrpcCloud
-from modal_messages import parse, pb
+from modal_messages import as_json, parse, pb
 from modal_router import Router, jwt
 
 SERVICE = "/modal.client.ModalClient/"
@@ -259,6 +259,7 @@ class Modal(Router, GrpcCloud):
 
     @rpc(pb.SandboxCreateRequest, "SandboxCreate", "SandboxCreateV2")
     def create(self, req, ask, v2):
+        req.log["message"] = as_json(ask)
         d = ask.definition
         image = self.images.get(d.image_id)
         if ask.app_id not in self.apps.values() or not image:

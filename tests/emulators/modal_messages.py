@@ -9,7 +9,8 @@ import subprocess
 import tempfile
 import types
 
-from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+from google.protobuf import (
+    descriptor_pb2, descriptor_pool, json_format, message_factory)
 
 from cloud import Invalid
 
@@ -45,6 +46,11 @@ def unknown(message, where):
             continue
         for item in value if field.label == field.LABEL_REPEATED else [value]:
             yield from unknown(item, f"{where}.{field.name}")
+
+
+def as_json(message):
+    """The message as the JSON that the protocol's mapping gives it."""
+    return json_format.MessageToDict(message, preserving_proto_field_name=True)
 
 
 def parse(kind, data, lenient):

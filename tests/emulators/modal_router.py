@@ -11,7 +11,7 @@ import time
 
 from cloud import Invalid, Refused, route
 from grpc_link import Failure
-from modal_messages import parse, pb
+from modal_messages import as_json, parse, pb
 
 SERVICE = "/modal.task_command_router.TaskCommandRouter/"
 TOOL = "/__modal/.bin/modal-sandbox-fs-tools"
@@ -224,6 +224,7 @@ class Router:
     @route("POST", SERVICE + "TaskSetNetworkAccess")
     def set_network(self, req):
         ask = self.routed(req, pb.TaskSetNetworkAccessRequest)
+        req.log["message"] = as_json(ask)
         kept = self.task(req, ask)
         before = kept.ask.definition.network_access
         if (before.network_access_type, ask.network_access.

@@ -48,6 +48,33 @@ const vendors = {
     await devboxes.shutdown(box.id);
     await networkPolicies.delete(policy.id);
   },
+  async langsmith() {
+    const { SandboxClient } = await import("langsmith/sandbox");
+    const client = new SandboxClient();
+    const listed = (hosts) =>
+      ({ proxyConfig: { access_control: { allow_list: hosts } } });
+    const box = await client.createSandbox(undefined, {
+      snapshotName: "deepagents-code", name: "dcode-sdk", ...listed(one) });
+    await client.updateSandbox(box.name, listed(two));
+    await box.delete();
+  },
+  // The list is fixed when the sandbox is created.
+  async deno() {
+    const { Sandbox } = await import("@deno/sandbox");
+    const box = await Sandbox.create({ allowNet: one });
+    await box.kill();
+  },
+  async modal() {
+    const { ModalClient } = await import("modal");
+    const modal = new ModalClient({ environment: "main" });
+    const app = await modal.apps.fromName("dcode", { createIfMissing: true });
+    const image = await modal.images.fromRegistry("python:3").build(app);
+    const box = await modal.sandboxes.create(app, image,
+      { outboundDomainAllowlist: one, command: ["sleep", "600"] });
+    await box.updateNetworkPolicy(
+      { outboundCidrAllowlist: [], outboundDomainAllowlist: two });
+    await box.terminate();
+  },
 };
 
 const name = process.argv[2];
