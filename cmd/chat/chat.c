@@ -50,6 +50,7 @@ struct chat {
 	struct plain plain;
 	struct turn turn;
 	struct chat_input input;
+	struct choice_lines choices;
 	struct approve approve;
 	struct asker asker;
 	struct buf told;   /* text that the model gets with the next prompt */
@@ -106,12 +107,23 @@ static int on_inquiry(void *arg, struct inquiry *q, enum inquiry_end *end,
 	return rc;
 }
 
+/* Implements app_asker.choose. */
+static int on_choose(void *arg, const struct app_question *q, struct error *err)
+{
+	struct chat *c = arg;
+	int64_t asked = clock_ms();
+	int answer = choice_ask_lines(&c->choices, q, err);
+
+	c->turn.waited += clock_ms() - asked;
+	return answer;
+}
+
 /* Prints what the turn has taken: "Done in 12 s, 3 calls, 3.2K tokens". */
-static void print_turn(const struct chat *c)
+static void print_turn(const struct chat *c, const char *what)
 {
 	struct buf line = BUF_INIT(1 << 10);
 
-	turn_add_end(&c->turn, c->run->app->meter, clock_ms(), "Done in", true,
+	turn_add_end(&c->turn, c->run->app->meter, clock_ms(), what, true,
 		     &line);
 	fprintf(stderr, "%s\n", line.ptr);
 	buf_release(&line);
@@ -122,16 +134,20 @@ static bool end_turn(struct chat *c, enum message_kind kind, int rc,
 		     const struct error *err)
 {
 	struct app *app = c->run->app;
+	bool asks = kind == MESSAGE_PROMPT || kind == MESSAGE_GIVEN;
+	bool stopped = rc < 0 && err->code == ERR_CANCELLED;
 	bool over = false;
 
-	if (rc < 0 && err->code == ERR_CANCELLED) {
-		fputs("Interrupted\n", stderr);
-	} else if (rc < 0) {
-		(void)app_fail(app, err);
-	} else if (kind == MESSAGE_PROMPT || kind == MESSAGE_GIVEN) {
+	if (rc == 0 && asks)
 		run_remark(c->run);
-		print_turn(c);
-	}
+	if (asks)
+		print_turn(c, stopped  ? "Interrupted after"
+			      : rc < 0 ? "Failed after"
+				       : "Done in");
+	else if (stopped)
+		fputs("Interrupted\n", stderr);
+	if (rc < 0 && !stopped)
+		(void)app_fail(app, err);
 	over = (rc < 0 && chat_ends(err->code)) || c->plain.failed;
 	if (!over)
 		app_signal_clear(app);
@@ -554,13 +570,13 @@ static int chat_in_lines(struct run *r, const char *first)
 			  .input = { .cancel = &r->app->cancel,
 				     .lock = PTHREAD_MUTEX_INITIALIZER,
 				     .typed = BUF_INIT(CHAT_MAX_LINE) } };
-	struct choice_lines lines = { r->app, &c.input };
-	const struct app_asker asker = { choice_ask_lines, &lines };
+	const struct app_asker asker = { on_choose, &c };
 	struct buf next = BUF_INIT(CHAT_MAX_LINE);
 	struct error err = { 0 };
 	int status = 0;
 	int rc;
 
+	c.choices = (struct choice_lines){ r->app, &c.input };
 	c.approve = (struct approve){ .app = r->app, .input = &c.input };
 	c.plain.ascii = print_is_ascii(r->app);
 	c.plain.guard = &r->app->guard;
@@ -594,7 +610,7 @@ static int chat_in_lines(struct run *r, const char *first)
 	if (!status && r->unsaved)
 		status = 1;
 	next_free(r);
-	lines.app->asker = NULL;
+	c.choices.app->asker = NULL;
 	c.plain.guard = NULL;
 	/* When the terminal is closed, the end of input may be seen before the
 	 * signal. */

@@ -942,6 +942,22 @@ static void end_answer(struct live *l)
 	say_turn(l, (struct style){ 0, STYLE_MUTED }, "Done in");
 }
 
+static void report_refusal(struct live *l)
+{
+	if (job_is_prompt(l->now.kind))
+		say_turn(l, (struct style){ 0, STYLE_MUTED }, "Stopped after");
+	live_say(l, (struct style){ 0, STYLE_WARN },
+		 "Not run. Tell the agent what you would like instead.");
+}
+
+/* Reports the error last, so that nothing stands between it and the editor. */
+static void report_failure(struct live *l)
+{
+	if (job_is_prompt(l->now.kind))
+		say_turn(l, (struct style){ 0, STYLE_MUTED }, "Failed after");
+	(void)app_fail(l->run->app, &l->err);
+}
+
 /* Handles the end of any other job: reports it, refreshes the status and
  * decides whether the chat is over. */
 static void end_work(struct live *l, int rc)
@@ -969,16 +985,14 @@ static void end_work(struct live *l, int rc)
 	live_print(l);
 	live_notify_turn(l);
 	if (rc < 0 && l->refused)
-		live_say(
-			l, warn,
-			"Not run. Tell the agent what you would like instead.");
+		report_refusal(l);
 	else if (rc < 0 && l->err.code == ERR_CANCELLED &&
 		 job_is_prompt(l->now.kind))
 		say_turn(l, warn, "Interrupted after");
 	else if (rc < 0 && l->err.code == ERR_CANCELLED)
 		live_say(l, warn, "Interrupted");
 	else if (rc < 0)
-		(void)app_fail(l->run->app, &l->err);
+		report_failure(l);
 	else if (job_is_prompt(l->now.kind))
 		end_answer(l);
 	if (l->now.kind == JOB_SLASH)

@@ -110,6 +110,7 @@ static void answer_call(struct live *l, enum dialog_answer a)
 
 void live_withdraw_question(struct live *l)
 {
+	end_wait(l);
 	dialog_close(&l->dialog);
 	l->asked = NULL;
 	l->focused = false;

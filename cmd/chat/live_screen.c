@@ -653,6 +653,24 @@ static void add_last_parts(struct str text, struct buf *out)
 	}
 }
 
+/* Adds lines that dcode printed. An error must be easier to see than what is
+ * printed around it. */
+static void add_printed(struct str lines, struct rows *out)
+{
+	struct str line;
+
+	while (str_split(&lines, '\n', &line)) {
+		struct style style = muted;
+
+		if (str_starts(line, "Error: "))
+			style = (struct style){ ATTR_BOLD, STYLE_ERROR };
+		else if (str_starts(line, "Warning: "))
+			style = (struct style){ 0, STYLE_WARN };
+		rows_add(out, style, line);
+		rows_end(out);
+	}
+}
+
 /* Prints the complete lines of the captured output; all: also the last,
  * unfinished one, as a terminal would show it. */
 static void print_lines(struct live *l, bool all)
@@ -666,8 +684,7 @@ static void print_lines(struct live *l, bool all)
 	add_last_parts((struct str){ text.ptr, end }, &shown);
 	if (shown.len) {
 		follow_lines(l, buf_str(&shown));
-		rows_add(&rows, muted, buf_str(&shown));
-		rows_close(&rows);
+		add_printed(buf_str(&shown), &rows);
 		live_print_rows(l, &rows);
 		rows_release(&rows);
 	}

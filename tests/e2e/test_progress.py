@@ -4,6 +4,7 @@
 import pathlib
 import re
 import tempfile
+import time
 
 import pytest
 
@@ -15,6 +16,8 @@ PLAN = {"tool_calls": [{"name": "write_todos", "args": {"todos": [
     {"content": "Look around", "status": "in_progress"},
     {"content": "Write the tests", "status": "pending"}]}}],
     "usage": {"input": 9000, "output": 60}}
+REFUSED = {"fault": {"status": 400, "body": {"type": "error", "error": {
+    "type": "invalid_request_error", "message": "the cat sat on it"}}}}
 SLOW_WORDS = {"text": "These words come one after the other. " * 20,
               "token_chars": 8, "chunk_bytes": 400, "chunk_delay_ms": 40,
               "usage": {"input": 900, "output": 200}}
@@ -55,8 +58,64 @@ def test_the_time_of_a_question_does_not_count(live):
     s.until("y yes")
     s.tmux("run-shell", "sleep 5")
     s.keys("y")
-    seen = s.until(lambda t: re.search("Done( in|,)", t))
-    assert re.search(r"Done( in [0-4]\.\d s)?, 1 call", seen), seen
+    seen = s.until("Done")
+    assert re.search(r"Done in [0-4]\.\d s, 1 call", seen), seen
+
+
+@pytest.mark.parametrize("key, end", [
+    ("C-c", "Interrupted"), ("n", "Stopped")])
+def test_the_time_of_a_question_that_ends_the_turn_does_not_count(
+        live, key, end):
+    s, _ = live([execute("true"), {"text": "done."}])
+    s.type("go")
+    s.keys("Enter")
+    s.until("y yes")
+    s.tmux("run-shell", "sleep 5")
+    s.keys(key)
+    seen = s.until(f"{end} after")
+    assert re.search(end + r" after [0-4]\.\d s, 1 call", seen), seen
+
+
+def test_an_interrupted_answer_says_how_many_tokens_came(live):
+    s, _ = live([{**SLOW_WORDS, "chunk_bytes": 60, "chunk_delay_ms": 300,
+                  "usage": {"input": 0, "output": 0}}])
+    s.type("go")
+    s.keys("Enter")
+    s.until(lambda t: t.count("These words") > 1)
+    s.keys("Escape")
+    s.until(lambda t: re.search(r"Interrupted after [\d.]+ s, \d+ tokens$", t,
+                                re.M))
+
+
+def test_a_failed_turn_says_what_it_took_and_the_error_stands_out(live):
+    s, _ = live([REFUSED])
+    s.type("go")
+    s.keys("Enter")
+    seen = s.until("the cat sat on it")
+    assert re.search(r"Failed after \d\.\d s", seen)
+    assert seen.index("Failed after") < seen.index("Error: ")
+    coloured = s.tmux("capture-pane", "-p", "-e")
+    row = next(r for r in coloured.splitlines() if "Error: " in r)
+    codes = re.findall(r"\x1b\[([\d;]*)m", row[:row.index("Error: ")])
+    assert "1" in ";".join(codes).split(";"), row  # bold
+    assert any(c in ("31", "91") or c.startswith("38") for c in codes), row
+
+
+def test_a_chat_of_lines_counts_no_question_and_says_how_a_turn_ended(
+        terminal, model):
+    model({"turns": [execute("true"), REFUSED], "by": "count"})
+    t = terminal("--plain", "-M", "anthropic:m")
+    t.until("> ")
+    t.type("go\n")
+    t.until("Allow it? [y/N] ")
+    time.sleep(4)
+    t.type("\x03")
+    t.until("Interrupted after ")
+    assert re.match(r"[0-3]\.\d s, 1 call", t.until("call"))
+    t.type("go\n")
+    t.until("Failed after ")
+    assert re.match(r"\d\.\d s", t.until(" s"))
+    t.until("Error: ")
 
 
 def test_an_interrupted_turn_says_what_it_took(live):

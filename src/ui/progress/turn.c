@@ -11,7 +11,6 @@
 
 enum {
 	BYTES_PER_TOKEN = 4, /* of an answer whose usage is not known yet */
-	LEAST_MS = 100,      /* less than this is shown as 0.0 s */
 };
 
 /* meter_each() callback: adds the tokens of one model. What a model reads from
@@ -95,8 +94,18 @@ bool turn_event(struct turn *t, const struct agent_event *ev)
 	}
 }
 
-static void add_tokens_part(int64_t tokens, struct buf *out)
+/* Returns the tokens of the turn so far. Those of an answer that is being
+ * received, or was cut, are estimated. */
+static int64_t turn_tokens(const struct turn *t, struct meter *m)
 {
+	return count_tokens(m) - t->tokens +
+	       (int64_t)t->arrived / BYTES_PER_TOKEN;
+}
+
+static void add_tokens_part(const struct turn *t, struct meter *m,
+			    struct buf *out)
+{
+	int64_t tokens = turn_tokens(t, m);
 	char room[MONEY_SIZE];
 
 	if (tokens > 0)
@@ -107,35 +116,27 @@ static void add_tokens_part(int64_t tokens, struct buf *out)
 void turn_add_progress(const struct turn *t, struct meter *m, int64_t now,
 		       struct buf *out)
 {
-	int64_t tokens = count_tokens(m) - t->tokens +
-			 (int64_t)t->arrived / BYTES_PER_TOKEN;
 	int64_t ms = now - t->began - t->waited;
 
 	if (ms < 60000) /* tenths of a second would only distract */
 		buf_addf(out, "%" PRId64 " s", ms / 1000);
 	else
 		summary_add_time(ms, out);
-	add_tokens_part(tokens, out);
+	add_tokens_part(t, m, out);
 }
 
 void turn_add_end(const struct turn *t, struct meter *m, int64_t now,
 		  const char *what, bool cost, struct buf *out)
 {
-	int64_t ms = now - t->began - t->waited;
 	struct meter_total total = read_total(m);
-	int64_t tokens = count_tokens(m) - t->tokens;
 	char room[MONEY_SIZE];
 
-	if (ms < LEAST_MS && t->waited) { /* "0.0 s" after a long question */
-		buf_addf(out, "%.*s", (int)strcspn(what, " "), what);
-	} else {
-		buf_addf(out, "%s ", what);
-		summary_add_time(ms, out);
-	}
+	buf_addf(out, "%s ", what);
+	summary_add_time(now - t->began - t->waited, out);
 	if (t->calls)
 		buf_addf(out, ", %zu call%s", t->calls,
 			 t->calls == 1 ? "" : "s");
-	add_tokens_part(tokens, out);
+	add_tokens_part(t, m, out);
 	if (cost && total.model > t->cost && !total.model_unpriced)
 		buf_addf(out, ", %s", money_short(total.model - t->cost, room));
 }

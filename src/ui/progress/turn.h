@@ -34,7 +34,8 @@ void turn_add_progress(const struct turn *t, struct meter *m, int64_t now,
 		       struct buf *out);
 /* Appends "Done in 2 min 14 s, 12 calls, 18.0K tokens, $0.09". what: "Done in"
  * or the like. Zero calls, and a cost that is unknown, nothing or not wanted,
- * are left out. If nearly all of the turn was a question: "Done, 1 call". */
+ * are left out. The time is without t->waited. The tokens of an answer that was
+ * cut are estimated from its length. */
 void turn_add_end(const struct turn *t, struct meter *m, int64_t now,
 		  const char *what, bool cost, struct buf *out);
 
