@@ -555,8 +555,7 @@ void app_print_advice(const struct app *app, const char *text)
 	struct buf out = BUF_INIT(1 << 16);
 
 	app_add_advice(app, text, &out);
-	buf_addc(&out, '\n');
-	fputs(out.ptr, stderr);
+	output_line(buf_str(&out));
 	buf_release(&out);
 }
 
@@ -586,14 +585,14 @@ int app_fail(struct app *app, const struct error *err)
 	const char *topic = topic_of(err);
 	int status = app_exit_status(err);
 
+	buf_adds(&message, "Error: ");
 	app_clean(app, CLEAN_MESSAGE, str_of(err->message), &message);
 	app_add_advice(app, err->hint, &advice);
 	app_clean(app, CLEAN_MESSAGE, buf_str(&advice), &hint);
 	buf_release(&advice);
-	buf_adds(&message, "");
-	fprintf(stderr, "Error: %s\n", message.ptr);
+	output_line(buf_str(&message));
 	if (hint.len)
-		fprintf(stderr, "%s\n", hint.ptr);
+		output_line(buf_str(&hint));
 	if (topic)
 		print_topic(app, topic);
 	if (app->json) {
@@ -602,7 +601,8 @@ int app_fail(struct app *app, const struct error *err)
 		buf_adds(&out, "{\"schema_version\":1,\"error\":{");
 		json_member(&out, "code", str_of(error_name(err->code)));
 		buf_addc(&out, ',');
-		json_member(&out, "message", buf_str(&message));
+		json_member(&out, "message",
+			    str_skip(buf_str(&message), strlen("Error: ")));
 		buf_addc(&out, ',');
 		json_member(&out, "hint", buf_str(&hint));
 		buf_addc(&out, ',');
@@ -620,8 +620,9 @@ void app_warn_line(const char *line)
 {
 	struct buf text = BUF_INIT(SIZE_MAX / 4);
 
+	buf_adds(&text, "Warning: ");
 	sanitize_line(str_of(line), &text);
-	fprintf(stderr, "Warning: %s\n", text.len ? text.ptr : "");
+	output_line(buf_str(&text));
 	buf_release(&text);
 }
 

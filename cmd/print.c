@@ -38,8 +38,10 @@ void print_text(const struct app *app, const char *before, const char *text,
 {
 	struct buf line = BUF_INIT(TEXT_MAX);
 
+	buf_adds(&line, before);
 	print_add_line(app, &line, text);
-	fprintf(stderr, "%s%s%s\n", before, line.len ? line.ptr : "", after);
+	buf_adds(&line, after);
+	output_line(buf_str(&line));
 	buf_release(&line);
 }
 
@@ -48,8 +50,10 @@ void print_name(const struct app *app, const char *before, const char *name,
 {
 	struct buf line = BUF_INIT(TEXT_MAX);
 
+	buf_adds(&line, before);
 	print_add_name(app, &line, name);
-	fprintf(stderr, "%s%s%s\n", before, line.len ? line.ptr : "", after);
+	buf_adds(&line, after);
+	output_line(buf_str(&line));
 	buf_release(&line);
 }
 
@@ -91,8 +95,9 @@ void print_progress(const struct app *app, const char *line)
 	struct buf text = BUF_INIT(TEXT_MAX);
 	const char *sign = skip_sign(app, &line);
 
+	buf_adds(&text, sign);
 	sanitize_line(str_of(line), &text);
-	fprintf(stderr, "%s%s\n", sign, text.len ? text.ptr : "");
+	output_line(buf_str(&text));
 	buf_release(&text);
 }
 

@@ -285,7 +285,7 @@ static void print_cost(struct task *t, bool done)
 		buf_adds(&line, ". ");
 	buf_addstr(&line, buf_str(&cost));
 	if (line.len && !t->run->options.quiet)
-		fprintf(stderr, "%s\n", line.ptr);
+		output_line(buf_str(&line));
 	buf_release(&cost);
 	buf_release(&line);
 }

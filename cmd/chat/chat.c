@@ -125,7 +125,7 @@ static void print_turn(const struct chat *c, const char *what)
 
 	turn_add_end(&c->turn, c->run->app->meter, clock_ms(), what, true,
 		     &line);
-	fprintf(stderr, "%s\n", line.ptr);
+	output_line(buf_str(&line));
 	buf_release(&line);
 }
 
@@ -320,15 +320,18 @@ static int on_pick(void *arg, const struct pick *p)
 static void print_banner(const struct chat *c)
 {
 	struct run *r = c->run;
-	struct buf place = BUF_INIT(1 << 16);
+	struct buf line = BUF_INIT(1 << 16);
 	char *model = run_model_name(r);
+	size_t head;
 
-	sanitize_line(str_of(r->box.sandbox.workdir), &place);
-	run_mounts(r, &place);
-	fprintf(stderr,
-		"dcode " DCODE_VERSION ": %s, tools in %s. /help, /quit.\n",
-		model, place.len ? place.ptr : "?");
-	buf_release(&place);
+	buf_addf(&line, "dcode " DCODE_VERSION ": %s, tools in ", model);
+	head = line.len;
+	sanitize_line(str_of(r->box.sandbox.workdir), &line);
+	run_mounts(r, &line);
+	buf_adds(&line,
+		 line.len > head ? ". /help, /quit." : "?. /help, /quit.");
+	output_line(buf_str(&line));
+	buf_release(&line);
 	free(model);
 }
 

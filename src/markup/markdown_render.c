@@ -217,7 +217,8 @@ static void levels_close(struct levels *l, size_t columns, struct rows *out)
 
 enum {
 	BETWEEN = 3, /* cells between two columns: " | " */
-	NARROW = 6,  /* cells; no column is narrowed below this */
+	NARROW = 6,  /* cells; no column is narrowed below this, */
+	WORD = 20,   /* nor below its longest word of at most so many cells */
 };
 
 struct layout {
@@ -225,6 +226,7 @@ struct layout {
 	const struct theme *theme;
 	const struct wrap *place;
 	size_t width[TABLE_COLUMNS]; /* cells of each column */
+	size_t least[TABLE_COLUMNS]; /* cells of its longest word */
 	bool begun; /* the first row was added, with the prefix place->first */
 	struct rows *out;
 };
@@ -247,16 +249,42 @@ static size_t place_cells(const struct wrap *place)
 	return taken < place->columns ? place->columns - taken : 1;
 }
 
+/* Returns the cells of the longest word, of those that must not be split. */
+static size_t longest_word(struct str text)
+{
+	size_t most = 0;
+	struct str word;
+
+	while (str_split(&text, ' ', &word)) {
+		size_t cells = width_cells(word);
+
+		if (cells > most && cells <= WORD)
+			most = cells;
+	}
+	return most;
+}
+
 static void measure_columns(struct layout *l)
 {
 	const struct table *t = l->t;
 
 	for (size_t i = 0; i < t->cells.n; i++) {
+		size_t *width = &l->width[i % t->columns];
+		size_t *least = &l->least[i % t->columns];
 		size_t cells = rows_cells(&t->cells, i);
+		size_t word = longest_word(rows_view(&t->cells, i).bytes);
 
-		if (cells > l->width[i % t->columns])
-			l->width[i % t->columns] = cells;
+		*width = cells > *width ? cells : *width;
+		*least = word > *least ? word : *least;
 	}
+}
+
+/* Returns the width of a column if the widest columns have `most` cells. */
+static size_t column_under(const struct layout *l, size_t column, size_t most)
+{
+	if (most < l->least[column])
+		most = l->least[column];
+	return l->width[column] < most ? l->width[column] : most;
 }
 
 static size_t width_under(const struct layout *l, size_t most)
@@ -264,7 +292,7 @@ static size_t width_under(const struct layout *l, size_t most)
 	size_t sum = BETWEEN * (l->t->columns - 1);
 
 	for (size_t c = 0; c < l->t->columns; c++)
-		sum += l->width[c] < most ? l->width[c] : most;
+		sum += column_under(l, c, most);
 	return sum;
 }
 
@@ -281,8 +309,7 @@ static bool fit_columns(struct layout *l)
 	if (width_under(l, most) > room)
 		return false;
 	for (size_t c = 0; c < l->t->columns; c++)
-		if (l->width[c] > most)
-			l->width[c] = most;
+		l->width[c] = column_under(l, c, most);
 	return true;
 }
 
@@ -431,7 +458,7 @@ static void table_render(const struct table *t, const struct theme *theme,
 			 const struct wrap *place, struct rows *out)
 {
 	struct wrap bare = { .columns = place->columns };
-	struct layout l = { t, theme, place, { 0 }, false, out };
+	struct layout l = { t, theme, place, { 0 }, { 0 }, false, out };
 
 	rows_close(out);
 	if (!t->columns || !t->cells.n)

@@ -11,12 +11,14 @@
 #include <limits.h>
 #include <poll.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/json.h"
 #include "base/str.h"
 #include "model/money.h"
+#include "term/rows.h"
 #include "term/theme.h"
 #include "tool/todos.h"
 #include "ui/summary.h"
@@ -186,6 +188,43 @@ void output_status(struct output_guard *g, struct str line)
 	}
 	pthread_mutex_unlock(&g->lock);
 	buf_release(&text);
+}
+
+/* Returns the width of the terminal on stderr; 0: stderr is no terminal. */
+static size_t stderr_columns(void)
+{
+	struct winsize size = { 0 };
+
+	return isatty(STDERR_FILENO) &&
+			       ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0
+		       ? size.ws_col
+		       : 0;
+}
+
+void output_line(struct str line)
+{
+	struct wrap w = { .columns = stderr_columns(),
+			  .words = true,
+			  .soft = true };
+	struct buf out = BUF_INIT(SIZE_MAX / 4);
+	struct rows whole = { 0 };
+	struct rows rows = { 0 };
+
+	if (w.columns && width_cells(line) > w.columns) {
+		rows_add(&whole, (struct style){ 0 }, line);
+		wrap_rows(&whole, &w, &rows);
+		for (size_t i = 0; i < rows.n; i++) {
+			buf_addstr(&out, rows_view(&rows, i).bytes);
+			buf_addc(&out, '\n');
+		}
+	} else {
+		buf_addstr(&out, line);
+		buf_addc(&out, '\n');
+	}
+	fwrite(out.ptr, 1, out.len, stderr);
+	rows_release(&whole);
+	rows_release(&rows);
+	buf_release(&out);
 }
 
 static bool is_shared(void)
@@ -585,8 +624,7 @@ static void print_note(struct plain *p, const char *prefix, struct str text)
 	flush_output(p);
 	buf_adds(&line, prefix);
 	sanitize_line(text, &line);
-	buf_addc(&line, '\n');
-	fwrite(line.ptr, 1, line.len, stderr);
+	output_line(buf_str(&line));
 	buf_release(&line);
 }
 

@@ -57,6 +57,9 @@ void output_release(struct output_guard *g);
  * output removes; empty: removes it. Does nothing while another line is
  * unfinished. Only if stderr is a terminal with cursor control. */
 void output_status(struct output_guard *g, struct str line);
+/* Prints a line of dcode's own on stderr. At a terminal its rows end between
+ * words. A word that is longer than a row, such as an address, stays whole. */
+void output_line(struct str line);
 
 /* Prints agent events as text: the answer on stdout, the rest on stderr. */
 struct plain {                   /* zero it, then set the first seven fields */

@@ -142,9 +142,10 @@ def at_screen(dcode, env, tmp_path, model):
     """at_screen(turns, *args, to=None) -> (Screen that -n runs at)."""
     open_ones = []
 
-    def begin(turns, *args, to=None, columns=80, lines=24):
+    def begin(turns, *args, to=None, how=("-n", "go", "-y"), columns=80,
+              lines=24):
         model(turns)
-        command = [dcode, "-n", "go", "-y", *OPUS, *args]
+        command = [dcode, *how, *OPUS, *args]
         if to:
             command = ["sh", "-c", f'exec "$@" >{to}', "sh", *command]
         (tmp_path / "work").mkdir(exist_ok=True)

@@ -213,7 +213,8 @@ static void add_last_rows(struct str text, size_t most,
 {
 	struct wrap w = { .columns = look->columns,
 			  .first = { STR("    "), muted },
-			  .rest = { STR("    "), muted } };
+			  .rest = { STR("    "), muted },
+			  .words = true };
 	struct rows lines = { 0 };
 	struct rows rows = { 0 };
 
