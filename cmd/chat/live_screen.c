@@ -443,7 +443,7 @@ static void open_history(struct live *l)
 		l->history = (struct prompt_history){ 0 };
 	for (size_t i = 0; i < early->n; i++)
 		(void)prompt_history_add(
-			&l->history, buf_str(&early->items[i].text), &ignored);
+			&l->history, prompt_history_text(early, i), &ignored);
 	prompt_history_release(early);
 	free(early);
 	free(project);

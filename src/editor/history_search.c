@@ -26,7 +26,7 @@ enum {
 
 static struct str item_at(const struct history_search *s, size_t i)
 {
-	return buf_str(&s->history->items[i].text);
+	return prompt_history_text(s->history, i);
 }
 
 /* FNV-1a */
@@ -242,6 +242,8 @@ enum history_search_result history_search_event(struct history_search *s,
 		 event->kind == KEY_EVENT_PASTE)
 		add_text(s, event->text);
 	s->on = result == HISTORY_SEARCH_GOES_ON;
+	if (!s->on)
+		spool_drop_pages(&s->history->texts);
 	return result;
 }
 

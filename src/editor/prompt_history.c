@@ -26,9 +26,12 @@
 
 enum { LOCK_WAIT_MS = 500, APPEND_TRIES = 3 };
 
-static struct str item_text(const struct prompt_history *h, size_t i)
+struct str prompt_history_text(const struct prompt_history *h, size_t i)
 {
-	return buf_str(&h->items[i].text);
+	const struct prompt *item = &h->items[i];
+
+	return item->text ? (struct str){ item->text, item->len }
+			  : spool_text(&h->texts, item->at, item->len);
 }
 
 static void drop_oldest(struct prompt_history *h, size_t n)
@@ -36,11 +39,16 @@ static void drop_oldest(struct prompt_history *h, size_t n)
 	if (!n)
 		return;
 	for (size_t i = 0; i < n; i++) {
-		buf_release(&h->items[i].text);
+		free(h->items[i].text);
 		free(h->items[i].project);
 	}
 	h->n -= n;
 	memmove(h->items, h->items + n, h->n * sizeof(*h->items));
+}
+
+static bool is_last(const struct prompt_history *h, struct str text)
+{
+	return h->n && str_eq(prompt_history_text(h, h->n - 1), text);
 }
 
 /* Adds a prompt in memory. The caller limits the number of items. */
@@ -49,16 +57,36 @@ static void append_item(struct prompt_history *h, struct str text,
 {
 	struct prompt *item;
 
-	if (h->n && str_eq(item_text(h, h->n - 1), text))
+	if (is_last(h, text))
 		return;
 	if (h->n == h->cap) {
 		h->cap = h->cap ? h->cap * 2 : 64;
 		h->items = xrealloc(h->items, h->cap, sizeof(*h->items));
 	}
 	item = &h->items[h->n++];
-	*item = (struct prompt){ BUF_INIT(SIZE_MAX),
-				 project ? xstrdup(project) : NULL };
-	buf_addstr(&item->text, text);
+	*item = (struct prompt){ .text = xstrndup(text.ptr, text.len),
+				 .len = text.len,
+				 .project = xstrdup(project) };
+}
+
+/* Moves the texts of items[from] and all later ones into the spool. */
+static void spool_items(struct prompt_history *h, size_t from)
+{
+	struct buf all = BUF_INIT(SIZE_MAX);
+	size_t at = h->texts.end;
+
+	for (size_t i = from; i < h->n; i++)
+		buf_add(&all, h->items[i].text, h->items[i].len);
+	for (bool done = spool_add(&h->texts, buf_str(&all));
+	     done && from < h->n; from++) {
+		struct prompt *item = &h->items[from];
+
+		free(item->text);
+		item->text = NULL;
+		item->at = at;
+		at += item->len;
+	}
+	buf_release(&all);
 }
 
 static void limit_items(struct prompt_history *h)
@@ -169,6 +197,7 @@ static int load_prompts(struct prompt_history *h, int fd, struct error *err)
 	if (!rc)
 		h->lines = parse_lines(h, buf_str(&all));
 	buf_release(&all);
+	spool_items(h, 0);
 	return rc;
 }
 
@@ -286,9 +315,10 @@ static void add_newest_lines(const struct prompt_history *h, struct buf *out)
 	size_t from = h->n;
 
 	while (from && bytes < PROMPT_HISTORY_FILE / 2)
-		bytes += item_text(h, --from).len;
+		bytes += h->items[--from].len;
 	for (; from < h->n; from++)
-		add_line(out, item_text(h, from), h->items[from].project);
+		add_line(out, prompt_history_text(h, from),
+			 h->items[from].project);
 }
 
 /* A process without the lock may have appended to the file after it was read.
@@ -375,14 +405,17 @@ static int store_prompt(struct prompt_history *h, struct str text,
 int prompt_history_add(struct prompt_history *h, struct str prompt,
 		       struct error *err)
 {
-	bool again = h->n && str_eq(item_text(h, h->n - 1), prompt);
+	bool secret = !h->path || mask_holds(h->mask, prompt);
 
 	h->at = h->n;
-	if (!str_trim(prompt).len || again)
+	if (!str_trim(prompt).len || is_last(h, prompt))
 		return 0;
 	append_item(h, prompt, h->project);
+	if (!secret)
+		spool_items(h, h->n - 1);
 	limit_items(h);
-	if (!h->path || mask_holds(h->mask, prompt) ||
+	spool_drop_pages(&h->texts);
+	if (secret ||
 	    (str_starts(prompt, "/") && !str_starts(prompt, "/skill:")))
 		return 0;
 	return store_prompt(h, prompt, err);
@@ -392,7 +425,7 @@ int prompt_history_add(struct prompt_history *h, struct str prompt,
  * prompt that was shown last, unedited. */
 static void store_draft(struct prompt_history *h, struct str draft)
 {
-	if (h->at < h->n && str_eq(draft, item_text(h, h->at)))
+	if (h->at < h->n && str_eq(draft, prompt_history_text(h, h->at)))
 		return;
 	h->at = h->n;
 	buf_clear(&h->draft);
@@ -406,20 +439,29 @@ static bool has_filter(const struct prompt_history *h, size_t i)
 	struct str filter = buf_str(&h->filter);
 
 	return !filter.len ||
-	       str_search(item_text(h, i), filter) < item_text(h, i).len;
+	       str_search(prompt_history_text(h, i), filter) < h->items[i].len;
+}
+
+/* Selects the prompt if it matches the filter and is not the draft itself.
+ * Reading others has brought in pages that are not needed again. */
+static bool select_item(struct prompt_history *h, size_t i, struct str draft,
+			struct str *text)
+{
+	*text = prompt_history_text(h, i);
+	if (!has_filter(h, i) || str_eq(*text, draft))
+		return false;
+	h->at = i;
+	spool_drop_pages(&h->texts);
+	return true;
 }
 
 bool prompt_history_older(struct prompt_history *h, struct str draft,
 			  struct str *text)
 {
 	store_draft(h, draft);
-	for (size_t i = h->at; i-- > 0;) {
-		if (!has_filter(h, i) || str_eq(item_text(h, i), draft))
-			continue;
-		h->at = i;
-		*text = item_text(h, i);
-		return true;
-	}
+	for (size_t i = h->at; i-- > 0;)
+		if (select_item(h, i, draft, text))
+			return true;
 	return false;
 }
 
@@ -429,13 +471,9 @@ bool prompt_history_newer(struct prompt_history *h, struct str draft,
 	store_draft(h, draft);
 	if (h->at == h->n)
 		return false;
-	for (size_t i = h->at + 1; i < h->n; i++) {
-		if (!has_filter(h, i) || str_eq(item_text(h, i), draft))
-			continue;
-		h->at = i;
-		*text = item_text(h, i);
-		return true;
-	}
+	for (size_t i = h->at + 1; i < h->n; i++)
+		if (select_item(h, i, draft, text))
+			return true;
 	h->at = h->n;
 	*text = buf_str(&h->draft);
 	return true;
@@ -445,6 +483,7 @@ void prompt_history_release(struct prompt_history *h)
 {
 	drop_oldest(h, h->n);
 	free(h->items);
+	spool_release(&h->texts);
 	buf_release(&h->draft);
 	buf_release(&h->filter);
 	free(h->path);

@@ -4,18 +4,20 @@
 #define EDITOR_PROMPT_HISTORY_H
 
 /*
- * Stores the prompts in memory and in a file that all sessions share; Up and
- * Down step through them. history_search.h is the search of Ctrl+R. Neither
- * limit of the file can be exceeded for long: see PROMPT_HISTORY_COMPACT.
+ * Stores the prompts in a file that all sessions share, and in a spool for this
+ * session; Up and Down step through them. history_search.h is the search of
+ * Ctrl+R. Neither limit of the file can be exceeded for long: see
+ * PROMPT_HISTORY_COMPACT.
  */
 #include <stdbool.h>
 
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/mask/mask.h"
+#include "base/spool.h"
 
 enum {
-	PROMPT_HISTORY_KEEP = 5000, /* prompts, in memory and in the file */
+	PROMPT_HISTORY_KEEP = 5000, /* prompts, in a session and in the file */
 	/* The file is rewritten when it has this many lines, or
 	 * PROMPT_HISTORY_FILE bytes. */
 	PROMPT_HISTORY_COMPACT = 6000,
@@ -25,7 +27,11 @@ enum {
 };
 
 struct prompt {
-	struct buf text;
+	/* Owned: the text if it must not be written to a disk, or cannot be.
+	 * NULL: it is in the spool. */
+	char *text;
+	size_t at;     /* position in the spool */
+	size_t len;    /* bytes of the text */
 	char *project; /* owned: the directory it was sent in; NULL: unknown */
 };
 
@@ -42,6 +48,7 @@ struct prompt_history {
 	struct prompt *items;
 	size_t n;
 	size_t cap;
+	struct spool texts;
 	size_t at;        /* index of the prompt shown; n: the draft */
 	struct buf draft; /* the user's draft before stepping through prompts */
 	struct buf filter; /* only prompts that contain this are shown */
@@ -71,6 +78,8 @@ bool prompt_history_older(struct prompt_history *h, struct str draft,
 			  struct str *text);
 bool prompt_history_newer(struct prompt_history *h, struct str draft,
 			  struct str *text);
+/* Returns the text of items[i], valid until a prompt is added. */
+struct str prompt_history_text(const struct prompt_history *h, size_t i);
 void prompt_history_release(struct prompt_history *h);
 
 #endif

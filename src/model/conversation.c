@@ -5,7 +5,8 @@
  * writes requests and reads answers in the vendor's protocol. A request is sent
  * in pieces, without copying: the head (system prompt, tools, parameters),
  * which is written once; the history, to which model_push() appends each
- * message once; and the tail, which closes the JSON. model_reset() and
+ * message once; and the tail, which closes the JSON. A long history's older
+ * part is in a spool: only requests need it. model_reset() and
  * model_set_tools() write a new head. Some errors are repaired here and the
  * request is sent again: an expired key, a wrong clock, an option or a tool
  * that the server refuses. */
@@ -370,6 +371,7 @@ void model_close(struct model *m)
 	buf_release(&m->head);
 	buf_release(&m->offered);
 	buf_release(&m->history.bytes);
+	spool_release(&m->older);
 	call_ids_release(&m->call_ids);
 	m->choice.vertex = NULL;
 	model_choice_release(&m->choice);
@@ -384,6 +386,7 @@ static void forget_history(struct model *m)
 	struct history *h = &m->history;
 
 	buf_release(&h->bytes);
+	spool_release(&m->older);
 	h->bytes = BUF_INIT(MAX_HISTORY);
 	h->last = 0;
 	h->block_end = 0;
@@ -493,7 +496,7 @@ size_t model_head_size(const struct model *m)
 
 size_t model_size(const struct model *m)
 {
-	size_t history = m->history.bytes.len;
+	size_t history = m->older.end + m->history.bytes.len;
 
 	/* The history may be shorter than the files' bytes: a wire may have
 	 * left out a file. */
@@ -534,7 +537,13 @@ enum {
 	MAX_ERROR_BODY = 256 << 10,
 };
 
-enum { MAX_SEGMENTS = 12 };
+enum {
+	MAX_SEGMENTS = 14,
+	/* A longer end of the history goes into the spool, in bytes. */
+	MAX_IN_MEMORY = 64 << 10,
+	/* Bytes at the end of the history that a later message may change. */
+	UNSETTLED = sizeof(((struct history_point *)NULL)->end),
+};
 
 struct tries { /* the attempts for one answer */
 	struct retry usual;
@@ -550,20 +559,62 @@ static void weigh_media(struct model *m, const struct part *p)
 	m->media.weight += model_media_weight(m, p);
 }
 
+/* Returns the position of the cache mark after the last user block; 0: none. */
+static size_t last_mark(const struct model *m)
+{
+	return m->history.block_end ? m->older.end + m->history.block_end : 0;
+}
+
+static void note_prompt(struct model *m)
+{
+	const struct history *h = &m->history;
+	size_t len = h->bytes.len;
+
+	m->prompt_media = m->media;
+	m->prompt = (struct history_point){
+		m->older.end + len, last_mark(m), h->last, { 0 }
+	};
+	if (len >= UNSETTLED)
+		memcpy(m->prompt.end, h->bytes.ptr + len - UNSETTLED,
+		       UNSETTLED);
+}
+
+/* Replaces the history in memory by this end of it. */
+static void replace_end(struct model *m, struct str end)
+{
+	struct buf bytes = BUF_INIT(MAX_HISTORY - m->older.end);
+
+	buf_addstr(&bytes, end);
+	buf_release(&m->history.bytes);
+	m->history.bytes = bytes;
+}
+
+/* Moves what changes no more into the spool. The place of the cache mark stays
+ * in memory, so that the wire can go on counting from there. */
+static void spool_history(struct model *m)
+{
+	struct history *h = &m->history;
+	struct str all = buf_str(&h->bytes);
+	size_t n = all.len - UNSETTLED;
+
+	if (all.len <= MAX_IN_MEMORY || h->bytes.over)
+		return;
+	if (h->block_end && h->block_end <= n)
+		n = h->block_end - 1;
+	if (!spool_add(&m->older, (struct str){ all.ptr, n }))
+		return;
+	replace_end(m, str_skip(all, n));
+	h->block_end -= h->block_end ? n : 0;
+}
+
 void model_push(struct model *m, const struct message *message)
 {
 	const struct history *h = &m->history;
 	struct message sent = { 0 };
 	size_t len = h->bytes.len;
 
-	if (message->role == ROLE_USER) {
-		m->prompt_media = m->media;
-		m->prompt = (struct history_point){
-			len, h->block_end, h->last, { 0 }
-		};
-		if (len >= sizeof(m->prompt.end))
-			memcpy(m->prompt.end, h->bytes.ptr + len - 2, 2);
-	}
+	if (message->role == ROLE_USER)
+		note_prompt(m);
 	for (size_t i = 0; i < message->n; i++) {
 		const struct part *p = &message->parts[i];
 
@@ -579,6 +630,7 @@ void model_push(struct model *m, const struct message *message)
 		wire_push(m->wire, &m->history, m->origin, message);
 	}
 	account_add(&m->account, &m->choice, h, message, h->bytes.len - len);
+	spool_history(m);
 }
 
 const char *model_origin(const struct model *m)
@@ -586,17 +638,35 @@ const char *model_origin(const struct model *m)
 	return m->origin;
 }
 
+/* Takes the end of the history back into memory, from this position on. */
+static void unspool_history(struct model *m, size_t from)
+{
+	struct buf end = BUF_INIT(MAX_HISTORY);
+
+	buf_addstr(&end, spool_text(&m->older, from, m->older.end - from));
+	buf_addstr(&end, buf_str(&m->history.bytes));
+	m->older.end = from;
+	replace_end(m, buf_str(&end));
+	buf_release(&end);
+}
+
 void model_forget_prompt(struct model *m)
 {
 	const struct history_point *p = &m->prompt;
 	struct history *h = &m->history;
+	size_t mark = p->block_end ? p->block_end - 1 : p->len;
+	size_t end = p->len < UNSETTLED ? 0 : p->len - UNSETTLED;
+	size_t from = mark < end ? mark : end;
 
-	h->bytes.len = p->len;
-	h->block_end = p->block_end;
+	if (from < m->older.end)
+		unspool_history(m, from);
+	h->bytes.len = p->len - m->older.end;
+	h->block_end = p->block_end ? p->block_end - m->older.end : 0;
 	h->last = p->last;
 	m->media = m->prompt_media;
-	if (p->len >= sizeof(p->end))
-		memcpy(h->bytes.ptr + p->len - 2, p->end, 2);
+	if (p->len >= UNSETTLED)
+		memcpy(h->bytes.ptr + h->bytes.len - UNSETTLED, p->end,
+		       UNSETTLED);
 	if (m->marked > p->block_end)
 		m->marked = p->block_end;
 	account_forget(&m->account);
@@ -608,9 +678,24 @@ void model_reply_release(struct model_reply *r)
 	*r = (struct model_reply){ 0 };
 }
 
-static struct str slice_buf(const struct buf *b, size_t from, size_t to)
+/* Lists the pieces of the history between two positions. Returns their
+ * number, 0 to 2. */
+static size_t list_history(const struct model *m, size_t from, size_t to,
+			   struct str *out)
 {
-	return (struct str){ b->ptr + from, to - from };
+	size_t border = m->older.end;
+	size_t n = 0;
+
+	if (from < border) {
+		size_t end = to < border ? to : border;
+
+		out[n++] = spool_text(&m->older, from, end - from);
+		from = end;
+	}
+	if (from < to)
+		out[n++] = (struct str){ m->history.bytes.ptr + from - border,
+					 to - from };
+	return n;
 }
 
 /* Lists the request's pieces: head, history with cache marks, tail, and the
@@ -620,9 +705,9 @@ static struct str slice_buf(const struct buf *b, size_t from, size_t to)
  * Returns the number of pieces. */
 static size_t list_segments(const struct model *m, struct str out[MAX_SEGMENTS])
 {
-	const struct history *h = &m->history;
 	const struct wire_option *o = m->wire->options;
-	size_t marks[2] = { m->marked, h->block_end };
+	size_t marks[2] = { m->marked, last_mark(m) };
+	size_t end = m->older.end + m->history.bytes.len;
 	size_t at = 0;
 	size_t n = 0;
 
@@ -630,12 +715,11 @@ static size_t list_segments(const struct model *m, struct str out[MAX_SEGMENTS])
 	for (size_t i = 0; m->wire->mark && i < 2; i++) {
 		if (marks[i] <= at)
 			continue;
-		out[n++] = slice_buf(&h->bytes, at, marks[i]);
+		n += list_history(m, at, marks[i], out + n);
 		out[n++] = str_of(m->wire->mark);
 		at = marks[i];
 	}
-	if (h->bytes.len > at)
-		out[n++] = slice_buf(&h->bytes, at, h->bytes.len);
+	n += list_history(m, at, end, out + n);
 	out[n++] = str_of(m->wire->tail);
 	for (unsigned bit = 1; o && o->name && n + 1 < MAX_SEGMENTS;
 	     o++, bit <<= 1)
@@ -746,6 +830,7 @@ static int send_request(struct model *m, struct exchange *x,
 	else
 		rc = http_do(m->http, &req, &x->response, &thinking, err);
 	m->running = NULL;
+	spool_drop_pages(&m->older);
 	rc = exchange_end(x, rc, err);
 	account_settle(&m->account, x, rc, err);
 	return rc;
@@ -990,7 +1075,7 @@ int model_stream(struct model *m, const struct model_sink *sink,
 		exchange_init(&x, m->wire, &m->choice, sink, quiet_ms);
 		rc = send_request(m, &x, stop, &failed);
 		if (rc == 0) {
-			m->marked = m->history.block_end;
+			m->marked = last_mark(m);
 			draft_finish(&x.draft, reply, &m->call_ids,
 				     m->wire->replay);
 			if (m->tools)

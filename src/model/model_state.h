@@ -3,6 +3,7 @@
 #ifndef MODEL_MODEL_STATE_H
 #define MODEL_MODEL_STATE_H
 
+#include "base/spool.h"
 #include "model/draft.h"
 #include "model/exchange.h"
 #include "model/model.h"
@@ -31,9 +32,11 @@ struct model {
 	struct buf offered;     /* names of the offered tools, each followed
 				 * by a NUL */
 	struct buf head;
+	/* The front of the conversation, which changes no more, and the rest.
+	 * Positions in the conversation count from the start of older. */
+	struct spool older;
 	struct history history;
-	/* end of the history before the last prompt: see
-	 * model_forget_prompt() */
+	/* the position before the last prompt: see model_forget_prompt() */
 	struct history_point prompt;
 	/* Bytes of the files in the history, and their weight in token
 	 * estimates. prompt_media: the same before the last prompt. */
@@ -41,7 +44,8 @@ struct model {
 		size_t bytes, weight;
 	} media, prompt_media;
 	struct call_ids call_ids;
-	size_t marked; /* history.block_end at the last answered request */
+	/* position of the last answered request's cache mark; 0: none */
+	size_t marked;
 	struct params_options options;
 	struct account account;
 	struct exchange *running;    /* borrowed, during a request */

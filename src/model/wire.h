@@ -10,7 +10,8 @@
 struct draft;      /* model/draft.h */
 struct draft_part; /* model/draft.h */
 
-/* The conversation as it is sent. Each message is written once. */
+/* The conversation as it is sent, or its end: see struct model. Each message is
+ * written once. */
 struct history {
 	struct buf bytes;
 	enum role last; /* role of the last message; 0 at the start */
@@ -33,7 +34,8 @@ struct history {
 	bool hides; /* replace every file by a line of text */
 };
 
-struct history_point { /* an end of the history that it can be cut back to */
+struct history_point { /* an end of the conversation, to be cut back to */
+	/* positions of that end and of the cache mark before it; 0: none */
 	size_t len, block_end;
 	enum role last;
 	/* the two bytes before that end: a later message may change them */

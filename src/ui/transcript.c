@@ -31,7 +31,6 @@ void transcript_init(struct transcript *t, const struct theme *theme,
 		.look = { theme, columns, TOOLVIEW_LINES },
 		.thinking = BUF_INIT(TRANSCRIPT_THINKING),
 		.retried = BUF_INIT(1 << 12),
-		.log = { .fd = -1 },
 	};
 	t->markdown.look = (struct markdown_look){ .parse = md4c_load(&ignored),
 						   .theme = theme,

@@ -188,7 +188,7 @@ class Terminal(Bench):
             return held[last]["Pss"] / 1024, held[20]["Pss"] / 1024
         self.model.script([{"text": "word " * 204 + "OK"}])
         self.judge(f"PSS after {last} turns against 20", measure, "MiB",
-                   times=1.2)
+                   times=1.05)
 
 
 def wait_for(p, seconds):

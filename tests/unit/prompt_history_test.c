@@ -66,6 +66,36 @@ static void expect_file(const char *want)
 	buf_release(&all);
 }
 
+static bool has_in_spool(const struct prompt_history *h, const char *text)
+{
+	struct str all = spool_text(&h->texts, 0, h->texts.end);
+
+	return str_search(all, str_of(text)) < all.len;
+}
+
+/* Without a temporary file, prompts stay in memory. */
+static void test_prompts_are_found_without_a_temporary_file(void **state)
+{
+	struct prompt_history h;
+	struct str text;
+
+	(void)state;
+	setenv("TMPDIR", "/nowhere", 1);
+	open_history(&h, NULL);
+	add(&h, "one");
+	add(&h, "two");
+	prompt_history_release(&h);
+	open_history(&h, NULL);
+	add(&h, "three");
+	unsetenv("TMPDIR");
+	assert_int_equal(h.texts.end, 0);
+	assert_true(prompt_history_older(&h, STR("o"), &text));
+	assert_true(str_is(text, "two"));
+	assert_true(prompt_history_older(&h, text, &text));
+	assert_true(str_is(text, "one"));
+	prompt_history_release(&h);
+}
+
 static void test_prompts_are_stored_but_not_what_is_no_prompt(void **state)
 {
 	struct mask *mask = mask_new();
@@ -82,6 +112,8 @@ static void test_prompts_are_stored_but_not_what_is_no_prompt(void **state)
 	add(&h, "/skill:x");
 	add(&h, "use sk-very-secret");
 	expect_file("\"one\\n\\\"two\\\"\"\n\"/skill:x\"\n");
+	assert_true(has_in_spool(&h, "two"));
+	assert_false(has_in_spool(&h, "sk-very-secret"));
 	/* This session has it all the same. */
 	assert_true(prompt_history_older(&h, STR(""), &text));
 	assert_true(str_is(text, "use sk-very-secret"));
@@ -168,8 +200,9 @@ static void test_a_long_prompt_is_stored_cut_between_characters(void **state)
 	add(&h, text.ptr);
 	prompt_history_release(&h);
 	open_history(&h, NULL);
-	assert_int_equal(h.items[0].text.len, PROMPT_HISTORY_TEXT / 3 * 3);
-	assert_memory_equal(h.items[0].text.ptr, text.ptr, h.items[0].text.len);
+	assert_int_equal(h.items[0].len, PROMPT_HISTORY_TEXT / 3 * 3);
+	text.len = h.items[0].len;
+	assert_true(str_eq(prompt_history_text(&h, 0), buf_str(&text)));
 	prompt_history_release(&h);
 	buf_release(&text);
 }
@@ -213,9 +246,9 @@ static void test_the_file_shrinks_to_the_newest_5000(void **state)
 	prompt_history_release(&h);
 	open_history(&h, NULL);
 	assert_int_equal(h.lines, PROMPT_HISTORY_KEEP);
-	assert_true(str_is(buf_str(&h.items[0].text), "prompt 1000"));
-	assert_true(str_is(buf_str(&h.items[4998].text), "prompt 5998"));
-	assert_true(str_is(buf_str(&h.items[4999].text), "newest"));
+	assert_true(str_is(prompt_history_text(&h, 0), "prompt 1000"));
+	assert_true(str_is(prompt_history_text(&h, 4998), "prompt 5998"));
+	assert_true(str_is(prompt_history_text(&h, 4999), "newest"));
 	prompt_history_release(&h);
 }
 
@@ -271,7 +304,7 @@ static void test_a_file_with_too_many_bytes_shrinks(void **state)
 static bool has_prompt(const struct prompt_history *h, const char *text)
 {
 	for (size_t i = 0; i < h->n; i++)
-		if (str_is(buf_str(&h->items[i].text), text))
+		if (str_is(prompt_history_text(h, i), text))
 			return true;
 	return false;
 }
@@ -352,6 +385,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		ROW(test_prompts_are_stored_but_not_what_is_no_prompt),
+		ROW(test_prompts_are_found_without_a_temporary_file),
 		ROW(test_up_and_down_walk_and_keep_the_draft),
 		ROW(test_broken_lines_are_skipped_and_a_cut_one_is_ended),
 		ROW(test_a_long_prompt_is_stored_cut_between_characters),

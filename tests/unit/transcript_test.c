@@ -621,7 +621,7 @@ static void finished_calls_are_kept_with_their_output_and_edit(void **state)
 
 static void the_log_of_calls_has_a_limit(void **state)
 {
-	struct call_log log = { .fd = -1 };
+	struct call_log log = { 0 };
 	struct call_record r = { .call = { .name = (char *)"ls" } };
 	struct call_record last;
 
@@ -636,7 +636,7 @@ static void the_log_of_calls_has_a_limit(void **state)
 	call_log_read(&log, &log.list[0], &last);
 	assert_string_equal(last.output.ptr, "n-5");
 	call_record_release(&last);
-	log.end = CALL_LOG_BYTES;
+	log.texts.end = CALL_LOG_BYTES;
 	call_log_add(&log, &r);
 	call_log_read(&log, &log.list[log.n - 1], &last);
 	assert_int_equal(last.output.len, 0);

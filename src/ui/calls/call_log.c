@@ -2,13 +2,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "ui/calls/call_log.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "base/io.h"
 #include "base/mem.h"
 #include "base/sanitize.h"
 #include "base/str.h"
@@ -51,42 +48,6 @@ void call_record_release(struct call_record *r)
 	*r = (struct call_record){ 0 };
 }
 
-/* Opens a file without a name: nothing stays behind, even after a kill. */
-static int open_file(void)
-{
-	const char *dir = getenv("TMPDIR");
-	char name[4096];
-	int fd;
-
-	dir = dir && dir[0] == '/' ? dir : "/tmp";
-	fd = open(dir, O_RDWR | O_TMPFILE | O_EXCL | O_CLOEXEC, 0600);
-	if (fd >= 0)
-		return fd;
-	if (snprintf(name, sizeof(name), "%s/dcode-XXXXXX", dir) >=
-	    (int)sizeof(name))
-		return -1;
-	fd = mkostemp(name, O_CLOEXEC);
-	if (fd >= 0)
-		(void)unlink(name);
-	return fd;
-}
-
-static void read_at(int fd, off_t at, size_t len, struct buf *out)
-{
-	char piece[64 << 10];
-
-	while (len && fd >= 0) {
-		size_t most = len < sizeof(piece) ? len : sizeof(piece);
-		ssize_t n = io_pread_all(fd, piece, most, at);
-
-		if (n <= 0)
-			return;
-		buf_add(out, piece, (size_t)n);
-		at += n;
-		len -= (size_t)n;
-	}
-}
-
 static void release_entry(struct call_entry *e)
 {
 	free(e->id);
@@ -116,12 +77,9 @@ static bool write_texts(struct call_log *log, const struct call_record *r,
 				     buf_str(&r->change.before),
 				     buf_str(&r->change.after) };
 
-	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
-		if (texts[i].len && io_pwrite_all(log->fd, texts[i].ptr,
-						  texts[i].len, log->end) < 0)
+	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
+		if (!spool_add(&log->texts, texts[i]))
 			return false;
-		log->end += (off_t)texts[i].len;
-	}
 	e->args = r->call.args ? texts[0].len : SIZE_MAX;
 	e->output = texts[1].len;
 	e->before = r->change.known ? texts[2].len : SIZE_MAX;
@@ -132,7 +90,6 @@ static bool write_texts(struct call_log *log, const struct call_record *r,
 void call_log_add(struct call_log *log, const struct call_record *r)
 {
 	struct call_entry *e = new_entry(log);
-	off_t at = log->end;
 
 	*e = (struct call_entry){ .id = xstrdup(r->call.id ? r->call.id : ""),
 				  .name = xstrdup(r->call.name ? r->call.name
@@ -140,26 +97,22 @@ void call_log_add(struct call_log *log, const struct call_record *r)
 				  .title = xstrdup(r->title ? r->title : ""),
 				  .lines = r->lines,
 				  .ms = r->ms,
-				  .at = at,
+				  .at = log->texts.end,
 				  .args = SIZE_MAX,
 				  .before = SIZE_MAX,
 				  .cut = r->cut,
 				  .bad_args = r->call.bad_args };
 	memcpy(e->state, r->state, sizeof(e->state));
-	if (log->fd < 0)
-		log->fd = open_file();
-	if (log->fd >= 0 && log->end < CALL_LOG_BYTES && write_texts(log, r, e))
+	if (log->texts.end < CALL_LOG_BYTES && write_texts(log, r, e))
 		return;
-	log->end = at;
 	e->cut += r->output.len;
 }
 
 void call_log_read(const struct call_log *log, const struct call_entry *e,
 		   struct call_record *out)
 {
-	struct buf text = BUF_INIT(SIZE_MAX / 4);
-	struct buf after = BUF_INIT(SIZE_MAX / 4);
-	off_t at = e->at;
+	const struct spool *texts = &log->texts;
+	size_t at = e->at;
 
 	*out = (struct call_record){ .call = { .kind = PART_TOOL_CALL,
 					       .id = xstrdup(e->id),
@@ -172,20 +125,17 @@ void call_log_read(const struct call_log *log, const struct call_entry *e,
 				     .ms = e->ms };
 	memcpy(out->state, e->state, sizeof(out->state));
 	if (e->args != SIZE_MAX) {
-		read_at(log->fd, at, e->args, &text);
-		at += (off_t)e->args;
-		out->call.args = xstrndup(text.len ? text.ptr : "", text.len);
+		struct str args = spool_text(texts, at, e->args);
+
+		at += args.len;
+		out->call.args = xstrndup(args.len ? args.ptr : "", args.len);
 	}
-	read_at(log->fd, at, e->output, &out->output);
-	at += (off_t)e->output;
-	if (e->before != SIZE_MAX) {
-		buf_clear(&text);
-		read_at(log->fd, at, e->before, &text);
-		read_at(log->fd, at + (off_t)e->before, e->after, &after);
-		tool_change_set(&out->change, buf_str(&text), buf_str(&after));
-	}
-	buf_release(&text);
-	buf_release(&after);
+	buf_addstr(&out->output, spool_text(texts, at, e->output));
+	at += e->output;
+	if (e->before != SIZE_MAX)
+		tool_change_set(&out->change, spool_text(texts, at, e->before),
+				spool_text(texts, at + e->before, e->after));
+	spool_drop_pages(texts);
 }
 
 void call_log_clear(struct call_log *log)
@@ -193,7 +143,6 @@ void call_log_clear(struct call_log *log)
 	for (size_t i = 0; i < log->n; i++)
 		release_entry(&log->list[i]);
 	free(log->list);
-	if (log->fd >= 0)
-		close(log->fd);
-	*log = (struct call_log){ .fd = -1 };
+	spool_release(&log->texts);
+	*log = (struct call_log){ 0 };
 }

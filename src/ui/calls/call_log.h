@@ -6,12 +6,10 @@
 /*
  * For the list of calls that Ctrl+O opens. A chat may run for days, so only a
  * line about each call is in memory. What the model wrote and what the tool
- * answered is in a temporary file without a name. Begin reading at
- * call_log_add().
+ * answered is in a spool. Begin reading at call_log_add().
  */
-#include <sys/types.h>
-
 #include "agent/agent.h"
+#include "base/spool.h"
 
 enum { CALL_STATE = 16 };
 
@@ -41,8 +39,8 @@ struct call_entry {
 	char *title;
 	size_t lines;
 	int64_t ms;
-	off_t at; /* position in the file */
-	/* bytes of the texts in the file, in this order; args is SIZE_MAX if
+	size_t at; /* position in the spool */
+	/* bytes of the texts in the spool, in this order; args is SIZE_MAX if
 	 * there are none, before if the change is unknown */
 	size_t args, output, before, after;
 	size_t cut;
@@ -52,18 +50,17 @@ struct call_entry {
 
 enum {
 	CALL_LOG_MOST = 1000,       /* newest calls that are kept */
-	CALL_LOG_BYTES = 256 << 20, /* of the file */
+	CALL_LOG_BYTES = 256 << 20, /* of the spool */
 	CALL_LOG_OUTPUT = 1 << 20,  /* bytes kept of a call's output */
 };
 
-struct call_log {                /* initialise with { .fd = -1 } */
+struct call_log {                /* initialise with { 0 } */
 	struct call_entry *list; /* owned; oldest first */
 	size_t n;
-	int fd; /* -1: no file yet */
-	off_t end;
+	struct spool texts;
 };
 
-/* Adds a finished call. If the file cannot be written or is full, the call is
+/* Adds a finished call. If the spool cannot be written or is full, the call is
  * kept without its texts. */
 void call_log_add(struct call_log *log, const struct call_record *r);
 /* Reads a call. e: an entry of the log, or a copy of one. */
