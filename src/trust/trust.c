@@ -143,7 +143,9 @@ static bool is_runner(const char *name)
 		"cargo",   "go",     "mvn",        "mvnw",     "gradle",
 		"gradlew", "sbt",    "dotnet",     "composer", "mix",
 		"mise",    "direnv", "pre-commit", "lefthook", "nix",
-		"bazel",
+		"bazel",   "java",   "pwsh",       "parallel", "entr",
+		"gdb",     "lldb",   "expect",     "emacs",    "vim",
+		"nvim",    "vi",
 	};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
@@ -206,23 +208,52 @@ static bool next_word(struct str *line, struct str *word)
 	return word->len > 0;
 }
 
-/* Adds "python3 -c": its code imports modules from the current directory,
- * unless -I or -P keeps it from that. */
-static void add_python_code(struct str line, struct buf *out)
+/* Interpreters whose code in an argument loads modules of the current
+ * directory. */
+static const struct code_runner {
+	const char *name;  /* a version may follow: "python3.11" */
+	const char *code;  /* the letters of the options that code follows */
+	const char *apart; /* letters that keep it from that directory */
+} code_runners[] = {
+	{ "python", "c", "IP" }, { "pypy", "c", "IP" },  { "node", "ep", "" },
+	{ "nodejs", "ep", "" },  { "php", "r", "" },     { "lua", "e", "" },
+	{ "luajit", "e", "" },   { "Rscript", "e", "" },
+};
+
+static const struct code_runner *find_code_runner(const char *name)
 {
-	char *name = NULL; /* of a Python whose options are being read */
+	for (size_t i = 0; i < sizeof(code_runners) / sizeof(*code_runners);
+	     i++) {
+		size_t n = strlen(code_runners[i].name);
+
+		if (!strncmp(name, code_runners[i].name, n) &&
+		    !name[n + strspn(name + n, "0123456789.")])
+			return &code_runners[i];
+	}
+	return NULL;
+}
+
+/* Adds "python3 -c", "node -e" and the like. */
+static void add_code_runners(struct str line, struct buf *out)
+{
+	const struct code_runner *r = NULL; /* its options are being read */
+	char *name = NULL;
 	struct str word;
 
 	while (next_word(&line, &word)) {
 		char *text = xstrndup(word.ptr, word.len);
+		const char last[] = { word.ptr[word.len - 1], '\0' };
 
-		if (name && (text[0] != '-' || strpbrk(text, "IP"))) {
-			free(name);
-			name = NULL;
-		} else if (name && text[1] != '-' && str_ends(word, "c")) {
-			add_runner(out, name, " -c");
+		if (r && (text[0] != '-' || strpbrk(text, r->apart))) {
+			r = NULL;
+		} else if (r && text[1] != '-' && strstr(r->code, last)) {
+			char *how = xasprintf(" -%s", last);
+
+			add_runner(out, name, how);
+			free(how);
 		}
-		if (is_python(path_name(text))) {
+		if (find_code_runner(path_name(text))) {
+			r = find_code_runner(path_name(text));
 			free(name);
 			name = xstrdup(path_name(text));
 		}
@@ -255,7 +286,7 @@ void trust_add_runners(const char *const *words, size_t n, struct buf *out)
 	}
 	for (size_t i = 0; i < n; i++)
 		buf_addf(&line, "%s ", words[i]);
-	add_python_code(buf_str(&line), out);
+	add_code_runners(buf_str(&line), out);
 	buf_release(&line);
 	release_words(&parts);
 }

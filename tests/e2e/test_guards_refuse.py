@@ -186,7 +186,20 @@ SCRIPTS = ["bash ./check.sh", "sh check.sh", "bash -eu -o pipefail check.sh",
            "export PATH=\"$PWD\"; check.sh",
            "BASH_ENV=./check.sh bash -c true",
            "PYTHONPATH=. python3 ~/a.py", "perl -I. ~/a.pl",
-           "sed -f check.sed", "sudo -u ann sh check.sh"]
+           "sed -f check.sed", "sudo -u ann sh check.sh",
+           "cat check.sh | sh", "(cat check.sh) | env -i sh -s a",
+           "sed -n p check.sh | tee /dev/null | bash", "<check.sh sh",
+           "$(cat check.sh)", "eval \"$(cat check.sh)\"",
+           "sh -c \"$(cat check.sh)\"", ". /dev/stdin <check.sh",
+           "cat /dev/null; sh <<E\n. ./check.sh\nE",
+           "sh <<<\"$(cat check.sh)\"", "python3 -c \"$(cat check.py)\"",
+           "x=$(cat check.sh); eval \"$x\"", "set -- ./check.sh; \"$@\"",
+           "echo ./check.sh | xargs sh", "echo ./check.sh | sh",
+           "find . -name check.sh -exec {} \\;", "(cd /); ./check.sh",
+           "sh /proc/self/cwd/check.sh", "cd /; cd -; sh check.sh",
+           "cd /no/such; ./check.sh", "bash --rcfile check.sh -i </dev/null",
+           "cat <<E\nx\nE\nsh check.sh", "$SHELL check.sh",
+           "sh -c 'sh -c \"sh -c \\\"sh check.sh\\\"\"'"]
 
 
 @pytest.mark.parametrize("words", SCRIPTS)
@@ -218,7 +231,12 @@ def test_the_users_own_hooks_name_no_script_of_the_repository(
     "cd $HOME && ./check.sh", "PATH=/usr/bin:$PATH true", "true # ; ./x",
     "PATH=\"$HOME/bin:$PATH\" sh ~/check.sh", "sed -e s,a,./b, ./check.sh",
     "if [ -e ./x ]; then cat ./x; fi", "x=$(cat ./x); true",
-    "true | python3 - ./x", "true | bash -s ./x"])
+    "true | python3 - ./x", "true | bash -s ./x", "echo true | sh",
+    "cat ~/check.sh | sh", "sh -c \"$(cat ~/check.sh)\"",
+    "x=$(cat); echo \"$x\" | grep -q x ./a; true",
+    "sh ~/check.sh <./check.sh", "cat <<E\n{ \"a\": \"./x\" }\nE",
+    "cd ~ || exit 1; ./check.sh", "while read -r l; do :; done <./check.sh",
+    "xargs cat <./check.sh; true"])
 def test_what_a_hook_only_reads_may_be_relative(write, work, home, model, run,
                                                 words):
     for name, text in (("check.sh", "true\n"), ("check.py", "\n")):
@@ -419,7 +437,8 @@ def test_a_reload_keeps_the_hooks_that_there_were(write, work, live):
     ("exec make lint", "make"), ("timeout 9 uvx tool", "uvx"),
     ("/usr/bin/npm test", "npm"), ("python3 -Im checks", "python3 -m"),
     ("sh -c 'npx x'", "npx"), ("python3 -c 'import checks'", "python3 -c"),
-    ("timeout 9 python3 -Bc 'import checks'", "python3 -c")])
+    ("timeout 9 python3 -Bc 'import checks'", "python3 -c"),
+    ("node -e 'require(\"x\")'", "node -e"), ("vim -es -S x", "vim")])
 def test_runners_are_named_at_the_start(write, work, model, run, words, name):
     write(PostToolUse=[hook(words)])
     model([DONE])
