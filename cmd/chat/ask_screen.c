@@ -135,6 +135,24 @@ static bool has_answer(const struct question *q, size_t i)
 	return answers[i].letter != 't' || ask_has_more(q);
 }
 
+/* Fills d->letters. Every answer but "always" also has its capital letter. */
+static void fill_letters(struct dialog *d)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < N_ANSWERS; i++) {
+		char letter = answers[i].letter;
+
+		if (!has_answer(d->asked, i) ||
+		    (letter == 'v' && !d->hidden && d->seen))
+			continue;
+		d->letters[n++] = letter;
+		if ((letter | 0x20) != 'a')
+			d->letters[n++] = (char)(letter & ~0x20);
+	}
+	d->letters[n] = '\0';
+}
+
 /* "No" comes first, because the first answer is selected initially. "View" is
  * there only if rows are hidden. */
 static void fill_row(struct dialog *d)
@@ -165,6 +183,7 @@ void dialog_open(struct dialog *d, const struct question *asked)
 	*d = (struct dialog){ .asked = asked, .reason = BUF_INIT(MAX_REASON) };
 	call_view_open(&d->view, asked->list[0]);
 	fill_row(d);
+	fill_letters(d);
 }
 
 void dialog_close(struct dialog *d)
@@ -239,8 +258,8 @@ static enum dialog_answer handle_edit_key(struct dialog *d,
 	}
 }
 
-/* Handles an answer letter. A yes is ignored until the call was shown. */
-static enum dialog_answer on_letter(struct dialog *d, char letter)
+/* Handles an answer of the row. A yes is ignored until the call was shown. */
+static enum dialog_answer give_answer(struct dialog *d, char letter)
 {
 	bool alone = d->asked->n == 1;
 
@@ -276,6 +295,21 @@ static enum dialog_answer on_letter(struct dialog *d, char letter)
 	}
 }
 
+/* "Always" wants its letter twice. */
+static enum dialog_answer on_letter(struct dialog *d, char letter)
+{
+	bool again = d->pressed == letter;
+
+	d->pressed = '\0';
+	if ((letter | 0x20) != 'a' || again || !d->seen)
+		return give_answer(d, letter);
+	d->pressed = letter;
+	d->note = letter == 'a'
+			  ? "a again always allows this call until dcode ends"
+			  : "A again saves \"always\" in config.toml";
+	return DIALOG_OPEN;
+}
+
 /* Handles a key that is not a letter. Enter and the arrows count only while the
  * row of answers has the focus. */
 static enum dialog_answer on_named_key(struct dialog *d, const struct key *key)
@@ -292,7 +326,7 @@ static enum dialog_answer on_named_key(struct dialog *d, const struct key *key)
 	else if (d->keys != QUESTION_SELECTED)
 		return DIALOG_OPEN;
 	else if (key->name == KEY_ENTER)
-		return on_letter(d, selected_letter(d));
+		return give_answer(d, selected_letter(d));
 	else
 		(void)answer_row_move(&d->row, key);
 	return DIALOG_OPEN;
@@ -374,22 +408,37 @@ static struct str select_fitting(const char *text, const char *brief,
 	return str_of(width_cells(str_of(text)) <= columns ? text : brief);
 }
 
+/* The descriptions of the keys of a question about one call, the longest
+ * first. */
+static const struct {
+	const char *always, *accept, *edit, *view, *together;
+} key_texts[] = {
+	{ "y yes  n no  w no, because...  a always  A in config",
+	  "  Shift+Tab yes to all edits", "  e edit", "  v view",
+	  "  t together" },
+	{ "y yes  n no  w because  a always  A config", "  Shift+Tab all edits",
+	  "  e edit", "  v view", "  t together" },
+	{ "y/n/w/a/A", ", Shift+Tab: edits", "/e", ", v: all", "/t" },
+};
+
 /* Adds the longest description of the keys that fits. */
 static void add_choice(const struct dialog *d, size_t columns, struct rows *out)
 {
+	enum { N = sizeof(key_texts) / sizeof(*key_texts) };
 	struct str ignored;
 	bool more = ask_has_more(d->asked);
 	bool edits = ask_editable(d->asked, &ignored) != NULL;
-	char text[128];
+	char text[160];
 
-	snprintf(text, sizeof(text),
-		 "y yes  n no  w no, because...  a always  A in config%s%s%s",
-		 edits ? "  e edit" : "", d->hidden ? "  v view" : "",
-		 more ? "  t together" : "");
-	if (width_cells(str_of(text)) > columns)
-		snprintf(text, sizeof(text), "y/n/w/a/A%s%s%s",
-			 edits ? "/e" : "", more ? "/t" : "",
-			 d->hidden ? ", v: all" : "");
+	for (size_t i = 0; i < N; i++) {
+		snprintf(text, sizeof(text), "%s%s%s%s%s", key_texts[i].always,
+			 edits ? key_texts[i].edit : "",
+			 more ? key_texts[i].together : "",
+			 d->edits_allowed ? key_texts[i].accept : "",
+			 d->hidden ? key_texts[i].view : "");
+		if (width_cells(str_of(text)) <= columns)
+			break;
+	}
 	add_line(out, strong, str_of(text), columns);
 }
 
@@ -426,9 +475,16 @@ static void add_answers(const struct dialog *d, size_t columns,
 	}
 	if (!d->explains && d->asked->n > 1) {
 		add_line(out, strong,
-			 select_fitting("y yes to all of these  n no  w no, "
-					"because...  o one by one",
-					"y/n/w/o", columns),
+			 select_fitting(
+				 d->edits_allowed
+					 ? "y yes to all of these  n no  w no, "
+					   "because...  o one by one  "
+					   "Shift+Tab edits"
+					 : "y yes to all of these  n no  w no, "
+					   "because...  o one by one",
+				 d->edits_allowed ? "y/n/w/o, Shift+Tab: edits"
+						  : "y/n/w/o",
+				 columns),
 			 columns);
 		return;
 	}
@@ -530,6 +586,7 @@ void dialog_render(struct dialog *d, size_t columns, size_t rows,
 		d->seen = d->seen || d->asked->n == 1;
 		rows_append(out, &call, 0, call.n);
 	}
+	fill_letters(d);
 	rows_release(&call);
 }
 

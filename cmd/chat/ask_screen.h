@@ -45,6 +45,10 @@ struct dialog {
 	char label[48]; /* name of the edited argument */
 	size_t hidden;  /* rows that did not fit when it was last drawn */
 	bool seen;      /* the call was shown, maybe shortened: a yes counts */
+	bool edits_allowed; /* set by the caller: Shift+Tab allows this edit */
+	char letters[24];   /* the letters that answer now */
+	char pressed; /* 'a' or 'A' was pressed once: it answers when pressed
+			 again */
 	struct answer_row row;
 	enum question_keys keys; /* set by the caller; decides what is drawn and
 				    accepted */

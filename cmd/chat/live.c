@@ -276,6 +276,8 @@ static void wait_for_any(struct live *l, struct pollfd p[N_FDS], bool drawn,
 		until = min_time(until, frame + FRAME_MS);
 	until = min_time(until, live_notify_at(l));
 	until = min_time(until, live_cap_at(l));
+	if (l->letter.c)
+		until = min_time(until, l->letter.at);
 	if (is_question_pending(l))
 		until = min_time(until, l->typed + LIVE_QUIET_MS);
 	ms = until == INT64_MAX ? -1 : until - clock_ms();
@@ -374,7 +376,7 @@ static void run_loop_once(struct live *l, bool *drawn, int64_t *frame)
 	now = clock_ms();
 	typed = time_out_keys(l, now) || typed;
 	live_watch_cap(l);
-	live_open_question(l, now);
+	live_update_question(l, now);
 	live_notify_question(l, now);
 	*drawn = typed || p[FD_SCREEN].revents || p[FD_OUTPUT].revents ||
 		 now - *frame >= FRAME_MS;

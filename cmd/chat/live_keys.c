@@ -4,7 +4,9 @@
  * A half-written message never answers a question. While there is one, every
  * key belongs to it, until Up or Down moves the focus to the question, where
  * "no" is selected. Single keys answer only beside an empty draft that has been
- * left alone for DRAFT_MS. Begin reading at live_on_key() and route_key().
+ * left alone for DRAFT_MS. A letter is held for LIVE_LETTER_MS: if more text
+ * follows, both begin a message. Begin reading at live_on_key(), route_key()
+ * and settle_letter().
  * Other keys edit the draft (src/editor). Enter calls send_draft(), which gives
  * the message to live_submit() in live_jobs.c. Answers to questions are in
  * live_question.c.
@@ -12,6 +14,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -26,7 +29,8 @@
 #include "term/clipboard.h"
 #include "term/inline_image.h"
 
-void live_open_question(struct live *l, int64_t now)
+/* Shows a pending question if nothing was typed for LIVE_QUIET_MS. */
+static void open_question(struct live *l, int64_t now)
 {
 	if (!live_is_asked(l) || live_has_question(l) ||
 	    paste_burst_is_on(&l->burst, &l->keys))
@@ -43,9 +47,7 @@ void live_open_question(struct live *l, int64_t now)
 	l->confirms = l->focused = false;
 	l->opened = now;
 	if (l->asked) {
-		dialog_open(&l->dialog, l->asked);
-		if (l->asked->n > 1)
-			live_show_question(l);
+		live_open_call_question(l);
 	} else if (l->asked_inquiry) {
 		live_open_inquiry(l, now);
 	} else if (l->asked_choice) {
@@ -123,6 +125,14 @@ static enum live_key focus_question(struct live *l, bool letters)
 	return LIVE_KEY_TAKEN;
 }
 
+/* True for text that answers no question about a call: it begins a message. */
+static bool begins_message(const struct live *l, const struct key_event *ev)
+{
+	return l->dialog.asked && ev->kind == KEY_EVENT_TEXT &&
+	       (ev->text.len != 1 ||
+		!strchr(l->dialog.letters, ev->text.ptr[0]));
+}
+
 /* Decides about a key while the question has the focus. Typed text returns the
  * focus to the message. */
 static enum live_key route_focused_key(struct live *l,
@@ -131,7 +141,7 @@ static enum live_key route_focused_key(struct live *l,
 	bool escapes = is_plain_key(ev, KEY_ESCAPE);
 	/* A single letter answers if the draft is empty, but not right after a
 	 * change to the draft. */
-	bool begins = is_paste(ev) ||
+	bool begins = is_paste(ev) || begins_message(l, ev) ||
 		      (ev->kind == KEY_EVENT_TEXT && !live_is_left_alone(l));
 
 	if (!live_is_drafting(l) && !(l->dialog.asked && begins))
@@ -140,13 +150,6 @@ static enum live_key route_focused_key(struct live *l,
 		return LIVE_KEY_QUESTION;
 	l->focused = false;
 	return escapes ? LIVE_KEY_TAKEN : LIVE_KEY_DRAFT;
-}
-
-/* True for "/" at a question about a call: it begins a slash command. */
-static bool begins_slash(const struct live *l, const struct key_event *ev)
-{
-	return l->dialog.asked && ev->kind == KEY_EVENT_TEXT &&
-	       str_starts(ev->text, "/");
 }
 
 /* Decides who gets a key while a question is shown. May move the focus. */
@@ -166,10 +169,18 @@ static enum live_key route_key(struct live *l, const struct key_event *ev)
 		return LIVE_KEY_QUESTION;
 	if (moves_focus(l, ev))
 		return focus_question(l, letters);
-	if (!letters || (is_paste(ev) && !own_list) || begins_slash(l, ev))
+	if (!letters || (is_paste(ev) && !own_list) || begins_message(l, ev))
 		return LIVE_KEY_DRAFT;
 	l->focused = own_list;
 	return LIVE_KEY_QUESTION;
+}
+
+/* Keeps a letter until it is clear that it does not begin a message. */
+static void hold_letter(struct live *l, const struct key_event *ev)
+{
+	l->letter = (struct live_letter){ .c = ev->text.ptr[0],
+					  .at = l->typed + LIVE_LETTER_MS,
+					  .opened = l->opened };
 }
 
 static void set_terminal_focus(struct live *l, bool has)
@@ -316,7 +327,10 @@ static bool answer_yolo(struct live *l, const struct key_event *ev)
 	bool yes = answers && str_is_nocase(ev->text, "y");
 	bool no = answers && str_is_nocase(ev->text, "n");
 
-	confirm_yolo(l, yes);
+	if (yes || no)
+		hold_letter(l, ev);
+	else
+		confirm_yolo(l, false);
 	return yes || no || changes_mode(ev);
 }
 
@@ -644,6 +658,70 @@ static void on_draft(struct live *l, const struct key_event *ev)
 		on_editor(l, ev);
 }
 
+static struct key_event letter_event(const char *c)
+{
+	return (struct key_event){ .kind = KEY_EVENT_TEXT, .text = { c, 1 } };
+}
+
+/* Passes a letter to the question that it was pressed at. Returns false if that
+ * question is gone. */
+static bool answer_with_letter(struct live *l, char c)
+{
+	struct key_event ev = letter_event(&c);
+	bool same = l->letter.opened == l->opened;
+
+	l->letter.c = '\0';
+	if (l->confirms)
+		confirm_yolo(l, c == 'y' || c == 'Y');
+	else if (l->dialog.asked && same && !is_typing_answer(l))
+		live_answer_call(l, &ev);
+	else
+		return false;
+	return true;
+}
+
+/* Handles a key behind a letter that has not answered yet. Enter and the same
+ * letter make it answer, Esc and Backspace drop it. With other text it begins a
+ * message. Returns true if the key has no other effect. */
+static bool settle_letter(struct live *l, const struct key_event *ev)
+{
+	char c = l->letter.c ? l->letter.c : l->dialog.pressed;
+	struct key_event letter = letter_event(&c);
+	bool text = ev->kind == KEY_EVENT_TEXT || is_paste(ev);
+	bool again = ev->kind == KEY_EVENT_TEXT && ev->text.len == 1 &&
+		     ev->text.ptr[0] == c;
+
+	if (!c)
+		return false;
+	if (again || is_plain_key(ev, KEY_ENTER)) {
+		/* also the second press that "always" wants */
+		l->dialog.pressed = c;
+		if (answer_with_letter(l, c))
+			return true;
+	}
+	l->letter.c = l->dialog.pressed = '\0';
+	l->dialog.note = NULL;
+	if (l->confirms)
+		confirm_yolo(l, false);
+	if (is_plain_key(ev, KEY_ESCAPE) || is_plain_key(ev, KEY_BACKSPACE))
+		return true;
+	if (text) {
+		l->focused = false;
+		on_draft(l, &letter);
+	}
+	return false;
+}
+
+void live_update_question(struct live *l, int64_t now)
+{
+	char c = l->letter.c;
+	struct key_event letter = letter_event(&c);
+
+	if (c && now >= l->letter.at && !answer_with_letter(l, c))
+		on_draft(l, &letter);
+	open_question(l, now);
+}
+
 /* Handles a key while a question is open: route_key() decides whether the
  * message or the question gets it. */
 static void on_question(struct live *l, const struct key_event *ev)
@@ -662,7 +740,10 @@ static void on_question(struct live *l, const struct key_event *ev)
 		on_draft(l, ev);
 		break;
 	case LIVE_KEY_QUESTION:
-		if (l->dialog.asked)
+		if (l->dialog.asked && ev->kind == KEY_EVENT_TEXT &&
+		    !is_typing_answer(l))
+			hold_letter(l, ev);
+		else if (l->dialog.asked)
 			live_answer_call(l, ev);
 		else if (l->inquiry.asked)
 			live_answer_inquiry(l, ev);
@@ -686,7 +767,7 @@ void live_on_key(void *arg, const struct key_event *ev)
 		l->armed = false;
 	if (!is_plain_key(ev, KEY_ESCAPE))
 		l->rewinds = false;
-	if (l->confirms && answer_yolo(l, ev))
+	if (settle_letter(l, ev) || (l->confirms && answer_yolo(l, ev)))
 		return;
 	if (live_has_question(l))
 		on_question(l, ev);

@@ -129,7 +129,7 @@ static void decline_and_stop(struct live *l)
 }
 
 /* Prints all of the calls that are asked about above the live part. */
-void live_show_question(struct live *l)
+static void show_question(struct live *l)
 {
 	struct rows whole = { 0 };
 
@@ -162,29 +162,41 @@ static void submit_edited_call(struct live *l)
 	answer_call(l, DIALOG_EDITED);
 }
 
-/* Shift+Tab: allows the edits that auto-edit mode allows, and switches to that
- * mode. */
-static void accept_edits(struct live *l)
+/* Returns why Shift+Tab does not answer this question, or NULL if it does. */
+static const char *find_edit_obstacle(const struct live *l)
 {
 	const struct question *q = l->asked;
 	struct error ignored = { 0 };
 
-	if (run_check_mode(l->run, RUN_AUTO_EDIT, &ignored) < 0) {
-		l->dialog.note = "This machine's policy requires dcode to ask "
-				 "about every edit";
-		return;
-	}
+	if (run_check_mode(l->run, RUN_AUTO_EDIT, &ignored) < 0)
+		return "This machine's policy requires dcode to ask about "
+		       "every edit";
 	for (size_t i = 0; i < q->n; i++) {
 		/* In auto-edit mode too a hook that asks is obeyed. */
-		if (q->list[i]->auto_edit && !q->list[i]->hook_asks)
-			continue;
-		l->dialog.note =
-			q->list[i]->hook_asks
-				? "A hook requires your answer to this call"
-				: "Shift+Tab allows edits in the working "
-				  "directory only";
-		return;
+		if (q->list[i]->hook_asks)
+			return "A hook requires your answer to this call";
+		if (!q->list[i]->auto_edit)
+			return "Shift+Tab allows edits in the working "
+			       "directory only";
 	}
+	return NULL;
+}
+
+void live_open_call_question(struct live *l)
+{
+	dialog_open(&l->dialog, l->asked);
+	l->dialog.edits_allowed = !find_edit_obstacle(l);
+	if (l->asked->n > 1)
+		show_question(l);
+}
+
+/* Shift+Tab: allows the edits that auto-edit mode allows, and switches to that
+ * mode. */
+static void accept_edits(struct live *l)
+{
+	l->dialog.note = find_edit_obstacle(l);
+	if (l->dialog.note)
+		return;
 	l->run->mode = RUN_AUTO_EDIT;
 	answer_call(l, DIALOG_EDITS);
 }
@@ -198,7 +210,7 @@ void live_answer_call(struct live *l, const struct key_event *ev)
 	case DIALOG_OPEN:
 		break;
 	case DIALOG_SHOW:
-		live_show_question(l);
+		show_question(l);
 		break;
 	case DIALOG_NO:
 		decline_and_stop(l);

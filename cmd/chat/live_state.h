@@ -9,16 +9,15 @@
  * the running turn), live_question.c (questions and answers), live_screen.c
  * (drawing), live_queue.c (the messages that wait). They share struct live. It
  * belongs to the screen's thread, except for its last part, which belongs to
- * the worker.
+ * the worker. The types of its parts are in live_parts.h.
  */
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "cmd/chat/ask.h"
 #include "cmd/chat/ask_screen.h"
 #include "cmd/chat/call_menu.h"
+#include "cmd/chat/live_parts.h"
 #include "cmd/chat/message.h"
 #include "cmd/chat/slash_cmd.h"
 #include "cmd/chat/worker.h"
@@ -36,98 +35,6 @@
 #include "ui/progress/turn.h"
 #include "ui/status.h"
 #include "ui/transcript.h"
-
-enum { LIVE_MAX_PRINTED = 16 << 20 }; /* bytes of output not yet shown */
-/* A question opens only after this time without a key. */
-enum { LIVE_QUIET_MS = 500 };
-
-enum live_state {
-	LIVE_OPENING, /* model, sandbox and setup are being prepared */
-	LIVE_IDLE,
-	LIVE_WORKING, /* a job is running */
-	LIVE_CLOSING,
-};
-
-enum job_kind {
-	JOB_PROMPT = MESSAGE_PROMPT,
-	JOB_SLASH = MESSAGE_SLASH,
-	JOB_COMMAND = MESSAGE_COMMAND,
-	JOB_HIDDEN_COMMAND = MESSAGE_HIDDEN_COMMAND,
-	JOB_GIVEN = MESSAGE_GIVEN,
-	JOB_FILES,     /* lists files, for completion */
-	JOB_ARGUMENTS, /* lists the arguments of the command in text, for
-			  completion */
-	JOB_CAP,       /* asks whether the sandbox may cost more than the cap */
-};
-
-/* True if the model answers. */
-static inline bool job_is_prompt(enum job_kind kind)
-{
-	return kind == JOB_PROMPT || kind == JOB_GIVEN;
-}
-
-/* True for the jobs of completion. */
-static inline bool job_is_listing(enum job_kind kind)
-{
-	return kind == JOB_FILES || kind == JOB_ARGUMENTS;
-}
-
-/* Redirects standard output and error into a pipe. A line that any code prints
- * becomes rows above the live part instead of breaking it. */
-struct printed {
-	int real[2]; /* duplicates of the original standard output and error */
-	int fd;      /* read end of the pipe, to poll; -1: not open */
-	int in;      /* write end */
-};
-
-/* A message that is sent while the sandbox is being created ("sent ahead"). */
-struct live_ahead {
-	pthread_mutex_t lock;
-	pthread_cond_t changed;
-	bool listens; /* the worker accepts a message; guarded by the lock */
-	bool sent; /* the worker has accepted live.now; guarded by the lock */
-	char step[128]; /* progress of the sandbox while the message runs */
-};
-
-/* Whether and when to notify a user who is not looking at the terminal. */
-enum live_focus {
-	LIVE_FOCUS_UNKNOWN, /* the terminal has not reported its focus */
-	LIVE_FOCUS_HERE,
-	LIVE_FOCUS_ELSEWHERE,
-};
-
-enum { LIVE_NAME_CHARS = 40, LIVE_NAME_BYTES = 4 * LIVE_NAME_CHARS + 1 };
-struct live_notify {
-	enum notify_way way;
-	enum live_focus focus;
-	int64_t after_ms; /* time without a key until the user counts as away */
-	bool titles;      /* [ui] title */
-	/* The directory's, which is untrusted: cut and clean. Read once,
-	 * because /reload replaces the settings on the worker's thread. */
-	char name[LIVE_NAME_BYTES];
-	bool shows_progress;        /* the terminal has a progress in its tab */
-	char title[TTY_TITLE_MOST]; /* of the window, as last set; "": none */
-	enum tty_progress progress; /* as last set */
-	int64_t rang; /* value of live.opened for the question that the user was
-			 last notified about */
-};
-
-/* A message in the queue. */
-struct waiting {
-	enum job_kind kind;
-	char *text;      /* owned */
-	bool steers;     /* sent into the running turn: live_jobs.c */
-	bool later;      /* the user wants it to wait for the end of the turn */
-	unsigned number; /* of the messages of this chat, as they were typed */
-};
-
-struct live_steering {
-	/* A queued message may steer. Without it the worker asks for none. */
-	atomic_bool waits;
-	/* The message that was handed over and is not stored yet. The worker's
-	 * while a job runs. */
-	struct waiting now;
-};
 
 struct live {
 	struct run *run;
@@ -183,6 +90,7 @@ struct live {
 	struct choice_dialog choice;
 	int64_t opened; /* clock_ms() when the dialog was opened */
 	bool focused;   /* an arrow key has moved the focus to the question */
+	struct live_letter letter;
 	struct live_notify notify;
 
 	bool unopened; /* the opening was stopped: the next job opens the run
@@ -314,16 +222,17 @@ struct waiting live_queue_remove(struct live *l, size_t i);
 /* live_keys.c: the effect of keys. */
 /* Implements key_sink.event; arg is the struct live. */
 void live_on_key(void *arg, const struct key_event *ev);
-/* Shows a pending question if nothing was typed for LIVE_QUIET_MS. */
-void live_open_question(struct live *l, int64_t now);
+/* Call in each round of the loop. Shows a pending question if nothing was typed
+ * for LIVE_QUIET_MS. Lets a letter answer at live.letter.at. */
+void live_update_question(struct live *l, int64_t now);
 
 /* live_question.c: questions, and answers to them. */
 /* Handles a key while a question about calls is shown. */
 void live_answer_call(struct live *l, const struct key_event *ev);
 void live_answer_choice(struct live *l, const struct key_event *ev);
 void live_answer_inquiry(struct live *l, const struct key_event *ev);
-/* Prints all of the calls that are asked about above the live part. */
-void live_show_question(struct live *l);
+/* Opens the question about live.asked. */
+void live_open_call_question(struct live *l);
 void live_open_inquiry(struct live *l, int64_t now);
 void live_withdraw_question(struct live *l); /* its turn was stopped */
 /* Implements app_asker.choose, on the worker's thread; arg is the struct live.

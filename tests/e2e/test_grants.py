@@ -17,6 +17,8 @@ def test_always_in_a_sandbox_is_for_that_one_and_outlasts_a_switch(
     seen = go(s)
     box = re.search(r"sandbox \(local ([^ )]+)\)", seen).group(1)
     s.keys("a")
+    s.until("a again")
+    s.keys("a")
     s.until("done.")
     s.type("/sandbox switch local")
     s.keys("Enter")

@@ -137,6 +137,73 @@ def test_a_single_key_answers_only_two_seconds_after_the_draft(live, work):
     assert (work / "made").exists()
 
 
+def type_slowly(s, text):
+    """As a user types: each key for itself, none within a burst."""
+    for c in text:
+        s.type(c)
+        time.sleep(0.05)
+
+
+@pytest.mark.parametrize("message", [
+    "and also", "please", "yes but", "no, use", "Always", "why", "edit it"])
+def test_a_message_that_begins_with_an_answer_letter_answers_nothing(
+        live, work, message):
+    s, server = live([execute("touch made"), DONE])
+    s.type("go")
+    s.keys("Enter")
+    s.until("y yes")
+    type_slowly(s, message)
+    s.until(f"\u276f {message}")
+    time.sleep(0.5)  # longer than a letter is held
+    assert ASKS in s.text() and "No, because" not in s.text()
+    assert not (work / "made").exists() and len(server.requests) == 1
+    s.keys("C-u")
+    s.until("y yes")
+    s.type("y")  # the control
+    s.until("done.")
+    assert (work / "made").exists()
+
+
+@pytest.mark.parametrize("columns, lines", SIZES)
+def test_always_wants_its_letter_twice(live, work, columns, lines):
+    keys = "y/n/w" if columns == 40 else "y yes"
+    s, _ = live([execute("echo x >> made"), execute("echo x >> made"), DONE],
+                columns=columns, lines=lines, ready="this machine")
+    s.type("go")
+    s.keys("Enter")
+    s.until(keys)
+    s.type("a")
+    s.until("a again")
+    s.keys("Escape")
+    s.until(keys)
+    s.type("a")
+    s.until("a again")
+    s.type("l")
+    s.until("\u276f al")
+    assert not (work / "made").exists()
+    s.keys("C-u")
+    s.until(keys)
+    s.type("a")
+    s.until("a again")
+    s.type("a")
+    s.until("done.")
+    assert (work / "made").read_text() == "x\nx\n"
+
+
+def test_yolo_is_not_confirmed_by_a_message_that_begins_with_y(live, work):
+    s, _ = live([execute("touch made"), DONE])
+    s.keys("BTab", "BTab", "BTab")
+    s.until("y allows it")
+    type_slowly(s, "yes please")
+    s.until("\u276f yes please")
+    assert "\nyolo \u00b7" not in s.text()
+    s.keys("C-u", "BTab", "BTab", "BTab")
+    s.until("y allows it")
+    time.sleep(ALONE)
+    s.type("y")
+    s.until(lambda t: "\nyolo \u00b7" in t)
+
+
 def test_a_slash_command_is_typed_at_a_question(live):
     s, _ = live([execute("touch made"), DONE])
     s.type("go")
@@ -198,10 +265,12 @@ def test_shift_tab_accepts_edits_and_no_command(live, work):
     s.type("go")
     s.keys("Enter")
     s.until("y yes")
+    assert "Shift+Tab all edits" in s.text()
     s.keys("BTab")
     s.until(ASKS)
     assert (work / "new.txt").exists()
     s.until("y yes")
+    assert "Shift+Tab" not in s.text()
     s.keys("BTab")
     s.until("Shift+Tab allows edits")
     assert not (work / "made").exists()

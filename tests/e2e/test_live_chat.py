@@ -172,6 +172,8 @@ def test_always_is_for_exactly_what_was_shown(live, tmp_path):
     s.keys("Enter")
     s.until("y yes")
     s.keys("a")
+    s.until("a again")
+    s.keys("a")
     s.until("echo b >> log")
     s.until("y yes")
     assert (tmp_path / "work" / "log").read_text() == "a\na\n"
