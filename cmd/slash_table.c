@@ -126,8 +126,9 @@ const struct slash_command slash_commands[] = {
 	  .run = slash_cmd_sandbox,
 	  .list = slash_list_sandbox_words },
 	{ .name = "/network",
-	  .args = "[allow HOST]",
-	  .summary = "Show the hosts that the sandbox may reach, or add one",
+	  .args = "[allow HOST | log]",
+	  .summary = "Show the hosts that the sandbox may reach, add one, or "
+		     "list what commands connected to",
 	  .acts = true,
 	  .group = GROUP_SANDBOX,
 	  .run = slash_cmd_network },

@@ -5,8 +5,10 @@
 
 #include "base/str.h"
 #include "cmd/chat/slash_cmd.h"
+#include "cmd/commands/network_log.h"
 #include "cmd/print.h"
 #include "cmd/session/run.h"
+#include "sandbox/reach.h"
 
 enum { LINE_MOST = 1 << 14 };
 
@@ -23,7 +25,7 @@ static int show_network(struct run *r, struct error *err)
 			r->client.provider->name);
 		return 0;
 	}
-	if (sandbox_read_network(sb, &stop, err) < 0)
+	if (reach_read(sb, &stop, err) < 0)
 		return -1;
 	network_print(&sb->network, &line);
 	print_text(r->app, "  hosts      ", line.ptr, "");
@@ -45,7 +47,7 @@ static int allow_host(struct run *r, const char *host, struct error *err)
 		return error_set(err, ERR_USAGE,
 				 "dcode did not create this sandbox and does "
 				 "not change its network");
-	if (sandbox_allow_host(&r->box.sandbox, str_of(host), &stop, err) < 0)
+	if (reach_allow_host(&r->box.sandbox, str_of(host), &stop, err) < 0)
 		return -1;
 	network_copy(&r->options.network, &r->box.sandbox.network);
 	print_text(r->app, "✓ The sandbox may now reach ", host, "");
@@ -65,9 +67,13 @@ bool slash_cmd_network(struct run *r, int n, char **words)
 		rc = show_network(r, &err);
 	else if (n == 2 && !strcmp(words[0], "allow"))
 		rc = allow_host(r, words[1], &err);
+	else if (n == 1 && !strcmp(words[0], "log"))
+		rc = network_log_print(r->app, NULL, &err);
 	else
-		rc = error_set(&err, ERR_USAGE,
-			       "write /network, or /network allow HOST");
+		rc = error_set(
+			&err, ERR_USAGE,
+			"write /network, /network allow HOST or /network "
+			"log");
 	if (rc < 0)
 		(void)app_fail(r->app, &err);
 	return true;

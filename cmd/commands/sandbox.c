@@ -958,9 +958,10 @@ static const struct subcommand subs[] = {
 	  .most = 2,
 	  .run = sandbox_cmd_snapshot },
 	{ .name = "network",
-	  .args = "presets | check HOST",
+	  .args = "presets | check HOST | log [THREAD|ID]",
 	  .summary = "List the presets of hosts; say whether a new sandbox "
-		     "could reach a host, and which setting decides",
+		     "could reach a host, and which setting decides; list what "
+		     "the commands of a thread or sandbox connected to",
 	  .options = network_options,
 	  .least = 1,
 	  .most = 2,

@@ -1,5 +1,4 @@
-/* sandbox_network.c - dcode sandbox network: presets, and what a list allows.
- */
+/* sandbox_network.c - dcode sandbox network: presets, a check, the log. */
 /* SPDX-License-Identifier: MIT */
 /*
  * `check` answers from the settings alone: it opens no account and sends no
@@ -11,6 +10,7 @@
 
 #include "base/json.h"
 #include "base/str.h"
+#include "cmd/commands/network_log.h"
 #include "cmd/commands/sandbox_use.h"
 #include "cmd/session/options.h"
 #include "providers/built_in.h"
@@ -186,10 +186,16 @@ int sandbox_cmd_network(struct app *app, const struct args *args)
 
 	if (!strcmp(what, "presets") && args->argc == 1)
 		return print_presets(app);
+	if (!strcmp(what, "log"))
+		return network_log_print(app,
+					 args->argc > 1 ? args->argv[1] : NULL,
+					 &err) < 0
+			       ? app_fail(app, &err)
+			       : 0;
 	if (strcmp(what, "check") != 0 || args->argc != 2) {
 		error_set(&err, ERR_USAGE,
-			  "dcode sandbox network takes presets, or check and a "
-			  "host");
+			  "dcode sandbox network takes presets, check and a "
+			  "host, or log");
 		return app_fail(app, &err);
 	}
 	rc = check_host(app, args_value(args, "sandbox"), args->argv[1], &o,

@@ -76,6 +76,15 @@ static void attach_features(struct run *r)
 	r->agent.tools_arg = r;
 }
 
+/* agent.ran callback. */
+static void note_contacts(void *arg, struct sandbox *sb,
+			  const struct part *call)
+{
+	struct run *r = arg;
+
+	contacts_note(&r->contacts, session_id(r->session), sb, call);
+}
+
 /* Opens the model with prompt and history, the session and the agent. */
 static int open_conversation(struct run *r, const struct stop *stop,
 			     struct error *err)
@@ -87,6 +96,8 @@ static int open_conversation(struct run *r, const struct stop *stop,
 	if (run_resume_load(r, err) < 0)
 		return -1;
 	r->history_dir = app_state_path(r->app, "conversation_history", err);
+	contacts_close(&r->contacts);
+	contacts_open(&r->contacts, r->app);
 	r->agent = (struct agent){
 		.model = r->model,
 		.sandbox = &r->box.sandbox,
@@ -111,6 +122,8 @@ static int open_conversation(struct run *r, const struct stop *stop,
 		.history_dir = r->history_dir,
 		.prepare = run_skills_prepare,
 		.prepare_arg = r,
+		.ran = note_contacts,
+		.ran_arg = r,
 	};
 	attach_features(r);
 	return begin_mode(r, err);
@@ -248,6 +261,7 @@ void run_close(struct run *r)
 	run_undo(r);
 	run_subagents_close(r);
 	run_skills_close(r);
+	contacts_close(&r->contacts);
 	run_options_release(&r->options);
 	thread_release(&r->thread);
 }

@@ -265,6 +265,7 @@ void run_remark_json(const struct run *r, bool failed, const char *reason,
 		json_quote(out, str_of(reason));
 	else
 		buf_adds(out, "null");
+	contacts_json(&r->contacts, out);
 	if (failed || !finish || finish >= sizeof(names) / sizeof(names[0])) {
 		buf_adds(out, ",\"finish\":null,\"finish_reason\":null");
 		return;

@@ -5,6 +5,7 @@
 
 #include "agent/agent.h"
 #include "cmd/app.h"
+#include "cmd/contacts.h"
 #include "cmd/session/command_changes.h"
 #include "cmd/session/grants.h"
 #include "cmd/session/mode.h"
@@ -121,6 +122,7 @@ struct run {
 	struct run_wrote wrote;
 	struct run_subagents *subagents; /* owned, or NULL */
 	struct run_skills *skills; /* owned, or NULL: cmd/session/skills.h */
+	struct contacts contacts;  /* what commands connected to */
 	struct grants grants;      /* grants of this run, and the stored ones */
 	struct buf applied; /* with --apply: the result of the merge, as a JSON
 			       object */
@@ -179,7 +181,8 @@ int run_remark_outcome(const struct run *r, const char **status,
  * last answer ended, in dcode's word and the vendor's ("length" and
  * "MAX_TOKENS"); both are null after a failure. "refused" is the number of
  * refused calls that would write a file or run a command, plus one if the model
- * refused to answer. "reason" says why the task failed; reason may be NULL. */
+ * refused to answer. "reason" says why the task failed; reason may be NULL.
+ * "network_refused": see contacts.h. */
 void run_remark_json(const struct run *r, bool failed, const char *reason,
 		     struct buf *out);
 void run_wrote_release(struct run_wrote *w);

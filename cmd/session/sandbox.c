@@ -583,6 +583,9 @@ int run_end_sandbox(struct run *r, struct error *err)
 
 	run_money_keep(r);
 	run_skills_leave(r);
+	if (r->session && r->box.sandbox.id)
+		contacts_note(&r->contacts, session_id(r->session),
+			      &r->box.sandbox, NULL);
 	rc = lifecycle_close(&r->box, err);
 	run_money_sandbox_end(r);
 	run_money_store(r);

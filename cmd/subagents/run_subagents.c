@@ -568,6 +568,8 @@ static int open_child(struct child *c, struct error *err)
 		.answer = BUF_INIT(ANSWER_MAX),
 		.prepare = prepare,
 		.prepare_arg = c,
+		.ran = parent->ran,
+		.ran_arg = parent->ran_arg,
 		.more = parent->more,
 		.web = parent->web,
 		.hooks = parent->hooks,

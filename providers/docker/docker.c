@@ -938,6 +938,17 @@ static void docker_discard(struct sandbox *sb)
 	sb->priv = NULL;
 }
 
+/* Implements sandbox_ops.take_contacts. */
+static void docker_take_contacts(struct sandbox *sb, struct network_contacts *c)
+{
+	struct docker_box *box = sb->priv;
+
+	pthread_mutex_lock(&box->lock);
+	if (box->egress)
+		egress_take(box->egress, c);
+	pthread_mutex_unlock(&box->lock);
+}
+
 static void docker_settle(struct sandbox *sb, char notice[SANDBOX_NOTICE])
 {
 	if (sb->priv)
@@ -953,6 +964,7 @@ static const struct sandbox_ops ops = {
 	.info = docker_info,
 	.set_network = docker_set_network,
 	.get_network = docker_get_network,
+	.take_contacts = docker_take_contacts,
 	.snapshot = docker_snapshot,
 	.find_snapshot = docker_find_snapshot,
 	.execute = docker_execute,

@@ -697,6 +697,15 @@ static int local_set_network(struct sandbox *sb, const struct network *n,
 	return rc;
 }
 
+/* Implements sandbox_ops.take_contacts. */
+static void local_take_contacts(struct sandbox *sb, struct network_contacts *c)
+{
+	const struct box *b = sb->priv;
+
+	if (b && b->egress)
+		egress_take(b->egress, c);
+}
+
 /* Implements sandbox_ops.get_network. */
 static int local_get_network(struct sandbox *sb, struct network *n,
 			     const struct stop *stop, struct error *err)
@@ -947,6 +956,7 @@ static const struct sandbox_ops local_ops = {
 	.extend = local_extend,
 	.set_network = local_set_network,
 	.get_network = local_get_network,
+	.take_contacts = local_take_contacts,
 	.snapshot = local_snapshot,
 	.find_snapshot = local_find_snapshot,
 	.execute = local_execute,

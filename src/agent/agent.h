@@ -246,6 +246,10 @@ struct agent {
 	 * it has changed in the user's tree. NULL: they are not named. */
 	void (*watch)(void *arg, struct buf *changed, const struct stop *stop);
 	void *watch_arg;
+	/* Called after each command of the execute tool, on the thread that ran
+	 * it. NULL: nobody wants to know. */
+	void (*ran)(void *arg, struct sandbox *sb, const struct part *call);
+	void *ran_arg;
 	/* more tools than those of tool/table.c, NULL-terminated; or NULL */
 	const struct tool *const *more;
 	/* Called before each request: updates `more`, and the tools that the

@@ -252,11 +252,15 @@ static void begin_watch(const struct agent *a, const struct tool *tool,
 		a->watch(a->watch_arg, NULL, stop);
 }
 
+/* Call after a call has run. */
 static void end_watch(const struct agent *a, const struct tool *tool,
-		      struct buf *changed, const struct stop *stop)
+		      const struct part *call, struct buf *changed,
+		      const struct stop *stop)
 {
 	if (is_watched(a, tool))
 		a->watch(a->watch_arg, changed, stop);
+	if (a->ran && tool && tool->flags & TOOL_RUNS)
+		a->ran(a->ran_arg, a->sandbox, call);
 }
 
 /* Tells the user, and in out the model, what was masked in the result of a call
@@ -314,7 +318,7 @@ int agent_run_own_command(struct agent *a, const char *command,
 	began = clock_ms();
 	rc = tool_call(&env, &call, &out, &failed, err);
 	ran_ms = clock_ms() - began;
-	end_watch(a, running_tool(), &changed, stop);
+	end_watch(a, running_tool(), &call, &changed, stop);
 	show_event(&a->ui, a->mask,
 		   &(struct agent_event){
 			   .kind = EVENT_TOOL_RESULT,
@@ -710,7 +714,7 @@ static void *run_job(void *arg)
 	job->rc =
 		tool_call(&env, job->call, &job->out, &job->failed, &job->err);
 	job->ran_ms = clock_ms() - began;
-	end_watch(job->batch->agent, tool_of(job), &job->changed,
+	end_watch(job->batch->agent, tool_of(job), job->call, &job->changed,
 		  job->batch->stop);
 	job->interrupted = job->rc < 0 && job->err.code == ERR_CANCELLED;
 	if (job->rc == 0)

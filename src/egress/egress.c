@@ -18,6 +18,7 @@
 #include "base/mem.h"
 #include "base/proc.h"
 #include "base/str.h"
+#include "base/thread.h"
 #include "egress/internal.h"
 
 enum {
@@ -32,13 +33,191 @@ const struct network_limits egress_limits = {
 	       NETWORK_CAN_DENY_ADDRESSES | NETWORK_CAN_MIX,
 };
 
+/*
+ * What the proxy tells. It sends a packet for each connection and question that
+ * is over, and never waits for dcode (serve.c). So a thread reads them while a
+ * command runs: otherwise the socket would be full after a few hundred. Each
+ * packet counts twice: for the lines below a command, which name what was
+ * refused, and for the log of the thread.
+ */
+struct proxy_link {
+	pthread_mutex_t lock; /* of all that follows but the thread */
+	int sock;             /* to the proxy; -1: it has ended */
+	bool closing;         /* dcode itself ends the proxy */
+	bool ended; /* the proxy has ended by itself, and nobody knows yet */
+	struct egress_record refused[REFUSED_MAX]; /* not reported yet */
+	size_t n_refused, more_refused;
+	struct network_contacts contacts; /* not taken yet */
+	pthread_t reader;
+	bool reads;
+};
+
 struct egress {
 	pthread_mutex_t lock; /* of all that follows */
 	int namespace_fd;
 	struct network list; /* what the proxy enforces */
-	int sock; /* to the proxy; -1: it has ended, and that was reported */
-	pid_t pid;
+	pid_t pid;           /* of the proxy; 0: none */
+	struct proxy_link link;
 };
+
+/* What a verdict is called in the log, and below a command. */
+static const struct {
+	const char *word;
+	const char *reason;
+} verdicts[] = {
+	[EGRESS_ALLOWED] = { NETWORK_REACHED, NULL },
+	[EGRESS_UNLISTED] = { "unlisted", "refused (not in the network list)" },
+	[EGRESS_PRIVATE] = { "private",
+			     "refused (the name leads to a private address)" },
+	[EGRESS_MISMATCH] = { "mismatch",
+			      "refused (TLS or HTTP named another host, or "
+			      "none)" },
+	[EGRESS_PLAIN] = { "plain",
+			   "refused (neither plain HTTP nor TLS was spoken)" },
+	[EGRESS_FAILED] = { NETWORK_FAILED, "could not be reached" },
+};
+enum { VERDICTS = sizeof(verdicts) / sizeof(*verdicts) };
+
+static void init_link(struct proxy_link *l)
+{
+	*l = (struct proxy_link){ .sock = -1 };
+	pthread_mutex_init(&l->lock, NULL);
+}
+
+/* Keeps a refusal that is not known yet. */
+static void add_refusal(struct proxy_link *l, const struct egress_record *r)
+{
+	for (size_t i = 0; i < l->n_refused; i++)
+		if (l->refused[i].port == r->port &&
+		    !strcmp(l->refused[i].host, r->host))
+			return;
+	if (l->n_refused < REFUSED_MAX)
+		l->refused[l->n_refused++] = *r;
+	else
+		l->more_refused++;
+}
+
+/* Attack: a command takes over the proxy and sends a name that changes the
+ * terminal or forges a line. */
+static bool is_clean(const struct egress_record *r)
+{
+	size_t n = strnlen(r->host, sizeof(r->host));
+
+	return n && n < sizeof(r->host) && r->verdict < VERDICTS &&
+	       strspn(r->host, "abcdefghijklmnopqrstuvwxyz0123456789-_.:[]") ==
+		       n;
+}
+
+static void add_record(struct proxy_link *l, const struct egress_record *r)
+{
+	int64_t now = clock_unix_ms();
+	struct network_contact c = { .port = r->port,
+				     .verdict = verdicts[r->verdict].word,
+				     .up = r->up,
+				     .down = r->down,
+				     .count = 1,
+				     .first = now,
+				     .last = now };
+
+	memcpy(c.host, r->host, sizeof(c.host));
+	network_contacts_add(&l->contacts, &c);
+	if (r->verdict != EGRESS_ALLOWED)
+		add_refusal(l, r);
+}
+
+/* Reads what there is. False if the proxy has ended. Call with the lock
+ * held. */
+static bool read_records(struct proxy_link *l)
+{
+	struct egress_record r;
+	ssize_t n = -1;
+
+	while (l->sock >= 0 &&
+	       (n = recv(l->sock, &r, sizeof(r), MSG_DONTWAIT)) > 0)
+		if (n == sizeof(r) && is_clean(&r))
+			add_record(l, &r);
+	return l->sock >= 0 && n != 0;
+}
+
+/* The thread that reads until the proxy ends. */
+static void *run_reader(void *arg)
+{
+	struct proxy_link *l = arg;
+	struct pollfd set = { .fd = l->sock, .events = POLLIN };
+	bool more = true;
+
+	while (more) {
+		(void)io_poll(&set, 1, -1);
+		pthread_mutex_lock(&l->lock);
+		more = read_records(l);
+		if (!more)
+			l->ended = !l->closing;
+		pthread_mutex_unlock(&l->lock);
+	}
+	return NULL;
+}
+
+static int open_link(struct proxy_link *l, int sock, struct error *err)
+{
+	l->sock = sock;
+	l->closing = l->ended = false;
+	l->reads = thread_start(&l->reader, run_reader, l, err) == 0;
+	return l->reads ? 0 : -1;
+}
+
+static void close_link(struct proxy_link *l)
+{
+	pthread_mutex_lock(&l->lock);
+	l->closing = true;
+	if (l->sock >= 0)
+		shutdown(l->sock, SHUT_RDWR); /* both ends see it */
+	pthread_mutex_unlock(&l->lock);
+	if (l->reads)
+		pthread_join(l->reader, NULL);
+	l->reads = false;
+	if (l->sock >= 0)
+		close(l->sock);
+	l->sock = -1;
+}
+
+static void report_refusals(struct proxy_link *l, struct buf *out)
+{
+	pthread_mutex_lock(&l->lock);
+	(void)read_records(l); /* the thread may not have run yet */
+	if (l->ended)
+		buf_adds(out, "the network proxy has ended: this sandbox has "
+			      "no network any more\n");
+	l->ended = false;
+	for (size_t i = 0; i < l->n_refused; i++) {
+		buf_addf(out, "network: %s", l->refused[i].host);
+		if (l->refused[i].port)
+			buf_addf(out, ":%u", l->refused[i].port);
+		buf_addf(out, " %s\n", verdicts[l->refused[i].verdict].reason);
+	}
+	if (l->more_refused)
+		buf_addf(out, "network: and %zu more\n", l->more_refused);
+	l->n_refused = l->more_refused = 0;
+	pthread_mutex_unlock(&l->lock);
+	if (out->len && out->ptr[out->len - 1] == '\n')
+		out->ptr[--out->len] = '\0';
+}
+
+static void take_contacts(struct proxy_link *l, struct network_contacts *c)
+{
+	pthread_mutex_lock(&l->lock);
+	(void)read_records(l);
+	for (size_t i = 0; i < l->contacts.n; i++)
+		network_contacts_add(c, &l->contacts.list[i]);
+	c->lost += l->contacts.lost;
+	network_contacts_release(&l->contacts);
+	pthread_mutex_unlock(&l->lock);
+}
+
+static void release_link(struct proxy_link *l)
+{
+	network_contacts_release(&l->contacts);
+	pthread_mutex_destroy(&l->lock);
+}
 
 int egress_check(const struct network *n, struct error *err)
 {
@@ -131,11 +310,10 @@ static int spawn_proxy(struct egress *e, int list, int sock, struct error *err)
 }
 
 /* Waits until the proxy serves. */
-static int await_ready(const struct egress *e, const struct stop *stop,
-		       struct error *err)
+static int await_ready(int sock, const struct stop *stop, struct error *err)
 {
 	struct stop own = stop_within(stop, START_MS);
-	struct pollfd set[] = { { .fd = e->sock, .events = POLLIN },
+	struct pollfd set[] = { { .fd = sock, .events = POLLIN },
 				{ .fd = stop_fd(stop), .events = POLLIN } };
 	char said[sizeof(err->message)] = "";
 	uint32_t ready = 0;
@@ -148,7 +326,7 @@ static int await_ready(const struct egress *e, const struct stop *stop,
 		    set[0].revents)
 			break;
 	}
-	n = recv(e->sock, said, sizeof(said) - 1, 0);
+	n = recv(sock, said, sizeof(said) - 1, 0);
 	if (n == sizeof(ready))
 		memcpy(&ready, said, sizeof(ready));
 	if (ready == EGRESS_READY)
@@ -167,9 +345,7 @@ static void end_proxy(struct egress *e)
 	struct error ignored = { 0 };
 	struct pollfd set = { .events = POLLIN };
 
-	if (e->sock >= 0)
-		close(e->sock);
-	e->sock = -1;
+	close_link(&e->link);
 	if (e->pid <= 0)
 		return;
 	set.fd = proc_fd(e->pid, &ignored);
@@ -193,14 +369,17 @@ static int start_proxy(struct egress *e, const struct network *n,
 	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		rc = error_errno(err, "speaking to the network proxy");
 	if (rc == 0) {
-		e->sock = pair[0];
 		rc = spawn_proxy(e, list, pair[1], err);
 		close(pair[1]);
+		if (rc == 0)
+			rc = await_ready(pair[0], stop, err);
+		if (rc == 0)
+			rc = open_link(&e->link, pair[0], err);
+		else
+			close(pair[0]);
 	}
 	if (list >= 0)
 		close(list);
-	if (rc == 0)
-		rc = await_ready(e, stop, err);
 	if (rc < 0)
 		end_proxy(e);
 	return rc;
@@ -217,7 +396,7 @@ int egress_start(struct egress **out, const struct network *n, pid_t inside,
 	e = xcalloc(1, sizeof(*e));
 	pthread_mutex_init(&e->lock, NULL);
 	e->namespace_fd = namespace_fd;
-	e->sock = -1;
+	init_link(&e->link);
 	if (start_proxy(e, n, stop, err) < 0) {
 		egress_end(e);
 		return -1;
@@ -248,94 +427,18 @@ int egress_change(struct egress *e, const struct network *n,
 	return rc;
 }
 
-struct refusals {
-	struct egress_record list[REFUSED_MAX];
-	size_t n;
-	size_t more;
-};
-
-/* Keeps a refusal that is not known yet. */
-static void add_refusal(struct refusals *all, const struct egress_record *r)
-{
-	for (size_t i = 0; i < all->n; i++)
-		if (all->list[i].port == r->port &&
-		    !strcmp(all->list[i].host, r->host))
-			return;
-	if (all->n < REFUSED_MAX)
-		all->list[all->n++] = *r;
-	else
-		all->more++;
-}
-
-static const char *reason_of(unsigned verdict)
-{
-	switch (verdict) {
-	case EGRESS_UNLISTED:
-		return "refused (not in the network list)";
-	case EGRESS_PRIVATE:
-		return "refused (the name leads to a private address)";
-	case EGRESS_MISMATCH:
-		return "refused (TLS or HTTP named another host, or none)";
-	case EGRESS_PLAIN:
-		return "refused (neither plain HTTP nor TLS was spoken)";
-	default:
-		return "could not be reached";
-	}
-}
-
-/* Attack: a command takes over the proxy and sends a name that changes the
- * terminal or forges a line. */
-static bool is_clean(const struct egress_record *r)
-{
-	size_t n = strnlen(r->host, sizeof(r->host));
-
-	return n && n < sizeof(r->host) &&
-	       strspn(r->host, "abcdefghijklmnopqrstuvwxyz0123456789-_.:[]") ==
-		       n;
-}
-
-/* Reads what the proxy has told. True if it has ended. Call with the lock
- * held. */
-static bool read_records(struct egress *e, struct refusals *all)
-{
-	struct egress_record r;
-	ssize_t n = -1;
-
-	while (e->sock >= 0 &&
-	       (n = recv(e->sock, &r, sizeof(r), MSG_DONTWAIT)) == sizeof(r))
-		if (is_clean(&r) && r.verdict != EGRESS_ALLOWED)
-			add_refusal(all, &r);
-	if (e->sock < 0 || n != 0)
-		return false;
-	close(e->sock);
-	e->sock = -1;
-	return true;
-}
-
 void egress_report(struct egress *e, char *room, size_t size)
 {
-	struct refusals all = { .n = 0 };
 	struct buf text = BUF_INIT(size - 1);
-	bool ended;
 
-	pthread_mutex_lock(&e->lock);
-	ended = read_records(e, &all);
-	pthread_mutex_unlock(&e->lock);
-	if (ended)
-		buf_adds(&text, "the network proxy has ended: this sandbox has "
-				"no network any more\n");
-	for (size_t i = 0; i < all.n; i++) {
-		buf_addf(&text, "network: %s", all.list[i].host);
-		if (all.list[i].port)
-			buf_addf(&text, ":%u", all.list[i].port);
-		buf_addf(&text, " %s\n", reason_of(all.list[i].verdict));
-	}
-	if (all.more)
-		buf_addf(&text, "network: and %zu more\n", all.more);
-	if (text.len && text.ptr[text.len - 1] == '\n')
-		text.len--;
+	report_refusals(&e->link, &text);
 	snprintf(room, size, "%.*s", (int)text.len, text.len ? text.ptr : "");
 	buf_release(&text);
+}
+
+void egress_take(struct egress *e, struct network_contacts *c)
+{
+	take_contacts(&e->link, c);
 }
 
 void egress_end(struct egress *e)
@@ -343,6 +446,7 @@ void egress_end(struct egress *e)
 	if (!e)
 		return;
 	end_proxy(e);
+	release_link(&e->link);
 	network_release(&e->list);
 	close(e->namespace_fd);
 	pthread_mutex_destroy(&e->lock);

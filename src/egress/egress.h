@@ -55,6 +55,9 @@ int egress_change(struct egress *e, const struct network *n,
  * The names come from the sandbox; they are clean. Also tells once that the
  * proxy has ended. "" if there is nothing to tell. Any thread. */
 void egress_report(struct egress *e, char *room, size_t size);
+/* Adds to *c what was connected to, or refused, since the last call. Any
+ * thread. */
+void egress_take(struct egress *e, struct network_contacts *c);
 /* Ends the proxy and waits for it. NULL is allowed. */
 void egress_end(struct egress *e);
 

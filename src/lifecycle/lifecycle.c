@@ -29,8 +29,8 @@
 #include "base/sanitize.h"
 #include "base/str.h"
 #include "base/thread.h"
-#include "sandbox/exec.h"
 #include "sandbox/jobs/jobs.h"
+#include "sandbox/reach.h"
 #include "sandbox/setup/setup.h"
 #include "sandbox/supervise/supervise.h"
 #include "session/store.h"
@@ -918,7 +918,7 @@ static int open_sandbox(struct managed_sandbox *box, int64_t lifetime_s,
 	if ((r->resume ? resume_sandbox(box, lifetime_s, stop, err)
 		       : attach_sandbox(box, stop, err)) < 0)
 		return -1;
-	return sandbox_check_attached(&box->sandbox, stop, err);
+	return reach_check_attached(&box->sandbox, stop, err);
 }
 
 static void warn_line(void *arg, const char *line)

@@ -123,6 +123,9 @@ struct sandbox_ops {
 	/* Sets *n to what the vendor reports. NULL: it reports nothing. */
 	int (*get_network)(struct sandbox *sb, struct network *n,
 			   const struct stop *stop, struct error *err);
+	/* Adds to *c what commands have connected to since the last call. Any
+	 * thread. NULL: the vendor does not report it. */
+	void (*take_contacts)(struct sandbox *sb, struct network_contacts *c);
 	/* replace: an existing snapshot of this name is replaced. Otherwise the
 	 * name must be free: the caller has checked that with find_snapshot or,
 	 * if that is NULL, this function does and fails. */
@@ -225,10 +228,10 @@ struct sandbox {
 	char *workdir; /* owned, absolute: where tools and shells start */
 	/* owned; the workdir before sandbox_move(); NULL without a move */
 	char *made_dir;
-	void *priv;                   /* owned by the provider */
-	struct network network;       /* if known: see sandbox_read_network() */
-	struct sandbox_mounts mounts; /* host directories that it can write */
-	struct supervise_read *read;  /* of exec.h; owned, or NULL */
+	void *priv;                    /* owned by the provider */
+	struct network network;        /* if known: see reach_read() */
+	struct sandbox_mounts mounts;  /* host directories that it can write */
+	struct supervise_read *read;   /* of exec.h; owned, or NULL */
 	struct background *background; /* of exec.h; owned, or NULL */
 	struct kill_queue *kills;      /* of exec.h; owned, or NULL */
 	/* reported by the sandbox; valid if facts_known is FACTS_KNOWN */
@@ -279,15 +282,6 @@ int sandbox_choose_network(struct sandbox_client *client,
 /* Only checks. 0 for a provider that must be probed first. */
 int sandbox_check_network(struct sandbox_client *client,
 			  const struct network *flag, struct error *err);
-/* After an attach: fails if it may reach more than network_require() says. */
-int sandbox_check_attached(struct sandbox *sb, const struct stop *stop,
-			   struct error *err);
-/* Lets a running sandbox reach one more host. */
-int sandbox_allow_host(struct sandbox *sb, struct str host,
-		       const struct stop *stop, struct error *err);
-/* Asks the vendor for sb->network, unless it is known. */
-int sandbox_read_network(struct sandbox *sb, const struct stop *stop,
-			 struct error *err);
 /* If cancelled, returns within about 30 ms. The command is then killed in the
  * background, and the next operation waits until that is done. */
 int sandbox_execute(struct sandbox *sb, const struct exec_request *req,

@@ -85,6 +85,9 @@ enum statement { /* prepared on first use, kept until store_close() */
 		 SQL_JOB_UPDATE,
 		 SQL_JOB_EACH,
 		 SQL_JOB_TRIM,
+		 SQL_CONTACT_ADD,
+		 SQL_CONTACT_TRIM,
+		 SQL_CONTACT_EACH,
 		 SQL_COUNT
 };
 

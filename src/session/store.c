@@ -281,6 +281,31 @@ static const char *const migrations[] = {
 					       "  output = output + NEW.output "
 					       "WHERE no = NEW.thread;"
 					       "END;"),
+
+	/* What the commands of a thread have connected to: struct
+	 * contact_row. */
+	("CREATE TABLE contact ("
+	 /* id of the thread, which may not be stored yet */
+	 " thread TEXT NOT NULL,"
+	 " provider TEXT NOT NULL,"
+	 " sandbox TEXT NOT NULL,"
+	 " call TEXT NOT NULL,"
+	 " host TEXT NOT NULL,"
+	 " port INTEGER NOT NULL,"
+	 " verdict TEXT NOT NULL,"
+	 " command TEXT NOT NULL,"
+	 " up INTEGER NOT NULL,"
+	 " down INTEGER NOT NULL,"
+	 " times INTEGER NOT NULL,"
+	 " first INTEGER NOT NULL," /* Unix ms */
+	 " last INTEGER NOT NULL,"
+	 " PRIMARY KEY (thread, provider, sandbox, call, command, host, port,"
+	 " verdict)"
+	 ") WITHOUT ROWID;"
+	 "CREATE INDEX contact_sandbox ON contact(sandbox);"
+	 "CREATE TRIGGER contact_removed BEFORE DELETE ON thread BEGIN"
+	 " DELETE FROM contact WHERE thread=OLD.id;"
+	 "END;"),
 };
 
 enum { VERSION = sizeof(migrations) / sizeof(migrations[0]) };
@@ -929,6 +954,25 @@ const char *const store_texts[SQL_COUNT] = {
 			 " OR (j.thread=?3 AND NOT j.told) ORDER BY j.number",
 	[SQL_JOB_TRIM] = "DELETE FROM job WHERE begun < ?2"
 			 " OR (told AND begun < ?1)",
+	[SQL_CONTACT_ADD] =
+		"INSERT INTO contact(thread, provider, sandbox, call, host,"
+		" port, verdict, command, up, down, times, first, last)"
+		" VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12,"
+		" ?13) ON CONFLICT DO UPDATE SET"
+		" up=up+excluded.up, down=down+excluded.down,"
+		" times=times+excluded.times, last=max(last, excluded.last)",
+	/* the oldest rows of a thread, and those of threads that were never
+	 * stored */
+	[SQL_CONTACT_TRIM] =
+		"DELETE FROM contact WHERE (thread=?1 AND last < (SELECT last"
+		" FROM contact WHERE thread=?1 ORDER BY last DESC"
+		" LIMIT 1 OFFSET ?2))"
+		" OR (last < ?3 AND thread NOT IN (SELECT id FROM thread))",
+	[SQL_CONTACT_EACH] =
+		"SELECT thread, provider, sandbox, call, host, port, verdict,"
+		" command, up, down, times, first, last FROM contact"
+		" WHERE (?1<>'' AND thread=?1) OR (?2<>'' AND sandbox=?2)"
+		" ORDER BY first, last, host, port",
 };
 
 enum { STARTED_FIELD = 22 };

@@ -7,11 +7,12 @@
  * The user writes "none", "full" or a list of hosts: in config.toml, with
  * --sandbox-network, in the machine's policy. parse.c reads such a list,
  * choose.c decides which of them a new sandbox gets, match.c compares lists and
- * hosts, limits.c refuses a list that a provider cannot enforce. Begin reading
- * at struct network.
+ * hosts, limits.c refuses a list that a provider cannot enforce, contacts.c
+ * adds up what commands have connected to. Begin reading at struct network.
  */
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/buf.h"
 #include "base/error.h"
@@ -122,6 +123,35 @@ struct network_limits {
  * the entry and what the provider lacks. limits may be NULL. */
 int network_check(const struct network *n, const struct network_limits *limits,
 		  const char *provider, struct error *err);
+
+enum {
+	NETWORK_HOST = 254,         /* bytes of a host in a contact, with NUL */
+	NETWORK_CONTACTS_MAX = 256, /* different ones between two readings */
+};
+#define NETWORK_REACHED "allowed" /* verdicts of a contact */
+#define NETWORK_FAILED "failed"   /* allowed, but could not be reached */
+/* What commands have connected to, or tried to, as the proxy reports it. */
+struct network_contact {
+	char host[NETWORK_HOST]; /* printable ASCII; the sandbox chose it */
+	unsigned port;           /* 0: a DNS question only */
+	/* NETWORK_REACHED, NETWORK_FAILED, or in one word why it was refused;
+	 * static */
+	const char *verdict;
+	uint64_t up, down; /* bytes */
+	uint64_t count;
+	int64_t first, last; /* Unix ms */
+};
+/* Initialise with { 0 }. */
+struct network_contacts {
+	struct network_contact *list; /* owned */
+	size_t n;
+	uint64_t lost; /* contacts that did not fit */
+};
+/* Adds one contact to those with the same host, port and verdict. */
+void network_contacts_add(struct network_contacts *c,
+			  const struct network_contact *one);
+bool network_contact_refused(const struct network_contact *c);
+void network_contacts_release(struct network_contacts *c);
 
 struct sandbox_client;
 /*

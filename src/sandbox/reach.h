@@ -1,0 +1,24 @@
+/* reach.h - which hosts a running sandbox may reach, and has reached. */
+/* SPDX-License-Identifier: MIT */
+#ifndef SANDBOX_REACH_H
+#define SANDBOX_REACH_H
+
+/*
+ * sandbox_create() decides about the hosts of a new sandbox
+ * (network/network.h). These functions read and change what one may reach that
+ * exists.
+ */
+#include "sandbox/sandbox.h"
+
+/* Asks the vendor for sb->network, unless it is known. */
+int reach_read(struct sandbox *sb, const struct stop *stop, struct error *err);
+/* After an attach: fails if it may reach more than network_require() says. */
+int reach_check_attached(struct sandbox *sb, const struct stop *stop,
+			 struct error *err);
+/* Lets a running sandbox reach one more host. */
+int reach_allow_host(struct sandbox *sb, struct str host,
+		     const struct stop *stop, struct error *err);
+/* Calls sandbox_ops.take_contacts. False if the vendor reports nothing. */
+bool reach_take_contacts(struct sandbox *sb, struct network_contacts *c);
+
+#endif
