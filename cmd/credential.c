@@ -302,6 +302,19 @@ static int fail_unknown(const struct settings *set, const char *name,
 	return -1;
 }
 
+/* True for "secret:GITHUB": the value of [secrets.GITHUB], which need not be in
+ * config.toml yet. */
+static bool is_secret_name(const char *name)
+{
+	static const char prefix[] = "secret:";
+	const char *rest = name + sizeof(prefix) - 1;
+
+	return str_starts(str_of(name), prefix) && rest[0] &&
+	       strlen(name) <= VAULT_NAME_MAX &&
+	       !rest[strspn(rest, "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				  "abcdefghijklmnopqrstuvwxyz0123456789_")];
+}
+
 int credential_find(struct credential *c, struct app *app, const char *name,
 		    struct error *err)
 {
@@ -317,6 +330,9 @@ int credential_find(struct credential *c, struct app *app, const char *name,
 		search.name = preset->name;
 		settings_each_credential(set, match_credential, &search);
 	}
+	if (!c->name && is_secret_name(name))
+		*c = (struct credential){ xstrdup(name), xstrdup(name), NULL,
+					  true };
 	return c->name ? 0 : fail_unknown(set, name, err);
 }
 

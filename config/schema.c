@@ -214,6 +214,12 @@ const struct setting settings_core[] = {
 		.help = "Sandbox providers and their params",
 	},
 	{
+		.key = "sandboxes.secrets",
+		.type = SETTING_BOOL,
+		.fallback = "true",
+		.help = "false: refuse [secrets]",
+	},
+	{
 		.key = "sandboxes.start_timeout",
 		.unit = "seconds",
 		.example = "600",
@@ -525,6 +531,7 @@ const struct setting settings_core[] = {
 #define MODELS "models.providers.NAME"
 #define PROFILE MODELS ".profile"
 #define SANDBOXES "sandboxes.providers.NAME"
+#define SECRETS "secrets.NAME"
 const struct setting_key settings_keys[] = {
 	{ "limits", "max_usd", "number", "US dollars", NULL, "3.00",
 	  "Cost at which a run ends or the chat asks; --max-usd may set a "
@@ -611,6 +618,25 @@ const struct setting_key settings_keys[] = {
 	  "Price of a running sandbox for an hour" },
 	{ SANDBOXES, "working_dir", "string", NULL, NULL, "\"/workspace\"",
 	  "Working directory in the sandbox" },
+	{ SECRETS, "env", "string", NULL, NULL, "\"GITHUB_TOKEN\"",
+	  "Variable of the sandbox that gets the placeholder" },
+	{ SECRETS, "format", "string", NULL, NULL, "\"Bearer {}\"",
+	  "How the value stands in the header; \"Basic USER:{}\" is encoded" },
+	{ SECRETS, "header", "string", NULL, NULL, "\"X-Api-Key\"",
+	  "Header that is set in every request to the hosts" },
+	{ SECRETS, "hosts", "list", NULL, NULL, "[\"api.github.com\"]",
+	  "Hosts that get the value, by HTTPS" },
+	{ SECRETS, "methods", "list", NULL, NULL, "[\"GET\"]",
+	  "Only requests with one of these methods get the value" },
+	{ SECRETS, "paths", "list", NULL, NULL, "[\"/repos/me/app/*\"]",
+	  "Only requests with one of these paths get the value" },
+	{ SECRETS, "preset", "string", NULL, NULL, "\"github\"",
+	  "Service whose env, hosts, header and format are used" },
+	{ SECRETS, "value_command", "list", NULL, NULL,
+	  "[\"gh\", \"auth\", \"token\"]",
+	  "Program that prints the value, started without a shell" },
+	{ SECRETS, "value_env", "string", NULL, NULL, "\"MY_GITHUB_TOKEN\"",
+	  "Variable on your machine that has the value" },
 	{ "themes.NAME", "dark", "boolean", NULL, "true", "false",
 	  "false: colours that are not set are those of the theme light" },
 	{ "themes.NAME", "accent", "string", NULL, NULL, "\"#0969da\"",

@@ -140,6 +140,10 @@ void settings_each_credential(const struct settings *s,
 /* Reads the stored keys again after dcode changed them. Values borrowed before
  * stay valid. Call on one thread only. */
 void settings_store_changed(struct settings *s);
+/* Hides a value that code found elsewhere, as those of the store are. Any
+ * thread. */
+void settings_hide(const struct settings *s, const char *name,
+		   const char *value);
 /* Returns the entry stored under a name. Opens the store. Borrowed, or NULL. */
 const struct vault_entry *settings_vault_entry(const struct settings *s,
 					       const char *name);

@@ -662,7 +662,8 @@ static bool is_free(const struct settings *s, const char *path,
 
 	if (str_starts(p, providers) && str_ends(p, params_end))
 		return !is_setting_or_table(s, path);
-	if ((str_starts(p, "retries.") || !strcmp(path, "themes")) &&
+	if ((str_starts(p, "retries.") || !strcmp(path, "themes") ||
+	     !strcmp(path, "secrets")) &&
 	    v->kind == TOML_TABLE)
 		return true;
 	/* the code that reads an entry checks its other keys */

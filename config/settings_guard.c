@@ -35,6 +35,7 @@ static const char *const core_keys[] = {
 	"sandboxes.keep_for",
 	"sandboxes.on_exit",
 	"sandboxes.providers",
+	"sandboxes.secrets",
 	"shell.",
 	"skills.extra_allowed_dirs",
 	"startup.",

@@ -18,6 +18,9 @@
 #include "config/settings_slots.h"
 
 static const char core_names[] = "credentials.";
+/* "secret:GITHUB" is the value of [secrets.GITHUB]; no variable has such a
+ * name. */
+static const char secret_names[] = "secret:";
 
 typedef bool each_fn(void *arg, const struct settings_credential *c);
 
@@ -225,6 +228,23 @@ static bool each_of_entry(const struct settings *s,
 	return on;
 }
 
+/* Calls each for the values of [secrets]. */
+static bool each_secret(const struct settings *s, each_fn *each, void *arg)
+{
+	const struct toml_value *all = settings_toml(s, "secrets");
+	bool on = true;
+
+	for (size_t i = 0;
+	     on && all && all->kind == TOML_TABLE && i < all->n_items; i++) {
+		char *name = xasprintf("%s%s", secret_names, all->items[i].key);
+		struct settings_credential c = { name, name, NULL, true, true };
+
+		on = each(arg, &c);
+		free(name);
+	}
+	return on;
+}
+
 /* Calls each for the keys of the sandbox services that config.toml defines. */
 static bool each_service(const struct settings *s, each_fn *each, void *arg)
 {
@@ -267,8 +287,8 @@ void settings_each_credential(const struct settings *s,
 		if (env)
 			on = each(arg, &c);
 	}
-	if (on)
-		(void)each_service(s, each, arg);
+	if (on && each_service(s, each, arg))
+		(void)each_secret(s, each, arg);
 }
 
 static bool match_name(void *arg, const struct settings_credential *c)
@@ -372,6 +392,8 @@ static char *name_of(const struct settings *s, const char *variable)
 	const struct toml_value *own = settings_toml(s, "models.providers");
 	struct naming search = { variable, NULL };
 
+	if (str_starts(str_of(variable), secret_names))
+		return xstrdup(variable);
 	for (size_t i = 0; i < s->n_slots; i++) {
 		const struct setting *row = s->slots[i].row;
 		char *name = row->flags & SETTING_SECRET && row->env &&
@@ -469,6 +491,13 @@ static const char *find_stored_url(const struct settings *s,
 		e = find_entry(s, name);
 	free(search.variable);
 	return e && e->url[0] ? e->url : NULL;
+}
+
+void settings_hide(const struct settings *s, const char *name,
+		   const char *value)
+{
+	if (s->store)
+		s->store->found(s->store->arg, name, value);
 }
 
 const struct vault_entry *settings_vault_entry(const struct settings *s,

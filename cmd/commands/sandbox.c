@@ -21,6 +21,7 @@
 #include "cmd/session/copy.h"
 #include "cmd/session/record_expiry.h"
 #include "cmd/session/save.h"
+#include "cmd/session/secret_list.h"
 #include "cmd/session/target.h"
 #include "sandbox/supervise/supervise.h"
 #include "session/records.h"
@@ -874,6 +875,11 @@ static const struct arg_row create_options[] = {
 	{ 0 },
 };
 
+static int list_secrets(struct app *app, const struct args *args)
+{
+	return secret_list_print(app, args_value(args, "sandbox"));
+}
+
 static const struct arg_row network_options[] = {
 	{ "sandbox", 0, ARG_VALUE, "TYPE",
 	  "Provider of the new sandbox (default: [sandboxes].default)" },
@@ -967,6 +973,13 @@ static const struct subcommand subs[] = {
 	  .most = 2,
 	  .flags = SUB_UNRESTRICTED,
 	  .run = sandbox_cmd_network },
+	{ .name = "secrets",
+	  .args = "",
+	  .summary = "List [secrets] without their values; with --sandbox, say "
+		     "whether that provider can hold them",
+	  .options = network_options,
+	  .flags = SUB_UNRESTRICTED,
+	  .run = list_secrets },
 	{ .name = "rm",
 	  .args = "ID...",
 	  .summary = "Delete sandboxes",

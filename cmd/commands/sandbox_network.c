@@ -64,6 +64,7 @@ struct outcome {
 	struct buf rule;     /* the entry that decides, or the whole list */
 	const char *source;  /* where the list is written, or NULL */
 	const char *note;    /* see struct network_limits, or NULL */
+	struct buf secrets;  /* names of those that requests to it get */
 };
 
 static void outcome_json(const struct outcome *o)
@@ -82,6 +83,8 @@ static void outcome_json(const struct outcome *o)
 	json_member(&data, "source", str_of(o->source));
 	buf_addc(&data, ',');
 	json_member(&data, "note", str_of(o->note));
+	buf_addc(&data, ',');
+	json_member(&data, "secrets", buf_str(&o->secrets));
 	buf_addc(&data, '}');
 	app_envelope("sandbox network", &data);
 	buf_release(&data);
@@ -99,6 +102,8 @@ static void print_outcome(const struct outcome *o)
 		puts("  no list of hosts is set: the provider's default holds");
 	else
 		puts("  this is the provider's default");
+	if (o->secrets.len)
+		printf("  requests to it get secrets.%s\n", o->secrets.ptr);
 	if (o->note)
 		printf("  %s\n", o->note);
 }
@@ -120,6 +125,20 @@ static void describe(struct outcome *o, const struct network *n,
 		network_print(n, &o->rule);
 	if (rule && rule->preset)
 		buf_addf(&o->rule, ", of %s", rule->preset);
+}
+
+static int describe_secrets(struct outcome *o, const struct settings *set,
+			    const struct network_rule *host, struct error *err)
+{
+	struct secrets all = { 0 };
+	int rc = secrets_read(&all, set, err);
+
+	for (size_t i = 0; !host->family && i < all.n; i++)
+		if (secret_has_host(&all.list[i], host->host))
+			buf_addf(&o->secrets, "%s%s",
+				 o->secrets.len ? ", " : "", all.list[i].name);
+	secrets_release(&all);
+	return rc;
 }
 
 /* Reads the host to check. A name without a port is checked on port 443. */
@@ -161,6 +180,8 @@ static int check_host(struct app *app, const char *type, const char *text,
 		o->provider = options.sandbox;
 		rc = sandbox_choose_network(&client, NULL, &n, err);
 	}
+	if (rc == 0)
+		rc = describe_secrets(o, set, &host.rules[0], err);
 	if (rc == 0) {
 		describe(o, &n, &host.rules[0]);
 		if (n.mode == NETWORK_LIST)
@@ -179,7 +200,9 @@ static int check_host(struct app *app, const char *type, const char *text,
 int sandbox_cmd_network(struct app *app, const struct args *args)
 {
 	const char *what = args->argv[0];
-	struct outcome o = { .host = BUF_INIT(512), .rule = BUF_INIT(1 << 12) };
+	struct outcome o = { .host = BUF_INIT(512),
+			     .rule = BUF_INIT(1 << 12),
+			     .secrets = BUF_INIT(1 << 12) };
 	struct error err = { 0 };
 	bool refused;
 	int rc;
@@ -203,5 +226,6 @@ int sandbox_cmd_network(struct app *app, const struct args *args)
 	refused = rc == 0 && !strcmp(o.verdict, "refused");
 	buf_release(&o.host);
 	buf_release(&o.rule);
+	buf_release(&o.secrets);
 	return rc < 0 ? app_fail(app, &err) : refused;
 }

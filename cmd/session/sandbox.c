@@ -697,15 +697,18 @@ static int fill_sandbox(void *arg, struct sandbox *sb, const struct stop *stop,
 		       : run_upload(r, sb, stop, err);
 }
 
-/* Says that a list of hosts in the settings is not used on this machine. */
+/* Says which settings about the network are not used on this machine. */
 static void warn_unused_network(const struct run *r)
 {
-	const struct toml_value *v =
-		settings_toml(r->app->settings, "network.allow");
+	const struct settings *set = r->app->settings;
+	const struct toml_value *v = settings_toml(set, "network.allow");
 
 	if (v && !(v->kind == TOML_STRING && !strcmp(v->text, "full")))
 		app_warn_line("[network] allow limits sandboxes only: commands "
 			      "on this machine reach every host");
+	if (settings_toml(set, "secrets"))
+		app_warn_line("[secrets] is not used: it is for the requests "
+			      "of sandboxes");
 }
 
 /* Resumes the thread's own sandbox, or creates or attaches one. */

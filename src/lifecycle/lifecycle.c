@@ -784,7 +784,7 @@ static int check_request(const struct lifecycle_request *r, struct error *err)
 	if (r->on_exit != LIFECYCLE_DELETE && check_keeping(r, err) < 0)
 		return -1;
 	if (!r->attach_id && !r->resume &&
-	    sandbox_check_network(r->client, r->network, err) < 0)
+	    sandbox_check_limits(r->client, r->network, err) < 0)
 		return -1;
 	if (r->setup && (p->flags & SANDBOX_UNISOLATED))
 		return error_set(err, ERR_USAGE,

@@ -106,6 +106,7 @@ struct transfer {
 };
 
 struct network_limits; /* network/network.h */
+struct secret_limits;  /* secrets/secrets.h */
 struct sandbox_ops;    /* sandbox.h */
 
 struct sandbox_region {
@@ -179,6 +180,8 @@ struct sandbox_provider {
 	const struct sandbox_binding *binding; /* NULL: not supported */
 	/* The lists of hosts that it can enforce; NULL: none. */
 	const struct network_limits *network;
+	/* The secrets that it can put into requests; NULL: none. */
+	const struct secret_limits *secrets;
 	/* name of its manual page, or NULL: the page for all vendors */
 	const char *topic;
 };

@@ -331,6 +331,7 @@ void sandbox_release(struct sandbox *sb)
 	free(sb->workdir);
 	free(sb->made_dir);
 	network_release(&sb->network);
+	secrets_release(&sb->secrets);
 	supervise_read_free(sb->read);
 	mounts_release(&sb->mounts);
 	*sb = (struct sandbox){ 0 };
@@ -412,16 +413,76 @@ int sandbox_choose_network(struct sandbox_client *client,
 	return rc;
 }
 
-int sandbox_check_network(struct sandbox_client *client,
-			  const struct network *flag, struct error *err)
+/* Replaces *s by the secrets that a sandbox gets, without their values. */
+static int choose_secrets(struct secrets *s,
+			  const struct sandbox_client *client,
+			  struct error *err)
+{
+	if (client->provider->flags & SANDBOX_UNISOLATED)
+		return 0; /* cmd/session/sandbox.c says that they are unused */
+	if (secrets_read(s, client->settings, err) < 0)
+		return -1;
+	return secrets_check(s, client->provider->secrets,
+			     sandbox_client_name(client), err);
+}
+
+int sandbox_check_limits(struct sandbox_client *client,
+			 const struct network *flag, struct error *err)
 {
 	struct network network = { 0 };
-	int rc = 0;
+	struct secrets secrets = { 0 };
+	int rc = choose_secrets(&secrets, client, err);
 
-	if (!sandbox_needs_probe(client))
+	if (rc == 0 && !sandbox_needs_probe(client))
 		rc = sandbox_choose_network(client, flag, &network, err);
 	network_release(&network);
+	secrets_release(&secrets);
 	return rc;
+}
+
+/* Says which hosts of the secret the network list does not have. */
+static void announce_unreachable(const struct sandbox_spec *spec,
+				 const struct network *n,
+				 const struct secret *s)
+{
+	const struct network_rule *ignored;
+
+	for (size_t i = 0; i < s->hosts.n; i++) {
+		struct buf host = BUF_INIT(512);
+		char *line;
+
+		network_print_rule(&s->hosts.rules[i], &host);
+		line = xasprintf(
+			"secrets.%s: %s is not in the network list, so "
+			"the sandbox cannot reach it",
+			s->name, host.ptr);
+		if (!network_allows(n, &s->hosts.rules[i], &ignored))
+			spec->progress(spec->arg, line);
+		free(line);
+		buf_release(&host);
+	}
+}
+
+/* Obtains the values of the secrets of a new sandbox. One without a network
+ * cannot use any. */
+static int prepare_secrets(struct secrets *s, struct sandbox_client *client,
+			   const struct sandbox_spec *spec,
+			   const struct network *n, const struct stop *stop,
+			   struct error *err)
+{
+	if (choose_secrets(s, client, err) < 0)
+		return -1;
+	if (s->n && n->mode == NETWORK_NONE) {
+		if (spec->progress)
+			spec->progress(spec->arg,
+				       "[secrets] is not used: this sandbox "
+				       "has no network");
+		secrets_release(s);
+	}
+	for (size_t i = 0;
+	     spec->progress && n->mode == NETWORK_LIST && i < s->n; i++)
+		announce_unreachable(spec, n, &s->list[i]);
+	return secrets_load(s, client->settings, stop, err);
 }
 
 int sandbox_create(struct sandbox *sb, struct sandbox_client *client,
@@ -433,6 +494,7 @@ int sandbox_create(struct sandbox *sb, struct sandbox_client *client,
 	struct stop limited;
 	const struct stop *within = limit_start(client, stop, &limited);
 	struct network network = { 0 };
+	struct secrets secrets = { 0 };
 	struct sandbox_spec chosen = *spec;
 	int rc;
 
@@ -449,20 +511,42 @@ int sandbox_create(struct sandbox *sb, struct sandbox_client *client,
 		rc = sandbox_choose_network(client, spec->network, &network,
 					    err);
 	if (rc == 0)
+		rc = prepare_secrets(&secrets, client, spec, &network, stop,
+				     err);
+	if (rc == 0)
 		rc = stop_check(stop, err);
 	if (rc < 0) {
 		network_release(&network);
+		secrets_release(&secrets);
 		err->nothing_made = true;
 		return -1;
 	}
 	chosen.network = &network;
+	chosen.secrets = secrets.n ? &secrets : NULL;
 	rc = create_with_retries(sb, &chosen, within, err);
 	sb->network = network;
+	sb->secrets = secrets;
 	if (rc < 0) {
 		explain_start(client, stop, within, err);
 		return sandbox_blame(client, err);
 	}
 	return finish_made(sb, "create", err);
+}
+
+/* Obtains the secrets before an attach, if dcode puts them in. At a vendor they
+ * are bound to the sandbox when it is created. */
+static int attach_secrets(struct sandbox *sb, const struct stop *stop,
+			  struct error *err)
+{
+	const struct secret_limits *limits = sb->client->provider->secrets;
+
+	if (!limits || !(limits->can & SECRET_NEEDS_DCODE))
+		return 0;
+	if (choose_secrets(&sb->secrets, sb->client, err) == 0 &&
+	    secrets_load(&sb->secrets, sb->client->settings, stop, err) == 0)
+		return 0;
+	secrets_release(&sb->secrets);
+	return -1;
 }
 
 int sandbox_attach(struct sandbox *sb, struct sandbox_client *client,
@@ -477,6 +561,8 @@ int sandbox_attach(struct sandbox *sb, struct sandbox_client *client,
 		return error_set(err, ERR_USAGE,
 				 "%s cannot attach to a sandbox by id",
 				 p->name);
+	if (attach_secrets(sb, stop, err) < 0)
+		return -1;
 	if (stop_check(stop, err))
 		return -1;
 	if (p->ops->attach(sb, id, within, err)) {

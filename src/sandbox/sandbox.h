@@ -14,6 +14,7 @@
 #include "sandbox/exec.h"
 #include "sandbox/network/network.h"
 #include "sandbox/provider.h"
+#include "sandbox/secrets/secrets.h"
 
 struct sandbox_mount {
 	char *inside; /* owned: "/workspace" */
@@ -35,9 +36,8 @@ enum {
 	SANDBOX_LIVE = 1 << 2,     /* output arrives while a command runs */
 	/* exec_request's input, source and dialog work; stderr is separate */
 	SANDBOX_STDIN = 1 << 3,
-	SANDBOX_NETWORK = 1 << 4, /* --sandbox-network is supported */
-	/* no isolation: it is the user's own machine */
-	SANDBOX_UNISOLATED = 1 << 5,
+	SANDBOX_NETWORK = 1 << 4,    /* --sandbox-network is supported */
+	SANDBOX_UNISOLATED = 1 << 5, /* it is the user's own machine */
 	SANDBOX_LIST = 1 << 6,  /* list() finds dcode's sandboxes by label */
 	SANDBOX_STAYS = 1 << 7, /* its files outlive its lifetime */
 	SANDBOX_BOUND = 1 << 8, /* runs only while a dcode uses it */
@@ -51,8 +51,7 @@ enum {
 	SANDBOX_FREEZES = 1 << 14, /* stopping preserves running processes */
 	/* set only in sandbox_client.lacks: processes end with their command */
 	SANDBOX_LEAVES = 1 << 15,
-	/* only the sandbox knows its workdir, so prompts do not name it */
-	SANDBOX_UNNAMED = 1 << 16,
+	SANDBOX_UNNAMED = 1 << 16, /* prompts do not name its workdir */
 	/* set only in sandbox_client.lacks: lists of hosts */
 	SANDBOX_HOSTS = 1 << 17,
 };
@@ -66,6 +65,9 @@ struct sandbox_spec { /* What to create. Borrowed for the call. */
 	/* What the command line asks for, or NULL. Operations get the choice
 	 * of network_choose(), never NULL. */
 	const struct network *network;
+	/* Set by sandbox_create(): what to put into requests, with values. Its
+	 * list lives as long as the sandbox. NULL: nothing. */
+	const struct secrets *secrets;
 	/* seconds after which the sandbox must end by itself */
 	int64_t lifetime_s;
 	/* One line of progress for the user ("pulling python:3 45%"). */
@@ -225,11 +227,11 @@ enum { FACTS_UNKNOWN, FACTS_COMING, FACTS_KNOWN };
 struct sandbox {
 	struct sandbox_client *client; /* borrowed */
 	char *id;                      /* owned; NULL until known */
-	char *workdir; /* owned, absolute: where tools and shells start */
-	/* owned; the workdir before sandbox_move(); NULL without a move */
-	char *made_dir;
-	void *priv;                    /* owned by the provider */
+	char *workdir;  /* owned, absolute: where tools and shells start */
+	char *made_dir; /* owned: workdir before sandbox_move(), or NULL */
+	void *priv;     /* owned by the provider */
 	struct network network;        /* if known: see reach_read() */
+	struct secrets secrets;        /* owned; for attach() as for create() */
 	struct sandbox_mounts mounts;  /* host directories that it can write */
 	struct supervise_read *read;   /* of exec.h; owned, or NULL */
 	struct background *background; /* of exec.h; owned, or NULL */
@@ -271,7 +273,7 @@ int sandbox_create(struct sandbox *sb, struct sandbox_client *client,
 		   struct error *err);
 int sandbox_attach(struct sandbox *sb, struct sandbox_client *client,
 		   const char *id, const struct stop *stop, struct error *err);
-/* Returns what lists of hosts the client can enforce; NULL: none. */
+/* What lists of hosts the client can enforce; NULL: none. */
 const struct network_limits *
 sandbox_network_limits(const struct sandbox_client *client);
 /* Replaces *n by the network that sandbox_create() would give a sandbox: see
@@ -279,9 +281,9 @@ sandbox_network_limits(const struct sandbox_client *client);
 int sandbox_choose_network(struct sandbox_client *client,
 			   const struct network *flag, struct network *n,
 			   struct error *err);
-/* Only checks. 0 for a provider that must be probed first. */
-int sandbox_check_network(struct sandbox_client *client,
-			  const struct network *flag, struct error *err);
+/* Only checks: the secrets and, unless a probe is needed, the network. */
+int sandbox_check_limits(struct sandbox_client *client,
+			 const struct network *flag, struct error *err);
 /* If cancelled, returns within about 30 ms. The command is then killed in the
  * background, and the next operation waits until that is done. */
 int sandbox_execute(struct sandbox *sb, const struct exec_request *req,
@@ -376,11 +378,9 @@ void sandbox_release(struct sandbox *sb);
  * writable mount of the host, and on a shared machine. Tool calls then need the
  * user's approval. */
 bool sandbox_acts_on_host(const struct sandbox *sb);
-/* True if the sandbox is a shared machine without isolation
- * (SANDBOX_SHARED). */
+/* True if the sandbox's provider has SANDBOX_SHARED. */
 bool sandbox_is_shared(const struct sandbox *sb);
-/* Writes a name for messages, "job 7" or "me@build", into room and returns
- * it. */
+/* Writes "job 7" or "me@build", for messages, into room and returns it. */
 const char *sandbox_called(const struct sandbox *sb, char *room, size_t size);
 
 /* Returns the workdir that a sandbox will have after create() or (attaches)

@@ -23,7 +23,8 @@ PRIVATE = re.compile("/wo" + r"rk/(main|steering|shared|research|ref|\.)|"
                      "/fa" + r"rm\b|deb\.deb" + r"ian\.org|registry\.np"
                      + r"mjs|pypi\.o" + "rg|nodes" + "ource")
 # The hosts that users allow by name are data of the program.
-PRESETS = pathlib.Path("src/sandbox/network/presets.c")
+PRESETS = [pathlib.Path("src/sandbox", room, "presets.c")
+           for room in ("network", "secrets")]
 LATER = re.compile(r"\b(TO" + r"DO|FIX" + r"ME|XX" + r"X)\b(?!.*#\d)")
 
 
@@ -163,7 +164,7 @@ def check_words():
     for path in tree():
         for number, line in enumerate(text_of(path).splitlines(), 1):
             hit = PRIVATE.search(line) or LATER.search(line)
-            if hit and path != PRESETS:
+            if hit and path not in PRESETS:
                 yield path, number, f"'{hit.group(0)}' does not belong here"
 
 

@@ -1,0 +1,195 @@
+/* value.c - obtains the values of secrets, and makes their placeholders. */
+/* SPDX-License-Identifier: MIT */
+#include <stdlib.h>
+#include <string.h>
+
+#include <sodium.h>
+
+#include "base/ids.h"
+#include "base/mem.h"
+#include "base/proc.h"
+#include "base/str.h"
+#include "config/settings_env.h"
+#include "sandbox/secrets/secrets.h"
+
+enum { COMMAND_MS = 60000 };
+
+/* Fails with the secret's place. */
+static int refuse(const struct secret *s, const char *why, struct error *err)
+{
+	return error_set(err, ERR_CONFIG, "%s: %s", s->source, why);
+}
+
+char *secret_print_origin(const struct secret *s)
+{
+	if (s->command)
+		return xasprintf("the output of %s", s->command[0]);
+	if (s->value_env)
+		return xasprintf("the variable %s", s->value_env);
+	return xasprintf("the stored key secret:%s", s->name);
+}
+
+static char *copy_locked(struct str text)
+{
+	char *copy = sodium_malloc(text.len + 1);
+
+	if (!copy)
+		abort();
+	memcpy(copy, text.ptr, text.len);
+	copy[text.len] = '\0';
+	return copy;
+}
+
+/* Runs the command without a shell, in /, with the user's environment. */
+static int run_command(struct secret *s, const struct settings *set,
+		       const struct stop *stop, struct error *err)
+{
+	struct stop within = stop_within(stop, COMMAND_MS);
+	struct buf out = BUF_INIT(VAULT_KEY_MAX + 2);
+	char **env = settings_environ(set, NULL);
+	const char *name = s->command[0];
+	char *path = name[0] == '/'
+			     ? xstrdup(name)
+			     : proc_find(name, settings_exported(set, "PATH"));
+	struct str value;
+	int rc;
+
+	if (!path || strchr(name, '/') > name)
+		rc = error_set(err, ERR_CONFIG,
+			       "unknown program %.80s (use an absolute path, "
+			       "or a name on PATH)",
+			       name);
+	else
+		rc = proc_output(path, (char *const *)s->command, env, &out,
+				 &within, err);
+	if (rc > 0)
+		rc = error_set(err, ERR_CONFIG, "%.80s exited with status %d",
+			       name, rc);
+	if (rc == 0) {
+		value = str_trim(buf_str(&out));
+		s->value = copy_locked(value);
+	} else if (err->code != ERR_CANCELLED) {
+		error_wrap(err, "%s.value_command", s->source);
+	}
+	settings_environ_free(env);
+	free(path);
+	buf_wipe(&out);
+	return rc;
+}
+
+static int find_value(struct secret *s, const struct settings *set,
+		      const struct stop *stop, struct error *err)
+{
+	const struct vault_entry *e;
+	const char *text;
+	char *stored;
+
+	if (s->command)
+		return run_command(s, set, stop, err);
+	if (s->value_env) {
+		text = settings_env(set, s->value_env);
+		if (!text)
+			return error_set(err, ERR_CONFIG,
+					 "%s: the variable %s is not set",
+					 s->source, s->value_env);
+		s->value = copy_locked(str_trim(str_of(text)));
+		return 0;
+	}
+	stored = xasprintf("secret:%s", s->name);
+	e = settings_vault_entry(set, stored);
+	free(stored);
+	if (e) {
+		s->value = copy_locked(str_trim(str_of(e->key)));
+		return 0;
+	}
+	refuse(s, "no value is stored", err);
+	return error_hint(err,
+			  "Type: dcode auth set secret:%s, or set value_env or "
+			  "value_command.",
+			  s->name);
+}
+
+static int check_value(const struct secret *s, struct error *err)
+{
+	struct str value = str_of(s->value);
+
+	if (value.len < SECRET_SHORTEST)
+		return error_set(err, ERR_CONFIG,
+				 "%s: its value has less than %d characters, "
+				 "so dcode cannot tell it from other text "
+				 "and hide it in answers",
+				 s->source, SECRET_SHORTEST);
+	if (!vault_key_ok(value))
+		return refuse(s,
+			      "its value contains a blank or a character that "
+			      "is not ASCII, or is too long",
+			      err);
+	return 0;
+}
+
+/* Makes the placeholder: it begins as the value's kind does, since programs
+ * check that, and is of the same length. */
+static void make_placeholder(struct secret *s)
+{
+	static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				      "abcdefghijklmnopqrstuvwxyz0123456789";
+	size_t len = strlen(s->value);
+	size_t at = 0;
+
+	if (len < SECRET_PLACEHOLDER)
+		len = SECRET_PLACEHOLDER;
+	s->placeholder = xcalloc(len + 1, 1);
+	for (size_t i = 0; s->prefixes && s->prefixes[i] && !at; i++)
+		if (str_starts(str_of(s->value), s->prefixes[i]) &&
+		    strlen(s->prefixes[i]) + SECRET_PLACEHOLDER / 2 <= len)
+			at = (size_t)(stpcpy(s->placeholder, s->prefixes[i]) -
+				      s->placeholder);
+	while (at < len)
+		s->placeholder[at++] = letters[ids_below(sizeof(letters) - 1)];
+}
+
+int secrets_load(struct secrets *s, const struct settings *set,
+		 const struct stop *stop, struct error *err)
+{
+	for (size_t i = 0; i < s->n; i++) {
+		struct secret *one = &s->list[i];
+		char *label;
+
+		if (one->value)
+			continue;
+		if (find_value(one, set, stop, err) < 0)
+			return -1;
+		label = xasprintf("secret %s", one->name);
+		settings_hide(set, label, one->value);
+		free(label);
+		if (check_value(one, err) < 0)
+			return -1;
+		make_placeholder(one);
+	}
+	return 0;
+}
+
+static void release_secret(struct secret *s)
+{
+	free(s->name);
+	free(s->env);
+	network_release(&s->hosts);
+	free(s->header);
+	free(s->format);
+	mem_free_list(s->paths);
+	mem_free_list(s->methods);
+	free(s->source);
+	free(s->value_env);
+	mem_free_list(s->command);
+	if (s->value)
+		sodium_free(s->value); /* also zeroes it */
+	free(s->placeholder);
+}
+
+void secrets_release(struct secrets *s)
+{
+	for (size_t i = 0; i < s->n; i++)
+		release_secret(&s->list[i]);
+	free(s->list);
+	*s = (struct secrets){ 0 };
+}
