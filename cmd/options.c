@@ -56,6 +56,11 @@ const struct arg_row options_global[] = {
 	  "end" },
 	{ "branch", 0, ARG_VALUE, "NAME",
 	  "With -n: commit the sandbox's changes to this new branch" },
+	{ "push", 0, ARG_FLAG, NULL,
+	  "With -n and --branch: push the branch with your own git, without "
+	  "asking" },
+	{ "remote", 0, ARG_VALUE, "NAME",
+	  "With --push: push to this remote instead of origin" },
 	{ "upload", 0, ARG_VALUE, "LOCAL[:REMOTE]",
 	  "Copy this file or directory into the sandbox first; repeatable" },
 	{ "download", 0, ARG_VALUE, "REMOTE[:LOCAL]",

@@ -158,6 +158,13 @@ const struct slash_command slash_commands[] = {
 	  .acts = true,
 	  .group = GROUP_SANDBOX,
 	  .command = &command_apply },
+	{ .name = "/push",
+	  .args = "[BRANCH]",
+	  .summary = "Commit the sandbox's changes to a branch and push it "
+		     "with your own git",
+	  .acts = true,
+	  .group = GROUP_SANDBOX,
+	  .run = slash_cmd_push },
 	{ .name = "/sync",
 	  .args = "[--force]",
 	  .summary = "Send your changes to the sandbox",

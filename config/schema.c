@@ -137,6 +137,19 @@ const struct setting settings_core[] = {
 			"machine",
 	},
 	{
+		.key = "push.allow",
+		.type = SETTING_BOOL,
+		.fallback = "true",
+		.help = "Let dcode apply --push and /push push branches",
+	},
+	{
+		.key = "push.protect",
+		.example = "[\"release/*\", \"stable\"]",
+		.type = SETTING_LIST,
+		.help = "Branches that dcode never pushes to, besides main, "
+			"master and the server's default branch",
+	},
+	{
 		.key = "redact.kinds_off",
 		.example = "[\"JWT\", \"cookie\"]",
 		.type = SETTING_LIST,

@@ -28,6 +28,7 @@ static const char *const core_keys[] = {
 	"models.providers",
 	"network.",
 	"protect",
+	"push.",
 	"redact.",
 	"retries.",
 	"sandboxes.copy_limit",

@@ -77,6 +77,7 @@ bool slash_cmd_effort(struct run *r, int n, char **words);
 bool slash_cmd_mcp(struct run *r, int n, char **words);
 bool slash_cmd_network(struct run *r, int n, char **words);
 bool slash_cmd_model(struct run *r, int n, char **words);
+bool slash_cmd_push(struct run *r, int n, char **words);
 /* The chat with a screen handles /queue itself; this is for one without. */
 bool slash_cmd_queue(struct run *r, int n, char **words);
 bool slash_cmd_quit(struct run *r, int n, char **words);

@@ -7,6 +7,7 @@
 #include "cmd/commands/tree_session.h"
 #include "cmd/session/changes.h"
 #include "cmd/session/options.h"
+#include "cmd/session/push_branch.h"
 #include "worktree/user_repo.h"
 
 enum { JSON_MAX = 64 << 20 };
@@ -19,6 +20,11 @@ static const struct arg_row apply_options[] = {
 	{ "branch", 0, ARG_VALUE, "NAME",
 	  "Commit to this new branch instead; working tree and index do not "
 	  "change" },
+	{ "push", 0, ARG_FLAG, NULL,
+	  "Commit to a branch and push it with your own git; asks first at a "
+	  "terminal" },
+	{ "remote", 0, ARG_VALUE, "NAME",
+	  "With --push: push to this remote instead of origin" },
 	{ "interactive", 0, ARG_FLAG, NULL,
 	  "Ask about each file and hunk, like git add -p" },
 	{ "partial", 0, ARG_FLAG, NULL,
@@ -37,16 +43,19 @@ static const struct arg_row apply_options[] = {
 	{ 0 },
 };
 
-static void report_changes(struct change_set *ch)
+/* job: the push, or NULL. */
+static void report_changes(struct change_set *ch, const struct push_job *job)
 {
 	struct buf data = BUF_INIT(JSON_MAX);
 
-	if (!ch->app->json) {
-		changes_print(ch);
+	if (!ch->app->json)
 		return;
-	}
 	buf_addc(&data, '{');
 	changes_json(ch, &data);
+	if (job && job->p.commit) {
+		buf_adds(&data, ",\"push\":");
+		push_job_json(job, &data);
+	}
 	buf_addc(&data, '}');
 	app_envelope("apply", &data);
 	buf_release(&data);
@@ -71,10 +80,86 @@ static int check_root(struct change_set *ch, struct error *err)
 	return rc;
 }
 
+/* Applies the changes, and prints what was done. */
+static int apply_and_print(struct change_set *ch, const struct stop *stop,
+			   struct error *err)
+{
+	int rc = changes_apply(ch, stop, err);
+
+	if (rc == 0 && !ch->app->json)
+		changes_print(ch);
+	return rc;
+}
+
+/* --push. Initialise with the name of the remote; release with
+ * pushing_release(). */
+struct pushing {
+	struct push_job job;
+	struct push_record record;
+	char *name; /* owned: the branch, if --branch was not given */
+};
+
+static void pushing_release(struct pushing *p)
+{
+	push_job_close(&p->job);
+	free(p->record.branch);
+	free(p->name);
+}
+
+/* Commits the changes to a branch and pushes it. Checks first whether it can be
+ * pushed. */
+static int apply_and_push(struct change_set *ch, struct pushing *p,
+			  const struct stop *stop, struct error *err)
+{
+	int rc;
+
+	push_record_read(&p->record, ch->workspace);
+	p->name = push_branch_name(&p->record, ch->task, ch->thread);
+	if (!ch->given[CHANGES_BRANCH])
+		ch->given[CHANGES_BRANCH] = p->name;
+	ch->pushed = &p->record;
+	p->job.app = ch->app;
+	p->job.workspace = ch->workspace;
+	p->job.branch = ch->given[CHANGES_BRANCH];
+	rc = push_job_open(&p->job, stop, err);
+	if (rc == 0)
+		rc = apply_and_print(ch, stop, err);
+	if (rc == 0 && ch->commit[0])
+		rc = push_job_run(&p->job, ch->commit, stop, err);
+	return rc;
+}
+
+/* Fails if --push or --remote does not fit the other options. */
+static int check_push(const struct change_set *ch, const struct args *args,
+		      struct error *err)
+{
+	static const struct {
+		enum changes_mode mode;
+		const char *name;
+	} others[] = { { CHANGES_INDEX, "--index" },
+		       { CHANGES_CONFLICTS, "--conflicts" },
+		       { CHANGES_PATCH, "--patch" },
+		       { CHANGES_UNDO, "--undo" } };
+
+	if (!args_flag(args, "push"))
+		return args_value(args, "remote")
+			       ? error_set(err, ERR_USAGE,
+					   "--remote is for --push")
+			       : 0;
+	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
+		if (ch->given[others[i].mode])
+			return error_set(err, ERR_USAGE,
+					 "--push cannot be combined with %s",
+					 others[i].name);
+	return 0;
+}
+
 /* Fetches a thread's changes and applies them to the user's tree. */
 static int apply_thread(struct change_set *ch, const struct args *args,
 			const struct stop *stop, struct error *err)
 {
+	struct pushing p = { .job.remote = args_value(args, "remote") };
+	bool pushes = args_flag(args, "push");
 	struct fetch_request with = { 0 };
 	struct tree_session t = { 0 };
 	struct fetch f = { 0 };
@@ -104,11 +189,13 @@ static int apply_thread(struct change_set *ch, const struct args *args,
 				  err);
 	}
 	if (rc == 0)
-		rc = changes_apply(ch, stop, err);
+		rc = pushes ? apply_and_push(ch, &p, stop, err)
+			    : apply_and_print(ch, stop, err);
 	if (rc == 0) {
-		report_changes(ch);
+		report_changes(ch, pushes ? &p.job : NULL);
 		tree_report(ch->app, &f, tree_is_gone(&t));
 	}
+	pushing_release(&p);
 	fetch_release(&f);
 	free(include);
 	tree_close(&t);
@@ -147,9 +234,9 @@ static int apply_local(struct change_set *ch, const struct stop *stop,
 
 	ch->workspace = &w;
 	if (rc == 0)
-		rc = changes_apply(ch, stop, err);
+		rc = apply_and_print(ch, stop, err);
 	if (rc == 0)
-		report_changes(ch);
+		report_changes(ch, NULL);
 	workspace_close(&w);
 	ch->workspace = NULL;
 	return rc;
@@ -168,6 +255,8 @@ static int run_apply(struct app *app, const struct args *args)
 	if (rc == 0 && args->argc && ch.given[CHANGES_PATCH])
 		rc = error_set(&err, ERR_USAGE,
 			       "--patch FILE cannot be combined with a thread");
+	if (rc == 0)
+		rc = check_push(&ch, args, &err);
 	if (rc == 0)
 		rc = app_settings(app, &set, &err);
 	if (rc == 0)

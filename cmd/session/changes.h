@@ -8,6 +8,7 @@
 #include "cmd/args.h"
 #include "worktree/apply.h"
 #include "worktree/git.h"
+#include "worktree/push.h"
 #include "worktree/workspace.h"
 
 /* The modes of dcode apply. Each has a row in the table in changes.c, which
@@ -42,6 +43,9 @@ struct change_set { /* initialise with { .app = ..., ... } */
 	const char *from_branch;     /* branch that the tree was sent from;
 					"" if unknown */
 	char theirs[GIT_OID];        /* the sandbox's commit */
+	/* with --push: the branch that was pushed before, on which further
+	 * commits are made; or NULL */
+	const struct push_record *pushed;
 	/* results, set by changes_apply() */
 	struct apply_result result;
 	char commit[GIT_OID]; /* with --branch: the commit made */

@@ -637,6 +637,7 @@ struct branching {
 				 objects */
 	char *ref;            /* owned: refs/heads/NAME */
 	char old[GIT_OID];    /* the branch's current commit, or "" */
+	const char *parent;   /* of the new commit: HEAD, or old */
 	char theirs[GIT_OID]; /* the sandbox's tree without submodules */
 	const struct stop *stop;
 };
@@ -732,8 +733,20 @@ static int check_files(const struct branching *k, struct error *err)
 	return rc;
 }
 
-/* Sets k->old. Fails if the branch is checked out anywhere, or exists and
- * --force is not given. */
+/* True if dcode has made the branch for this sandbox and neither it nor HEAD
+ * has moved: then a commit on top of it contains what HEAD contains. */
+static bool is_continued(const struct branching *k)
+{
+	const struct push_record *p = k->changes->pushed;
+
+	return p && p->branch && k->old[0] &&
+	       !strcmp(p->branch, k->changes->given[CHANGES_BRANCH]) &&
+	       !strcmp(p->commit, k->old) &&
+	       !strcmp(p->head, k->user.repo.head);
+}
+
+/* Sets k->old and k->parent. Fails if the branch is checked out anywhere, or
+ * exists, is not continued, and --force is not given. */
 static int check_name(struct branching *k, struct error *err)
 {
 	const char *name = k->changes->given[CHANGES_BRANCH];
@@ -745,6 +758,7 @@ static int check_name(struct branching *k, struct error *err)
 	struct git_request r = { .argv = format, .status = &status };
 	int rc = git_run(&k->user.git, &r, k->stop, err);
 
+	k->parent = k->user.repo.head;
 	if (rc == 0 && (status != 0 || name[0] == '-' || !strcmp(name, "HEAD")))
 		return error_set(err, ERR_USAGE,
 				 "not a valid branch name: '%s'", name);
@@ -764,6 +778,8 @@ static int check_name(struct branching *k, struct error *err)
 			name);
 		error_hint(err, "Choose another name, or run `dcode apply` "
 				"without --branch.");
+	} else if (rc == 0 && is_continued(k)) {
+		k->parent = k->old;
 	} else if (rc == 0 && k->old[0] && !k->changes->force) {
 		rc = error_set(err, ERR_USAGE, "branch %s already exists",
 			       name);
@@ -923,7 +939,7 @@ static int make_commit(struct branching *k, const char *identity,
 	if (localtime_r(&now, &parts))
 		(void)strftime(zone, sizeof(zone), "%z", &parts);
 	buf_addf(&text, "tree %s\nparent %s\n", ch->result.merge.tree,
-		 k->user.repo.head);
+		 k->parent);
 	buf_addf(&text, "author %s %lld %s\n", identity, (long long)now, zone);
 	buf_addf(&text, "committer %s %lld %s\n\n", identity, (long long)now,
 		 zone);
@@ -960,7 +976,7 @@ static int copy_objects(struct branching *k, struct error *err)
 
 	if (git_start(&p, &k->user.git, &out, k->stop, err) < 0)
 		return -1;
-	buf_addf(&revs, "%s\n^%s\n", k->changes->commit, k->user.repo.head);
+	buf_addf(&revs, "%s\n^%s\n", k->changes->commit, k->parent);
 	in.input = buf_str(&revs);
 	in.sink = write_unpack_input;
 	in.sink_arg = p;
@@ -1035,6 +1051,22 @@ static int check_names(const struct branching *k, struct error *err)
 	return rc;
 }
 
+/* True if a continued branch has all changes already. */
+static bool is_unchanged(const struct branching *k)
+{
+	char *name = xasprintf("%s^{tree}", k->old);
+	const char *argv[] = { "rev-parse", "-q", "--verify", name, NULL };
+	struct buf tree = BUF_INIT(LINE_MAX_BYTES);
+	struct error ignored = { 0 };
+	bool same = k->parent == k->old &&
+		    git_ask(&k->git, argv, &tree, k->stop, &ignored) == 0 &&
+		    str_is(buf_str(&tree), k->changes->result.merge.tree);
+
+	buf_release(&tree);
+	free(name);
+	return same;
+}
+
 /* Copies the objects first and moves the branch last, so that a failure leaves
  * only unreferenced objects. */
 static int commit_merge(struct branching *k, struct error *err)
@@ -1042,9 +1074,14 @@ static int commit_merge(struct branching *k, struct error *err)
 	struct change_set *ch = k->changes;
 	struct apply_result *r = &ch->result;
 	char *identity = NULL;
-	int rc = user_git_identity(&k->user, settings_home(ch->app->settings),
-				   &identity, k->stop, err);
+	int rc;
 
+	if (is_unchanged(k)) {
+		memcpy(ch->commit, k->old, sizeof(ch->commit));
+		return 0;
+	}
+	rc = user_git_identity(&k->user, settings_home(ch->app->settings),
+			       &identity, k->stop, err);
 	if (rc == 0)
 		rc = make_commit(k, identity, err);
 	if (rc == 0)

@@ -699,6 +699,10 @@ static int check_together(const struct run_options *o, struct error *err)
 			err, ERR_USAGE,
 			"--apply cannot be combined with --branch: --apply "
 			"writes to the working tree, --branch does not");
+	if (o->push && !o->branch)
+		return error_set(err, ERR_USAGE, "--push needs --branch NAME");
+	if (o->remote && !o->push)
+		return error_set(err, ERR_USAGE, "--remote is for --push");
 	if (o->no_mcp && o->mcp_config)
 		return error_set(err, ERR_USAGE,
 				 "--no-mcp and --mcp-config are mutually "
@@ -818,6 +822,8 @@ int run_options_read(struct run_options *o, const struct args *args,
 		.no_mcp = args_flag(args, "no-mcp"),
 		.apply = args_flag(args, "apply"),
 		.branch = args_value(args, "branch"),
+		.push = args_flag(args, "push"),
+		.remote = args_value(args, "remote"),
 	};
 	if (transfer_options_read(&o->transfers, args, err) < 0)
 		return -1;

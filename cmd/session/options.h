@@ -69,6 +69,8 @@ struct run_options {
 	struct allow_list allow;
 	bool apply;         /* --apply */
 	const char *branch; /* --branch NAME, or NULL */
+	bool push;          /* --push */
+	const char *remote; /* --remote NAME, or NULL */
 	bool yolo; /* --yolo: like -y, but a chat asks the user once to confirm
 		      it */
 	int mode; /* --approval-mode: an enum run_mode, RUN_MANUAL without it */

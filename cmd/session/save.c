@@ -20,6 +20,7 @@
 #include "base/str.h"
 #include "cmd/session/changes.h"
 #include "cmd/session/options.h"
+#include "cmd/session/push_branch.h"
 #include "cmd/session/run.h"
 #include "cmd/session/tree.h"
 #include "session/records.h"
@@ -418,6 +419,28 @@ static int open_tree(struct run *r, struct workspace *w,
 	return error_hint(err, "Add --workspace repo to send it.");
 }
 
+static struct push_job make_push(struct run *r, const struct workspace *w)
+{
+	return (struct push_job){ .app = r->app,
+				  .workspace = w,
+				  .branch = r->options.branch,
+				  .remote = r->options.remote,
+				  .quiet = r->options.quiet };
+}
+
+/* Checks --push before the sandbox exists. Reads from the server, too. */
+static int check_push(struct run *r, const struct workspace *w,
+		      struct error *err)
+{
+	struct push_job job = make_push(r, w);
+	int rc;
+
+	job.early = true;
+	rc = push_job_open(&job, &r->stop, err);
+	push_job_close(&job);
+	return rc;
+}
+
 /* Checks the branch name and the repository. Called before the sandbox
  * exists. */
 static int check_branch(struct run *r, struct workspace *w, struct error *err)
@@ -435,6 +458,8 @@ static int check_branch(struct run *r, struct workspace *w, struct error *err)
 				       &r->stop, err)
 		      : -1;
 
+	if (rc == 0 && r->options.push)
+		rc = check_push(r, w, err);
 	if (rc == 0)
 		rc = changes_check_branch(&ch, &r->stop, err);
 	free(state);
@@ -473,8 +498,44 @@ static int check_result(const struct run *r, const struct change_set *ch,
 			  ch->thread);
 }
 
-/* Fetches the changes, asks about files with refused names, merges the changes,
- * and prints the result. */
+/* Merges the changes, pushes the branch if that is requested, and prints the
+ * result. */
+static int merge_and_push(struct run *r, struct change_set *ch,
+			  const struct stop *stop, struct error *err)
+{
+	struct push_job job = make_push(r, ch->workspace);
+	struct push_record record = { 0 };
+	bool pushes = r->options.push;
+	int rc = 0;
+
+	if (pushes) {
+		push_record_read(&record, ch->workspace);
+		ch->pushed = &record;
+		rc = push_job_open(&job, stop, err);
+	}
+	if (rc == 0)
+		rc = changes_apply(ch, stop, err);
+	if (rc == 0 && !r->options.quiet)
+		changes_print(ch);
+	if (rc == 0 && pushes && ch->commit[0])
+		rc = push_job_run(&job, ch->commit, stop, err);
+	if (rc == 0) {
+		buf_addc(&r->applied, '{');
+		changes_json(ch, &r->applied);
+		if (job.p.commit) {
+			buf_adds(&r->applied, ",\"push\":");
+			push_job_json(&job, &r->applied);
+		}
+		buf_addc(&r->applied, '}');
+		rc = check_result(r, ch, err);
+	}
+	push_job_close(&job);
+	free(record.branch);
+	return rc;
+}
+
+/* Fetches the changes, asks about files with refused names, and merges the
+ * changes. */
 static int fetch_and_merge(struct run *r, struct change_set *ch,
 			   const struct stop *stop, struct error *err)
 {
@@ -491,15 +552,7 @@ static int fetch_and_merge(struct run *r, struct change_set *ch,
 		rc = loud_changes(r->app, ch->workspace, ch->theirs, stop, err);
 	}
 	if (rc == 0)
-		rc = changes_apply(ch, stop, err);
-	if (rc == 0) {
-		buf_addc(&r->applied, '{');
-		changes_json(ch, &r->applied);
-		buf_addc(&r->applied, '}');
-		if (!r->options.quiet)
-			changes_print(ch);
-		rc = check_result(r, ch, err);
-	}
+		rc = merge_and_push(r, ch, stop, err);
 	fetch_release(&f);
 	return rc;
 }
@@ -536,9 +589,9 @@ int run_apply_changes(struct run *r, struct error *err)
 	if (rc < 0 && r->options.branch && err->code == ERR_USAGE) {
 		err->code = ERR_BUSY;
 		error_hint(err,
-			   "`dcode apply %s --branch OTHER` commits to another "
-			   "branch.",
-			   ch.thread);
+			   "`dcode apply %s --branch OTHER%s` commits to "
+			   "another branch.",
+			   ch.thread, r->options.push ? " --push" : "");
 	}
 	changes_release(&ch);
 	workspace_close(&w);

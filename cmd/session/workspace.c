@@ -31,6 +31,7 @@
 #include "sandbox/exec.h"
 #include "session/records.h"
 #include "worktree/send.h"
+#include "worktree/server_git.h"
 #include "worktree/user_repo.h"
 #include "worktree/workspace.h"
 
@@ -358,6 +359,7 @@ static int send_tree(struct filling *f, struct sandbox *sb,
 				  .may_defer = !f->r->options.setup,
 				  .progress = on_progress,
 				  .arg = f };
+	struct error ignored = { 0 };
 	struct send_result result;
 	int rc;
 
@@ -365,6 +367,8 @@ static int send_tree(struct filling *f, struct sandbox *sb,
 	f->draws = !f->r->options.quiet &&
 		   (isatty(STDERR_FILENO) || f->r->app->terminal);
 	on_progress(f, 0, 0);
+	/* without the list dcode refuses to push, and nothing else */
+	(void)server_git_record(&f->w, q.home, stop, &ignored);
 	rc = workspace_send(&f->w, &f->s, &q, &result, stop, err);
 	if (f->draws)
 		fputs("\r\033[K", stderr);

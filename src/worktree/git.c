@@ -114,6 +114,48 @@ static const char *const fixed_env[] = {
 	NULL,
 };
 
+/* For struct git_user: overrides what could run a program that is in a tree,
+ * push more than one branch, or make git ask where nobody answers. */
+static const char *const user_settings[] = {
+	"core.fsmonitor=false",
+	"core.hooksPath=/dev/null",
+	"core.commitGraph=false",
+	"core.multiPackIndex=false",
+	"core.pager=cat",
+	"core.editor=false",
+	"push.followTags=false",
+	"push.recurseSubmodules=no",
+	"submodule.recurse=false",
+	"gc.auto=0",
+	"maintenance.auto=false",
+	"color.ui=false",
+	/* a server may be silent while its own hooks run */
+	"http.lowSpeedLimit=1",
+	"http.lowSpeedTime=300",
+	NULL,
+};
+
+static const char *const user_env[] = {
+	"LC_ALL=C",
+	"GIT_EDITOR=false",
+	"GIT_PAGER=cat",
+	"GIT_NO_LAZY_FETCH=1",
+	"GIT_NO_REPLACE_OBJECTS=1",
+	"GIT_OPTIONAL_LOCKS=0",
+	"GIT_ALLOW_PROTOCOL=https:http:ssh",
+	NULL,
+};
+
+/* Variables of git that say how to reach a server. All others are dropped:
+ * they could name another repository or other settings. */
+static const char *const user_names[] = {
+	"GIT_SSH=",           "GIT_SSH_VARIANT=",
+	"GIT_ASKPASS=",       "GIT_CONFIG_GLOBAL=",
+	"GIT_CONFIG_SYSTEM=", "GIT_CONFIG_NOSYSTEM=",
+	"GIT_SSL_",           "GIT_PROXY_SSL_",
+	"GIT_HTTP_",          NULL,
+};
+
 /* info/attributes overrides all other attribute files, so that filters, line
  * ends and drivers of a .gitattributes in the tree have no effect. */
 static const char attributes[] =
@@ -144,12 +186,13 @@ static bool is_diff(const char *name)
 static char **make_args(const struct git *g, const char *const *argv)
 {
 	char **all = xcalloc(ARGS_MAX, sizeof(*all));
+	const char *const *set = g->user ? user_settings : settings;
 	size_t n = 0;
 
 	all[n++] = xstrdup("git");
-	for (size_t i = 0; settings[i]; i++) {
+	for (size_t i = 0; set[i]; i++) {
 		all[n++] = xstrdup("-c");
-		all[n++] = xstrdup(settings[i]);
+		all[n++] = xstrdup(set[i]);
 	}
 	all[n++] = xasprintf("--git-dir=%s", g->dir);
 	for (size_t i = 0; argv[i] && n < ARGS_MAX - 3; i++) {
@@ -181,15 +224,108 @@ static char *alternates_value(const char *objects)
 	return value;
 }
 
+/* True for a variable of the user that git gets. */
+static bool is_users_variable(const char *entry)
+{
+	struct str s = str_of(entry);
+
+	for (size_t i = 0; user_names[i]; i++)
+		if (str_starts(s, user_names[i]))
+			return true;
+	return !str_starts(s, "GIT_") && !str_starts(s, "PATH=") &&
+	       !str_starts(s, "LC_ALL=");
+}
+
+/* True if the path is the directory or below it. */
+static bool is_below(const char *path, const char *directory)
+{
+	size_t len = strlen(directory);
+
+	return !strncmp(path, directory, len) &&
+	       (path[len] == '/' || !path[len]);
+}
+
+/* Returns PATH with only absolute directories, and without those below avoid
+ * (NULL: with all). Owned. */
+static char *make_path(const char *avoid)
+{
+	char *all = proc_absolute_path(getenv("PATH"));
+	struct str rest = str_of(all);
+	struct buf out = BUF_INIT(1 << 20);
+	struct str dir;
+	char *path;
+
+	while (avoid && str_split(&rest, ':', &dir)) {
+		char *one = xstrndup(dir.ptr, dir.len);
+		char *real = realpath(one, NULL);
+
+		if (real && !is_below(real, avoid))
+			buf_addf(&out, "%s%s", out.len ? ":" : "", one);
+		free(real);
+		free(one);
+	}
+	path = xstrdup(avoid ? (out.len ? out.ptr : "/usr/bin:/bin") : all);
+	buf_release(&out);
+	free(all);
+	return path;
+}
+
+/* Returns "GIT_SSH_COMMAND=..." with the user's command, owned; NULL if the
+ * user names another program. OpenSSH must not ask where nobody answers. */
+static char *make_ssh_command(const struct git_user *u)
+{
+	const char *own = getenv("GIT_SSH_COMMAND");
+	const char *command = own && own[0] ? own : u->ssh_command;
+	const char *quiet = "";
+	struct str word;
+
+	if (!command && getenv("GIT_SSH"))
+		return NULL;
+	if (!command)
+		command = "ssh";
+	word = (struct str){ command, strcspn(command, " \t") };
+	if (!u->terminal && (str_is(word, "ssh") || str_ends(word, "/ssh")))
+		quiet = " -o BatchMode=yes -o ConnectTimeout=30";
+	return xasprintf("GIT_SSH_COMMAND=%s%s", command, quiet);
+}
+
+/* Adds the user's environment, and what dcode sets in it. Returns the new
+ * count. */
+static size_t add_user_env(char **all, size_t n, const struct git_user *u)
+{
+	char *ssh = make_ssh_command(u);
+
+	for (size_t i = 0; environ[i]; i++)
+		if (is_users_variable(environ[i]))
+			all[n++] = xstrdup(environ[i]);
+	for (size_t i = 0; user_env[i]; i++)
+		all[n++] = xstrdup(user_env[i]);
+	all[n++] = xasprintf("GIT_TERMINAL_PROMPT=%d", u->terminal);
+	if (ssh)
+		all[n++] = ssh;
+	return n;
+}
+
+static size_t count_environ(void)
+{
+	size_t n = 0;
+
+	while (environ[n])
+		n++;
+	return n;
+}
+
 /* Returns git's complete environment; free with free_list(). */
 static char **make_env(const struct git *g)
 {
-	char **all = xcalloc(ENV_MAX, sizeof(*all));
-	char *path = proc_absolute_path(getenv("PATH"));
+	char **all = xcalloc(ENV_MAX + count_environ(), sizeof(*all));
+	char *path = make_path(g->user ? g->user->avoid : NULL);
 	size_t n = 0;
 
-	for (size_t i = 0; fixed_env[i]; i++)
+	for (size_t i = 0; !g->user && fixed_env[i]; i++)
 		all[n++] = xstrdup(fixed_env[i]);
+	if (g->user)
+		n = add_user_env(all, n, g->user);
 	all[n++] = xasprintf("PATH=%s", path);
 	all[n++] = xasprintf("GIT_DIR=%s", g->dir);
 	all[n++] = g->index ? xasprintf("GIT_INDEX_FILE=%s", g->index)
@@ -198,7 +334,7 @@ static char **make_env(const struct git *g)
 		all[n++] = xasprintf("GIT_WORK_TREE=%s", g->work_tree);
 	if (g->objects)
 		all[n++] = alternates_value(g->objects);
-	for (size_t i = 0; g->env && g->env[i] && n < ENV_MAX - 1; i++)
+	for (size_t i = 0; g->env && g->env[i] && i < ENV_MAX / 2; i++)
 		all[n++] = xstrdup(g->env[i]);
 	free(path);
 	return all;
@@ -264,7 +400,7 @@ static int make_streams(int ours[3], int theirs[3], struct error *err)
 	return 0;
 }
 
-/* Starts git in its own session, so that all its processes can be killed. */
+/* Starts git in its own session, unless it may ask at the terminal. */
 static int spawn(struct git_process *p, const struct git *g,
 		 const struct git_request *r, struct error *err)
 {
@@ -280,7 +416,7 @@ static int spawn(struct git_process *p, const struct git *g,
 				  .nfds = 3,
 				  .data_max = r->data_max,
 				  .umask_077 = !g->users_modes,
-				  .session = true };
+				  .session = !g->user || !g->user->terminal };
 	int rc = make_streams(ours, theirs, err);
 
 	if (rc == 0)
@@ -478,6 +614,8 @@ static int finish(struct git_process *p, const struct git_request *r,
 
 	if (r && r->warned)
 		*r->warned = p->said.len > 0;
+	if (r && r->said)
+		buf_addstr(r->said, buf_str(&p->said));
 	if (status)
 		*status = code;
 	else if (code > 0)

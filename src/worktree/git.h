@@ -31,6 +31,20 @@
  * reftable; dcode reads the first four. It has no counterpart to the messages
  * of git merge-tree and to git apply --3way. So git stays.
  */
+/*
+ * For the commands that reach a server (worktree/server_git.h): git then obeys
+ * the user's own global and system configuration, with credential helpers, ssh
+ * and proxies, and the user's environment. It still starts in a git directory
+ * that dcode made, without hooks, and speaks only https, http and ssh.
+ */
+struct git_user {
+	/* core.sshCommand in the user's configuration, or NULL */
+	const char *ssh_command;
+	/* real path of a directory: programs in it are not on PATH */
+	const char *avoid;
+	bool terminal; /* git and ssh may ask at the terminal */
+};
+
 struct git {                 /* all borrowed */
 	const char *program; /* absolute: git_find() */
 	const char *dir;     /* one of dcode's own bare repositories */
@@ -43,6 +57,7 @@ struct git {                 /* all borrowed */
 	/* new files get the user's umask, because they go into the user's
 	 * repository; else only the user can read them */
 	bool users_modes;
+	const struct git_user *user; /* NULL: protected, see above */
 };
 
 enum { GIT_OID = 65 }; /* a hexadecimal object id (also SHA-256) with NUL */
@@ -69,7 +84,10 @@ struct git_request {
 	void *sink_arg;
 	/* out: exit status; NULL: any status but 0 is an error */
 	int *status;
-	bool *warned;       /* out: git printed to standard error; or NULL */
+	bool *warned; /* out: git printed to standard error; or NULL */
+	/* out: the end of git's standard error, raw, even on failure; or
+	 * NULL */
+	struct buf *said;
 	int64_t timeout_ms; /* 0: two minutes */
 	size_t data_max;    /* memory limit in bytes; 0: none */
 };

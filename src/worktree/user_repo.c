@@ -114,14 +114,17 @@ int user_repo_read(const char *directory, const char *name, struct buf *out,
 	return rc;
 }
 
-/* Asks git for a value in the text of a config. 1: it is not set. */
+/* Asks git for a value in the text of a config, or for all (key NULL). 1: it is
+ * not set. */
 static int ask_config(const struct git *g, struct str text, const char *key,
 		      struct buf *out, const struct stop *stop,
 		      struct error *err)
 {
-	const char *argv[] = { "config", "--no-includes", "-f",
-			       "-",      "--get",         key,
-			       NULL };
+	const char *argv[] = {
+		"config", "--no-includes",          "-f",
+		"-",      key ? "--get" : "--list", key ? key : "-z",
+		NULL
+	};
 	int status = 0;
 	struct git_request r = {
 		.argv = argv, .input = text, .out = out, .status = &status

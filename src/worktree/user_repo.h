@@ -37,7 +37,9 @@ void user_repo_release(struct user_repo *u);
 int user_repo_read(const char *directory, const char *name, struct buf *out,
 		   struct error *err);
 /* Appends a value of the repository's own files config and, where git would
- * read it, config.worktree, without included files. 1: it is not set. */
+ * read it, config.worktree, without included files. 1: it is not set. key NULL:
+ * appends all values as "KEY\nVALUE\0", with section and variable in lower
+ * case. */
 int user_repo_config(const struct user_repo *u, const char *key,
 		     const struct git *g, struct buf *out,
 		     const struct stop *stop, struct error *err);

@@ -20,10 +20,14 @@
  *   LABEL.included paths that were sent only because of an --include pattern
  *                  (send.c)
  *   LABEL.uploaded listing of the files that the user uploaded himself
+ *   LABEL.remotes  the remotes of the user's repository when the tree was sent
+ *                  (server_git.h)
+ *   LABEL.pushed   the branch that was pushed for the sandbox (push.h)
  *   LABEL.unsent   names of all files that were not sent, if there were too
  *                  many to print
  *   LABEL.bound    the tree itself is mounted into the sandbox: nothing was
  *                  sent
+ *   push.XXXXXX/   git directory of a push that is running (server_git.h)
  *   files.stat     hashes of the tree's files (worktree/stat_cache.h)
  *   base.lock      locked while a base is updated or a LABEL list is extended
  *   use.lock       shared lock while a dcode has the tree open; exclusive lock

@@ -1,0 +1,414 @@
+/* push_branch.c - dcode apply --push: pushes the branch that was made. */
+/* SPDX-License-Identifier: MIT */
+/*
+ * The commit was made by a model, and the push is made with the user's
+ * credentials. So the user sees before it where it goes and what it contains:
+ * push_job_run() prints the remote, the commits, the summary of the changes
+ * and the files that run programs (show_push()), and asks. Some pushes are
+ * never made (check_branch()): to the server's default branch, to main and
+ * master, and to the names in [push] protect.
+ */
+#include "cmd/session/push_branch.h"
+
+#include <fnmatch.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/sanitize.h"
+#include "base/str.h"
+#include "cmd/print.h"
+#include "cmd/secret.h"
+#include "config/protect.h"
+#include "worktree/odb.h"
+#include "worktree/patch.h"
+
+enum {
+	COMMITS_SHOWN = 20,
+	CHECKS_SHOWN = 50,
+	SAID_SHOWN = 10, /* lines of the server */
+	STAT_MAX = 256 << 10,
+	NAME_SHOWN = 40, /* characters of a branch name made from a title */
+	URL_SHOWN = 4096,
+};
+
+/* Files that decide which programs are installed. */
+static const char *const lockfiles[] = {
+	"package-lock.json",
+	"npm-shrinkwrap.json",
+	"yarn.lock",
+	"pnpm-lock.yaml",
+	"bun.lock",
+	"bun.lockb",
+	"deno.lock",
+	"Cargo.lock",
+	"go.sum",
+	"poetry.lock",
+	"uv.lock",
+	"pdm.lock",
+	"Pipfile.lock",
+	"Gemfile.lock",
+	"composer.lock",
+	"mix.lock",
+	"pubspec.lock",
+	"flake.lock",
+	"gradle.lockfile",
+	"Package.resolved",
+	"packages.lock.json",
+};
+
+/* Fails if [push] allow is false. */
+static int check_allowed(const struct settings *set, struct error *err)
+{
+	bool managed =
+		settings_source(set, NULL, "push.allow") == SOURCE_POLICY;
+	bool allow = true;
+
+	if (settings_bool(set, NULL, "push.allow", &allow, err) < 0)
+		return -1;
+	if (allow)
+		return 0;
+	if (managed)
+		return error_set(err, ERR_POLICY,
+				 "this machine's policy forbids to push "
+				 "(push.allow = false)");
+	return error_set(err, ERR_USAGE,
+			 "your settings forbid to push (push.allow = false)");
+}
+
+/* Fails if dcode never pushes to the branch. head: the server's default
+ * branch; NULL: not known yet. */
+static int check_branch(const struct push_job *j, const char *head,
+			struct error *err)
+{
+	const char *const *list = NULL;
+	const char *why = NULL;
+	size_t n = 0;
+
+	if (settings_list(j->app->settings, NULL, "push.protect", &list, &n,
+			  err) < 0)
+		return -1;
+	if (str_is_nocase(str_of(j->branch), "main") ||
+	    str_is_nocase(str_of(j->branch), "master"))
+		why = "dcode never pushes to it";
+	else if (head && !strcmp(j->branch, head))
+		why = "it is the server's default branch";
+	for (size_t i = 0; !why && i < n; i++)
+		if (fnmatch(list[i], j->branch, 0) == 0)
+			why = "push.protect lists it";
+	if (!why)
+		return 0;
+	error_set(err, ERR_USAGE, "refusing to push to branch %s: %s",
+		  j->branch, why);
+	return error_hint(err, "Choose another name with --branch.");
+}
+
+int push_job_open(struct push_job *j, const struct stop *stop,
+		  struct error *err)
+{
+	struct app *app = j->app;
+	bool asks = !app->unattended && !app->json && secret_terminal(app);
+	const struct remote *remote = NULL;
+
+	if (check_allowed(app->settings, err) < 0 ||
+	    check_branch(j, NULL, err) < 0)
+		return -1;
+	/* In a chat the terminal belongs to the screen. */
+	if (server_git_open(&j->git, j->workspace, settings_home(app->settings),
+			    asks && !app->chat && !app->terminal, stop,
+			    err) < 0 ||
+	    server_git_find(&j->git, j->early ? NULL : j->workspace, j->remote,
+			    &remote, err) < 0)
+		return -1;
+	j->p.git = &j->git;
+	j->p.remote = remote;
+	j->p.branch = j->branch;
+	if (push_ask_server(&j->p, stop, err) < 0)
+		return -1;
+	if (!j->p.refs.len) {
+		error_set(err, ERR_USAGE,
+			  "the repository of remote %s is empty: the first "
+			  "branch becomes its default branch",
+			  remote->name);
+		return error_hint(err, "Push that branch with git.");
+	}
+	return check_branch(j, j->p.head, err);
+}
+
+/* Prints the commits, newest first. */
+static void show_commits(const struct push_job *j)
+{
+	struct str rest = buf_str(&j->p.commits);
+	struct str record;
+	size_t n = 0;
+
+	while (str_split(&rest, '\0', &record) && n < COMMITS_SHOWN) {
+		struct str oid = { 0 };
+		struct str author = { 0 };
+		struct buf line = BUF_INIT(1 << 12);
+		char *text;
+
+		if (!record.len || !str_split(&record, '\n', &oid) ||
+		    !str_split(&record, '\n', &author))
+			continue;
+		buf_addf(&line, "%.9s  ", oid.ptr);
+		buf_addstr(&line, record);
+		buf_adds(&line, "  (");
+		buf_addstr(&line, author);
+		buf_addc(&line, ')');
+		text = xstrndup(line.ptr, line.len);
+		print_text(j->app, "    ", text, "");
+		free(text);
+		buf_release(&line);
+		n++;
+	}
+	if (j->p.n_commits > n)
+		fprintf(stderr, "    ... and %zu more\n", j->p.n_commits - n);
+}
+
+struct checks {
+	const struct push_job *job;
+	struct protect protect;
+	size_t n;
+};
+
+/* odb_tree_diff() callback: prints a file that the user should look at. */
+static int show_check(void *arg, const struct odb_record *d, struct error *err)
+{
+	struct checks *c = arg;
+	const char *slash = strrchr(d->path, '/');
+	const char *name = slash ? slash + 1 : d->path;
+	const char *why = review_path(&c->protect, str_of(d->path));
+	struct buf line = BUF_INIT(1 << 16);
+
+	(void)err;
+	for (size_t i = 0; !why && i < sizeof(lockfiles) / sizeof(*lockfiles);
+	     i++)
+		if (str_is_nocase(str_of(name), lockfiles[i]))
+			why = "decides which packages are installed";
+	if ((d->new_mode | d->old_mode) == 0160000)
+		why = "is a submodule";
+	if (why && c->n++ < CHECKS_SHOWN) {
+		print_add_name(c->job->app, &line, d->path);
+		fprintf(stderr, "  Check %s: it %s\n", line.len ? line.ptr : "",
+			why);
+	}
+	buf_release(&line);
+	return 0;
+}
+
+/* Prints git's summary of the changes, and the files to look at. */
+static int show_changes(const struct push_job *j, const struct stop *stop,
+			struct error *err)
+{
+	const char *argv[] = { "diff",    "--stat=76", "--stat-count=30",
+			       j->p.base, j->p.commit, "--",
+			       NULL };
+	struct git g = j->git.git;
+	struct buf out = BUF_INIT(STAT_MAX);
+	struct git_request r = { .argv = argv, .out = &out };
+	struct checks c = { .job = j };
+	struct str rest;
+	struct str line;
+	int rc;
+
+	g.user = NULL;
+	rc = protect_load(&c.protect, j->app->settings, err);
+	if (rc == 0)
+		rc = git_run(&g, &r, stop, err);
+	rest = buf_str(&out);
+	while (rc == 0 && str_split(&rest, '\n', &line)) {
+		char *text = xstrndup(line.ptr ? line.ptr : "", line.len);
+
+		if (line.len)
+			print_text(j->app, "   ", text, "");
+		free(text);
+	}
+	if (rc == 0)
+		rc = odb_tree_diff(&g, j->p.base, j->p.commit,
+				   &(struct odb_sink){ show_check, &c }, stop,
+				   err);
+	if (c.n > CHECKS_SHOWN)
+		fprintf(stderr, "  ... and %zu more files to check\n",
+			c.n - CHECKS_SHOWN);
+	buf_release(&out);
+	return rc;
+}
+
+/* Appends "origin (https://example.org/r.git)". */
+static void add_remote(const struct push_job *j, struct buf *out)
+{
+	const struct remote *r = j->p.remote;
+
+	buf_addf(out, "%s (", r->name);
+	server_git_show_url(r->push_url, out);
+	if (strcmp(r->url, r->push_url) != 0) {
+		buf_adds(out, ", by your insteadOf for ");
+		server_git_show_url(r->url, out);
+	}
+	buf_addc(out, ')');
+}
+
+/* Prints what the user has to know before he agrees. */
+static int show_push(const struct push_job *j, const struct stop *stop,
+		     struct error *err)
+{
+	struct buf line = BUF_INIT(2 * URL_SHOWN);
+	char count[80];
+
+	add_remote(j, &line);
+	print_text(j->app, "Push to ", line.ptr, ":");
+	snprintf(count, sizeof(count), ": %zu commit%s", j->p.n_commits,
+		 j->p.n_commits == 1 ? "" : "s");
+	print_text(j->app,
+		   j->p.tip[0] ? "  to its branch " : "  to a new branch ",
+		   j->branch, count);
+	buf_release(&line);
+	show_commits(j);
+	return show_changes(j, stop, err);
+}
+
+/* Prints what the server said, such as the address of a new merge request. */
+static void print_said(const struct push_job *j)
+{
+	static const char start[] = "remote: ";
+	struct str rest = buf_str(&j->p.said);
+	struct str line;
+	size_t n = 0;
+
+	while (str_split(&rest, '\n', &line) && n < SAID_SHOWN) {
+		char *text;
+
+		line = str_trim(line);
+		if (!str_starts(line, start))
+			continue;
+		line = str_trim(str_skip(line, sizeof(start) - 1));
+		if (!line.len)
+			continue;
+		text = xstrndup(line.ptr, line.len);
+		print_text(j->app, "  the server: ", text, "");
+		free(text);
+		n++;
+	}
+}
+
+/* Asks the user. Returns 0 for yes. */
+static int confirm(const struct push_job *j, struct error *err)
+{
+	struct app *app = j->app;
+	int rc;
+
+	if (app->unattended || app->json || !secret_terminal(app))
+		return 0;
+	rc = secret_confirm(app, "Push? [y/N] ", err);
+	if (rc != 0)
+		return rc < 0 ? -1 : 0;
+	error_set(err, ERR_CANCELLED, "not pushed");
+	return error_hint(err, "Branch %s stays in your repository.",
+			  j->branch);
+}
+
+int push_job_run(struct push_job *j, const char *commit,
+		 const struct stop *stop, struct error *err)
+{
+	bool asks =
+		!j->app->unattended && !j->app->json && secret_terminal(j->app);
+	struct push_record made = { .branch = (char *)j->branch };
+	struct buf line = BUF_INIT(2 * URL_SHOWN);
+	int rc;
+
+	j->p.commit = commit;
+	snprintf(made.commit, sizeof(made.commit), "%s", commit);
+	memcpy(made.head, j->git.repo.head, sizeof(made.head));
+	if (push_record_write(&made, j->workspace, err) < 0)
+		return -1;
+	if (push_read(&j->p, stop, err) < 0)
+		return -1;
+	add_remote(j, &line);
+	if (!strcmp(j->p.tip, commit)) {
+		if (!j->quiet)
+			print_text(j->app, "Nothing to push: it is already on ",
+				   line.ptr, "");
+		buf_release(&line);
+		return 0;
+	}
+	rc = asks || !j->quiet ? show_push(j, stop, err) : 0;
+	if (rc == 0)
+		rc = confirm(j, err);
+	if (rc == 0)
+		rc = push_send(&j->p, stop, err);
+	j->done = rc == 0;
+	if (rc == 0 && !j->quiet) {
+		fprintf(stderr, "%s ", print_sign(j->app, GLYPH_CHECK));
+		print_text(j->app, "Pushed to branch ", j->branch, "");
+		print_said(j);
+	}
+	buf_release(&line);
+	return rc;
+}
+
+void push_job_json(const struct push_job *j, struct buf *out)
+{
+	struct buf url = BUF_INIT(URL_SHOWN);
+
+	server_git_show_url(j->p.remote->push_url, &url);
+	buf_addf(out, "{\"pushed\":%s,", j->done ? "true" : "false");
+	print_add_member(j->app, out, "remote", j->p.remote->name);
+	buf_addc(out, ',');
+	print_add_member(j->app, out, "url", url.ptr);
+	buf_addc(out, ',');
+	print_add_member(j->app, out, "branch", j->branch);
+	buf_addc(out, ',');
+	json_member(out, "commit", str_of(j->p.commit));
+	buf_addf(out, ",\"commits\":%zu}", j->p.n_commits);
+	buf_release(&url);
+}
+
+void push_job_close(struct push_job *j)
+{
+	push_release(&j->p);
+	server_git_close(&j->git);
+}
+
+/* Appends the words of a title in lower case, with "-" between them. */
+static void add_slug(const char *title, struct buf *out)
+{
+	bool gap = false;
+	size_t n = 0;
+
+	for (const char *p = title; *p && n < NAME_SHOWN; p++) {
+		char c = *p;
+
+		if (c >= 'A' && c <= 'Z')
+			c = (char)(c - 'A' + 'a');
+		if (!((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'))) {
+			gap = n > 0;
+			continue;
+		}
+		if (gap)
+			buf_addc(out, '-');
+		buf_addc(out, c);
+		n += 1 + gap;
+		gap = false;
+	}
+}
+
+char *push_branch_name(const struct push_record *r, const char *title,
+		       const char *thread)
+{
+	static const char start[] = "dcode/";
+	struct buf name = BUF_INIT(256);
+	char *whole;
+
+	if (r->branch)
+		return xstrdup(r->branch);
+	buf_adds(&name, start);
+	add_slug(title ? title : "", &name);
+	if (name.len < sizeof(start))
+		buf_addf(&name, "%.13s", thread ? thread : "changes");
+	whole = xstrdup(name.ptr);
+	buf_release(&name);
+	return whole;
+}

@@ -1,0 +1,45 @@
+/* push_branch.h - dcode apply --push: pushes the branch that was made. */
+/* SPDX-License-Identifier: MIT */
+#ifndef CMD_SESSION_PUSH_BRANCH_H
+#define CMD_SESSION_PUSH_BRANCH_H
+
+#include "cmd/app.h"
+#include "worktree/push.h"
+
+struct push_job { /* initialise with the first seven; borrowed */
+	struct app *app;
+	const struct workspace *workspace; /* open */
+	const char *branch;
+	const char *remote; /* name given by --remote, or NULL */
+	/* no sandbox has the tree yet: do not compare the remote with the
+	 * stored one */
+	bool early;
+	bool quiet;    /* print only the question and failures */
+	struct push p; /* zeroed */
+	/* the rest is internal */
+	struct server_git git;
+	bool done; /* the branch was pushed */
+};
+
+/*
+ * Checks everything that does not need the commit: the policy, the branch's
+ * name, the remote and its settings, and the server. Writes nothing. ERR_POLICY
+ * if [push] allow is false. Call push_job_close() in any case.
+ */
+int push_job_open(struct push_job *j, const struct stop *stop,
+		  struct error *err);
+/* Shows what would be pushed, asks the user, and pushes. Does not ask where
+ * nobody can answer: there --push is the consent. ERR_CANCELLED if the user
+ * says no. */
+int push_job_run(struct push_job *j, const char *commit,
+		 const struct stop *stop, struct error *err);
+/* Appends the value of "push" in the JSON result. */
+void push_job_json(const struct push_job *j, struct buf *out);
+void push_job_close(struct push_job *j);
+
+/* Returns a name for the branch of a thread: that of the record, or else one
+ * made from the title. Owned. */
+char *push_branch_name(const struct push_record *r, const char *title,
+		       const char *thread);
+
+#endif

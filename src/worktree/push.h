@@ -1,0 +1,48 @@
+/* push.h - pushes one branch from the user's machine. */
+/* SPDX-License-Identifier: MIT */
+#ifndef WORKTREE_PUSH_H
+#define WORKTREE_PUSH_H
+
+#include "worktree/server_git.h"
+
+struct push { /* the caller sets the first four; borrowed */
+	const struct server_git *git;
+	const struct remote *remote;
+	const char *branch; /* a valid name without refs/heads/ */
+	const char *commit;
+	/* owned; set by push_ask_server() */
+	char *head;         /* the server's default branch, or "" */
+	char tip[GIT_OID];  /* the branch's commit on the server, or "" */
+	struct buf refs;    /* commits of the server's branches, one a line */
+	char base[GIT_OID]; /* push_read(): what the changes are compared with:
+			       a commit or the empty tree */
+	/* push_read(): the commits that the server lacks, newest first:
+	 * "ID\nAUTHOR\nSUBJECT\0", raw */
+	struct buf commits;
+	size_t n_commits;
+	struct buf said; /* push_send(): what git and the server printed, raw */
+};
+
+/* Asks the server for its branches. ERR_AUTH if it refuses the user. Call
+ * push_release() in any case. */
+int push_ask_server(struct push *p, const struct stop *stop, struct error *err);
+/* Finds the commits that would be pushed. ERR_BUSY if the server's branch is
+ * not a predecessor: dcode never forces a push. */
+int push_read(struct push *p, const struct stop *stop, struct error *err);
+/* Pushes the commit to the branch. ERR_AUTH, or ERR_REMOTE if the server
+ * rejects it. */
+int push_send(struct push *p, const struct stop *stop, struct error *err);
+void push_release(struct push *p);
+
+/* LABEL.pushed names the branch of the user's repository that dcode has made
+ * to push a sandbox's changes: later changes are committed on top of it. */
+struct push_record {
+	char *branch;         /* owned; NULL: none */
+	char commit[GIT_OID]; /* the commit that dcode made */
+	char head[GIT_OID];   /* the user's HEAD at that time */
+};
+void push_record_read(struct push_record *r, const struct workspace *w);
+int push_record_write(const struct push_record *r, const struct workspace *w,
+		      struct error *err);
+
+#endif
