@@ -153,9 +153,21 @@ static void emit_step(struct child *c, const struct agent_event *inner,
 		   &(struct agent_event){ .kind = EVENT_SUBAGENT,
 					  .call = c->order->call,
 					  .text = buf_str(&line),
+					  .end = str_of(c->doing),
 					  .subagent = &step });
 	pthread_mutex_unlock(&s->events);
 	buf_release(&line);
+}
+
+/* Sets what the child is doing: a call, or text without a call. */
+static void set_doing(struct child *c, struct str what)
+{
+	what.len =
+		what.len < sizeof(c->doing) ? what.len : sizeof(c->doing) - 1;
+	what.len = str_utf8_prefix(what);
+	memcpy(c->doing, what.ptr, what.len);
+	c->doing[what.len] = '\0';
+	subagent_list_note(&c->all->list, c->number, c->doing);
 }
 
 static void on_call(struct child *c, const struct agent_event *ev)
@@ -165,7 +177,8 @@ static void on_call(struct child *c, const struct agent_event *ev)
 	summary_of_call(ev->call, &line);
 	if (print_is_ascii(c->run->app))
 		summary_to_ascii(&line);
-	subagent_list_note(&c->all->list, c->number, line.len ? line.ptr : "");
+	c->running++;
+	set_doing(c, buf_str(&line));
 	emit_step(c, ev, false, NULL, line.ptr);
 	buf_release(&line);
 }
@@ -197,7 +210,9 @@ static void on_event(void *arg, const struct agent_event *ev)
 		on_call(c, ev);
 		break;
 	case EVENT_TOOL_RESULT:
-		subagent_list_note(list, c->number, "waiting for the model");
+		c->running -= c->running > 0;
+		if (!c->running)
+			set_doing(c, STR("waiting for the model"));
 		emit_step(c, ev, false, NULL, NULL);
 		break;
 	case EVENT_TURN:
@@ -696,6 +711,7 @@ static int run_child(struct child *c, struct error *err)
 	if (open_child(c, err) < 0 ||
 	    hooked_subagent(&c->agent, &begins, &c->stop, err) < 0)
 		return -1;
+	subagent_list_note(&c->all->list, c->number, "waiting for the model");
 	return agent_run(&c->agent, c->order->what->order, &c->stop, err);
 }
 
@@ -771,7 +787,8 @@ static int start_child(struct child *c, struct error *err)
 		subagent_list_begin(&c->all->list, c->kind->name,
 				    c->order->what->order, &c->cancel.cancel);
 	snprintf(c->label, sizeof(c->label), "%s %u", c->kind->name, c->number);
-	emit_step(c, NULL, false, NULL, "begins");
+	snprintf(c->doing, sizeof(c->doing), "waiting for the model");
+	emit_step(c, NULL, false, NULL, NULL);
 	return 0;
 }
 

@@ -84,6 +84,7 @@ unsigned subagent_list_begin(struct subagent_list *r, const char *type,
 				      .type = xstrdup(type),
 				      .order = summarize_order(order),
 				      .doing = "starting",
+				      .since = clock_ms(),
 				      .began = clock_ms(),
 				      .cancel = cancel };
 	pthread_mutex_unlock(&r->lock);
@@ -106,6 +107,8 @@ static void set_activity(struct subagent_row *row, const char *doing)
 	if (text.len >= sizeof(row->doing))
 		text.len = sizeof(row->doing) - 1;
 	text.len = str_utf8_prefix(text);
+	if (!str_eq(str_of(row->doing), text))
+		row->since = clock_ms();
 	memcpy(row->doing, text.ptr, text.len);
 	row->doing[text.len] = '\0';
 }
@@ -165,19 +168,30 @@ bool subagent_list_cancel(struct subagent_list *r, unsigned number)
 	return works;
 }
 
+/* Appends "1:05". */
+static void add_time(int64_t ms, struct buf *out)
+{
+	buf_addf(out, "%" PRId64 ":%02" PRId64, ms / 60000, ms / 1000 % 60);
+}
+
 static void add_row(const struct subagent_row *row, int64_t now,
 		    struct buf *out)
 {
-	int64_t s = ((row->ended ? row->ended : now) - row->began) / 1000;
 	const struct usage *u = &row->usage;
 
-	buf_addf(out,
-		 "%-3u %s, %s %" PRId64 ":%02" PRId64 ", %" PRId64
-		 " tokens in %" PRId64 " turn%s: ",
-		 row->number, row->type, row->ended ? "took" : "for", s / 60,
-		 s % 60, u->input + u->cache_read + u->cache_write + u->output,
-		 row->turns, row->turns == 1 ? "" : "s");
-	buf_adds(out, row->doing);
+	buf_addf(out, "%-3u %s, %s ", row->number, row->type,
+		 row->ended ? "took" : "for");
+	add_time((row->ended ? row->ended : now) - row->began, out);
+	if (row->turns)
+		buf_addf(out, ", %" PRId64 " tokens in %" PRId64 " turn%s",
+			 u->input + u->cache_read + u->cache_write + u->output,
+			 row->turns, row->turns == 1 ? "" : "s");
+	buf_addf(out, ": %s", row->doing);
+	if (!row->ended) {
+		buf_adds(out, " (");
+		add_time(now - row->since, out);
+		buf_addc(out, ')');
+	}
 	buf_adds(out, "\n    ");
 	buf_adds(out, row->order);
 	buf_addc(out, '\n');

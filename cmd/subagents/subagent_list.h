@@ -10,13 +10,17 @@
 #include "base/stop.h"
 #include "model/model.h"
 
-enum { SUBAGENT_LIST_KEPT = 50 /* finished subagents that stay listed */ };
+enum {
+	SUBAGENT_LIST_KEPT = 50, /* finished subagents that stay listed */
+	SUBAGENT_DOING = 120,    /* bytes of what a subagent is doing */
+};
 
 struct subagent_row { /* a running or finished subagent */
 	unsigned number;
 	char *type;  /* owned */
 	char *order; /* owned: the start of its task */
-	char doing[120];
+	char doing[SUBAGENT_DOING];
+	int64_t since; /* clock_ms() when it began to do that */
 	struct usage usage;
 	int64_t turns;
 	int64_t began, ended;        /* clock_ms(); ended is 0 while it is

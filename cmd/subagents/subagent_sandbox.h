@@ -49,6 +49,8 @@ struct child {
 	const struct subagent *kind;
 	unsigned number;
 	char label[SUBAGENT_NAME_MAX + 16]; /* "reviewer 2" */
+	char doing[SUBAGENT_DOING];         /* its newest call, or the like */
+	size_t running;                     /* its calls that are running */
 	char hook_id[32];                   /* "subagent-2" */
 	struct cancel_chain cancel;
 	struct stop stop;

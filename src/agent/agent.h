@@ -69,7 +69,10 @@ struct agent_event {
 	 * the exit code, masked. They need not be a part of text.
 	 *
 	 * EVENT_TOOL_OUTPUT if ui.redraws: unfinished output that follows all
-	 * text so far. It replaces the `end` of the previous event. */
+	 * text so far. It replaces the `end` of the previous event.
+	 *
+	 * EVENT_SUBAGENT: what the subagent is doing: its newest call, or
+	 * "waiting for the model". */
 	struct str end;
 	/* EVENT_TOOL_RESULT: the user declined the call; see approval_why() */
 	bool declined;

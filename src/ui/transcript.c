@@ -312,12 +312,16 @@ static void log_step(struct transcript *t, const struct subagent_step *step)
 	call_record_release(&r);
 }
 
-static void on_output(struct transcript *t, const struct agent_event *ev)
+static void on_output(struct transcript *t, const struct agent_event *ev,
+		      int64_t now)
 {
 	struct toolview *v = find_view(t, ev->call);
+	bool step = ev->kind == EVENT_SUBAGENT;
 
+	if (v && step)
+		toolview_activity(v, ev->end, now);
 	if (v)
-		toolview_output(v, ev->text, ev->end);
+		toolview_output(v, ev->text, step ? STR("") : ev->end);
 	if (ev->subagent && ev->subagent->event &&
 	    ev->subagent->event->kind == EVENT_TOOL_RESULT)
 		log_step(t, ev->subagent);
@@ -386,7 +390,7 @@ void transcript_event(struct transcript *t, const struct agent_event *ev,
 		break;
 	case EVENT_SUBAGENT:
 	case EVENT_TOOL_OUTPUT:
-		on_output(t, ev);
+		on_output(t, ev, now);
 		break;
 	case EVENT_TOOL_RESULT:
 		on_result(t, ev, now);
@@ -423,7 +427,7 @@ void transcript_event(struct transcript *t, const struct agent_event *ev,
 void transcript_waited(struct transcript *t, int64_t ms)
 {
 	for (size_t i = 0; i < t->n_views; i++)
-		t->views[i].started += ms;
+		toolview_postpone(&t->views[i], ms);
 }
 
 void transcript_end_turn(struct transcript *t, int64_t now)

@@ -52,6 +52,32 @@ def test_questions_about_a_file_and_about_a_call_take_turns(
     assert talk(server, "job t")[0]["model"] == "claude-haiku-4-5"
 
 
+@pytest.mark.parametrize("columns, lines", [(80, 24), (40, 12), (200, 50)])
+def test_a_running_subagent_shows_its_newest_call_and_the_time(
+        live, home, columns, lines):
+    go = home.parent / "work" / "go"
+    s, _ = live(script([task("job q")], {"job q": [
+        {**shell("while [ ! -e go ]; do sleep 0.1; done"), "delay_ms": 2500},
+        {"text": "q"}]}), args=["-y"], ready="yolo", columns=columns,
+        lines=lines)
+    s.type("go")
+    s.keys("Enter")
+    seen = s.until(lambda t: re.search(
+        r"waiting for the model \([12]\.\d s\),\s+[12]\.\d s", t))
+    assert "begins" not in seen
+    s.type("/agents")
+    s.keys("Enter")
+    seen = s.until("Available:", scrollback=True)
+    assert re.search(r"for 0:0\d: waiting for the model \(0:0\d\)",
+                     " ".join(seen.split()))
+    assert "0 tokens" not in seen
+    s.until(lambda t: re.search(
+        r"execute:\s+while \[ ! -e go \];.*\s+\(1\.\d s\),\s+[34]\.\d s", t,
+        re.S))
+    go.touch()
+    s.until("all done")
+
+
 def test_a_call_in_a_sandbox_of_its_own_is_judged_by_its_files(
         live, home, tree, agent):
     agent("lone", "description: D\nsandbox: own")

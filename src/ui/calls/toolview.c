@@ -22,6 +22,7 @@ enum {
 	ROW_BYTES = 16,     /* bytes of output examined for each cell */
 	ARGS_MAX = 64 << 20,
 	ARGS_STORED = 2 << 20,
+	DOING_MAX = 1 << 12,
 	SLOW_MS = 1000, /* a short call's time is shown from here on */
 };
 
@@ -82,6 +83,7 @@ void toolview_begin(struct toolview *v, const struct part *call, int64_t now)
 		.tail = BUF_INIT(4 * TOOLVIEW_TAIL),
 		.rest = BUF_INIT(TOOLVIEW_TAIL),
 		.output = BUF_INIT(CALL_LOG_OUTPUT),
+		.doing = BUF_INIT(DOING_MAX),
 	};
 	if (call->args && strlen(call->args) <= ARGS_STORED)
 		v->args = xstrdup(call->args);
@@ -124,6 +126,21 @@ void toolview_output(struct toolview *v, struct str text, struct str rest)
 	if (v->tail.len + text.len > 2 * TOOLVIEW_TAIL && v->tail.len > keep)
 		buf_consume(&v->tail, v->tail.len - keep);
 	buf_addstr(&v->tail, text);
+}
+
+void toolview_activity(struct toolview *v, struct str doing, int64_t now)
+{
+	if (str_eq(buf_str(&v->doing), doing))
+		return;
+	buf_clear(&v->doing);
+	buf_addstr(&v->doing, doing);
+	v->doing_since = now;
+}
+
+void toolview_postpone(struct toolview *v, int64_t ms)
+{
+	v->started += ms;
+	v->doing_since += ms;
 }
 
 /* Adds the call's line without its output; note, which may be empty, follows
@@ -253,6 +270,20 @@ static void add_window(const struct toolview *v,
 	buf_release(&shown);
 }
 
+/* Adds how long the call has run; of a subagent also its newest call:
+ * "execute: make (8.0 s), 12 s". */
+static void add_live_time(const struct toolview *v, int64_t now,
+			  struct buf *note)
+{
+	if (v->doing.len) {
+		buf_addstr(note, buf_str(&v->doing));
+		buf_adds(note, " (");
+		summary_add_time(now - v->doing_since, note);
+		buf_adds(note, "), ");
+	}
+	summary_add_time(now - v->started, note);
+}
+
 void toolview_live(const struct toolview *v, const struct toolview_look *look,
 		   size_t rows, int64_t now, struct rows *out)
 {
@@ -265,7 +296,7 @@ void toolview_live(const struct toolview *v, const struct toolview_look *look,
 	if (now == TOOLVIEW_ASKED)
 		buf_adds(&note, "waiting for your answer");
 	else
-		summary_add_time(now - v->started, &note);
+		add_live_time(v, now, &note);
 	add_call_note(look, muted, buf_str(&note), out);
 	buf_release(&note);
 }
@@ -601,6 +632,7 @@ void toolview_release(struct toolview *v)
 	free(v->name);
 	free(v->args);
 	buf_release(&v->output);
+	buf_release(&v->doing);
 	buf_release(&v->summary);
 	buf_release(&v->tail);
 	buf_release(&v->rest);

@@ -30,6 +30,8 @@ struct toolview {
 	size_t lines;            /* complete lines of output */
 	size_t bytes;
 	bool mid_line;
+	struct buf doing;    /* of a subagent: its newest call, or the like */
+	int64_t doing_since; /* ms, of the caller's clock */
 };
 
 enum {
@@ -56,6 +58,11 @@ void toolview_release(struct toolview *v);
 /* Appends text to the output. rest replaces the unfinished end from the
  * previous call. */
 void toolview_output(struct toolview *v, struct str text, struct str rest);
+/* Sets what the subagent that the call started is doing. */
+void toolview_activity(struct toolview *v, struct str doing, int64_t now);
+/* Adds ms to the times at which the call, and what its subagent is doing, have
+ * begun. */
+void toolview_postpone(struct toolview *v, int64_t ms);
 /* Adds the call's line and the last rows of its output so far. now:
  * TOOLVIEW_ASKED while the user is asked, because then no call runs. */
 void toolview_live(const struct toolview *v, const struct toolview_look *look,
