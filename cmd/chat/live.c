@@ -59,6 +59,8 @@ static void update_progress(struct live *l, const struct agent_event *ev)
 		live_set_wait(l, l->turn.doing);
 	switch (ev->kind) {
 	case EVENT_RESTART:
+		if (ev->thought)
+			break;
 		l->since = clock_ms();
 		l->retries_at = ev->wait_ms ? l->since + ev->wait_ms : 0;
 		break;

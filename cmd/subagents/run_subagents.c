@@ -220,6 +220,9 @@ static void on_event(void *arg, const struct agent_event *ev)
 		emit_step(c, ev, false, NULL, NULL);
 		break;
 	case EVENT_RESTART:
+		if (ev->thought)
+			break;
+		/* fall through */
 	case EVENT_WARNING:
 	case EVENT_COMPACT:
 		on_text(c, ev);

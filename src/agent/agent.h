@@ -61,6 +61,9 @@ struct agent_event {
 	const struct part *call; /* set for EVENT_TOOL_... */
 	const struct usage *usage;
 	int64_t wait_ms; /* EVENT_RESTART: delay before the next try; 0: none */
+	/* EVENT_RESTART: the text so far is thinking, which comes again as
+	 * that; the answer follows in the same stream */
+	bool thought;
 	bool failed;
 	/* EVENT_TOOL_RESULT: the change that was made to a file, masked; or
 	 * NULL. */

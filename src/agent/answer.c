@@ -231,7 +231,7 @@ static void on_wait(void *arg, int64_t ms)
 	x->agent->wait_ms = ms;
 }
 
-void answer_restart(struct agent *a, const char *why)
+static void discard_answer(struct agent *a, const char *why, bool thought)
 {
 	struct buf line = BUF_INIT(1 << 12);
 	struct error err = { 0 };
@@ -242,9 +242,15 @@ void answer_restart(struct agent *a, const char *why)
 	show_event(&a->ui, a->mask,
 		   &(struct agent_event){ .kind = EVENT_RESTART,
 					  .text = buf_str(&line),
+					  .thought = thought,
 					  .wait_ms = a->wait_ms });
 	a->wait_ms = 0;
 	buf_release(&line);
+}
+
+void answer_restart(struct agent *a, const char *why)
+{
+	discard_answer(a, why, false);
 }
 
 /* Called when the connection broke or the answer was discarded: it starts
@@ -256,6 +262,15 @@ static void on_restart(void *arg, const char *why)
 	release_pieces(x);
 	answer_restart(x->agent, why);
 	x->stored = clock_ms();
+}
+
+static void on_thought(void *arg)
+{
+	struct arrival *x = arg;
+
+	release_pieces(x);
+	discard_answer(x->agent, "the text so far is the model's thinking",
+		       true);
 }
 
 static void on_flush(void *arg)
@@ -290,6 +305,7 @@ int answer_stream(struct agent *a, struct model_reply *reply,
 		.text = on_text,
 		.thinking = on_thinking,
 		.restart = on_restart,
+		.thought = on_thought,
 		.waits = on_wait,
 		.sent = on_sent,
 		.notice = on_notice,

@@ -335,6 +335,24 @@ static size_t partial_close_length(struct str s, const char *close)
 	return n;
 }
 
+/* True if a line is a closing tag. Sets t->may_close to false after an opening
+ * tag. */
+static bool reads_close(struct think_tags *t, struct str line)
+{
+	struct str words = str_trim(line);
+
+	if (str_starts(words, "```") || str_starts(words, "~~~"))
+		t->fenced = !t->fenced;
+	for (size_t i = 0; i < N_TAGS; i++) {
+		if (find_close(line, tags[i].open) < line.len)
+			t->may_close = false;
+		if (!t->fenced && words.len == strlen(tags[i].close) &&
+		    starts_tag(words, tags[i].close, words.len))
+			return t->may_close;
+	}
+	return false;
+}
+
 static void show_delta(const struct draft *d, enum part_kind kind,
 		       struct str delta)
 {
@@ -353,6 +371,37 @@ static void add_tagged(struct draft *d, struct draft_part *p, bool thinking,
 	d->thought.max = DRAFT_MAX_TEXT;
 	buf_addstr(thinking ? &d->thought : &p->text, text);
 	show_delta(d, thinking ? PART_THINKING : PART_TEXT, text);
+}
+
+/* Looks for a closing tag without an opening one in the text so far. Then what
+ * is above it becomes thinking. at_end: the last line is complete, too. */
+static void find_lone_close(struct draft *d, struct draft_part *p, bool at_end)
+{
+	struct think_tags *t = &d->tags;
+	struct str text = buf_str(&p->text);
+
+	while (t->may_close && t->line < text.len) {
+		struct str rest = str_skip(text, t->line);
+		struct str line = { rest.ptr, str_find(rest, '\n') };
+		struct buf answer = BUF_INIT(DRAFT_MAX_TEXT);
+
+		if (line.len == rest.len && !at_end)
+			return;
+		if (!reads_close(t, line)) {
+			t->line += line.len + (line.len < rest.len);
+			continue;
+		}
+		t->may_close = false;
+		buf_addstr(&answer, skip_space(str_skip(rest, line.len)));
+		p->text.len = t->line;
+		if (d->sink && d->sink->thought)
+			d->sink->thought(d->sink->arg);
+		add_tagged(d, p, true, buf_str(&p->text));
+		buf_clear(&p->text);
+		add_tagged(d, p, false, buf_str(&answer));
+		t->at = answer.len ? THINK_OVER : THINK_BEHIND;
+		buf_release(&answer);
+	}
 }
 
 /* Handles text before an opening tag: at the beginning of the answer, or after
@@ -377,8 +426,10 @@ static void feed_outside(struct draft *d, struct draft_part *p,
 		buf_addstr(&t->held, text);
 		return;
 	}
+	t->may_close = t->at == THINK_BEGIN;
 	t->at = THINK_OVER;
 	add_tagged(d, p, false, text);
+	find_lone_close(d, p, false);
 }
 
 /* Handles text inside a thinking tag, up to the closing tag. */
@@ -480,11 +531,23 @@ static int refuse_size(struct draft *d, struct error *err, const char *what,
 			 what);
 }
 
+/* Ends the search of find_lone_close(): the text is complete. */
+static void end_close(struct draft *d)
+{
+	for (size_t i = d->n; i > 0 && d->tags.may_close; i--)
+		if (d->parts[i - 1].kind == PART_TEXT) {
+			find_lone_close(d, &d->parts[i - 1], true);
+			break;
+		}
+	d->tags.may_close = false;
+}
+
 struct draft_part *draft_part(struct draft *d, enum part_kind kind, int64_t key,
 			      struct error *err)
 {
 	struct draft_part *p;
 
+	end_close(d);
 	if (kind == PART_TOOL_CALL && d->calls == DRAFT_MAX_CALLS) {
 		(void)refuse_size(d, err, "tool calls", DRAFT_MAX_CALLS);
 		return NULL;
@@ -559,6 +622,8 @@ int draft_add(struct draft *d, struct draft_part *p, struct str delta,
 	}
 	buf_addstr(&p->text, delta);
 	show_delta(d, p->kind, delta);
+	if (d->tags.may_close && memchr(delta.ptr, '\n', delta.len))
+		find_lone_close(d, p, false);
 	return 0;
 }
 
@@ -578,6 +643,7 @@ static void end_tags(struct draft *d)
 	if (d->tags.held.len)
 		add_tagged(d, p, inside, buf_str(&d->tags.held));
 	buf_clear(&d->tags.held);
+	end_close(d);
 }
 
 void draft_name(char **field, const char *value)

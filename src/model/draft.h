@@ -18,7 +18,10 @@ enum { /* limits per answer; beyond them: ERR_LIMIT */
 /* Finds thinking that a model writes into its answer:
  * "<think>\n...\n</think>\n\nThe answer". Servers that do not separate
  * reasoning send that. Tags count only at the beginning of an answer:
- * elsewhere, for example in a code block, they are text. */
+ * elsewhere, for example in a code block, they are text. The template of some
+ * models puts the opening tag into the prompt, so that the answer has only
+ * "...\n</think>\n\n": a line of the first text that is a closing tag, not in a
+ * code block and without an opening tag above it, ends thinking, too. */
 struct think_tags { /* initialize to { 0 } */
 	enum think_at {
 		/* only white space so far, perhaps with the beginning of a
@@ -31,6 +34,11 @@ struct think_tags { /* initialize to { 0 } */
 	size_t tag; /* index of the tag pair that is open */
 	/* bytes kept back: they may be the beginning of a tag */
 	struct buf held;
+	/* Only the closing tag is looked for: lines of the first text that are
+	 * complete up to `line`. */
+	bool may_close;
+	bool fenced; /* in a code block there */
+	size_t line;
 };
 
 struct draft_part {

@@ -59,6 +59,9 @@ struct model_sink {
 	/* Discard what was received of this answer, if anything: it starts over
 	 * after a wait. why is one line for the user. */
 	void (*restart)(void *arg, const char *why);
+	/* What was received of this answer as text is thinking: discard it. It
+	 * comes again as thinking, and then the answer. May be NULL. */
+	void (*thought)(void *arg);
 	/* Called before restart: the retry begins in ms milliseconds. May be
 	 * NULL. */
 	void (*waits)(void *arg, int64_t ms);

@@ -700,17 +700,32 @@ static void on_text(struct plain *p, struct str delta)
 		flush_output(p);
 }
 
-/* Prepares for an answer that starts over after a broken connection. */
-static void on_restart(struct plain *p, struct str why)
+/* Ends text that was printed as an answer, but is thinking. */
+static void print_thought(struct plain *p)
 {
-	print_note(p, "Retrying: ", why);
-	if (p->shown.len && !p->no_stream)
+	sanitize_end(&p->text_clean, &p->out);
+	end_line(p);
+	print_note(p, "",
+		   STR("The text above is the model's thinking. The answer "
+		       "follows."));
+	buf_clear(&p->shown);
+	p->text_clean = (struct sanitizer){ 0 };
+}
+
+/* Prepares for an answer that starts over after a broken connection. */
+static void on_restart(struct plain *p, struct str why, bool thought)
+{
+	if (!thought)
+		print_note(p, "Retrying: ", why);
+	else if (p->shown.len && !p->no_stream)
+		print_thought(p);
+	if (p->shown.len && !p->no_stream && !thought)
 		print_note(p, "",
 			   STR("The connection broke; the answer may start "
 			       "over. If "
 			       "it does, ignore the text above."));
 	p->match = 0;
-	p->replaying = !p->no_stream && p->shown.len > 0;
+	p->replaying = !p->no_stream && p->shown.len > 0 && !thought;
 	if (p->no_stream && p->out.len >= p->kept) {
 		/* None of it has been printed yet: discard it. */
 		p->out.len = p->kept;
@@ -815,7 +830,7 @@ void plain_event(void *arg, const struct agent_event *ev)
 		on_text(p, ev->text);
 		break;
 	case EVENT_RESTART:
-		on_restart(p, ev->text);
+		on_restart(p, ev->text, ev->thought);
 		break;
 	case EVENT_TURN:
 		end_answer(p);

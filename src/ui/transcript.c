@@ -214,7 +214,7 @@ static void add_note(struct transcript *t, const char *what, struct str text)
 
 /* Adds why the answer starts over, once for tries that follow each other and
  * fail alike: the progress row counts down to the next one. */
-static void on_restart(struct transcript *t, struct str why)
+static void on_restart(struct transcript *t, struct str why, bool is_thinking)
 {
 	bool shown = t->answering;
 	struct str cause = why;
@@ -223,6 +223,13 @@ static void on_restart(struct transcript *t, struct str why)
 	if (!shown && t->retried.len && str_eq(buf_str(&t->retried), cause))
 		return;
 	end_answer(t);
+	if (is_thinking) {
+		if (shown)
+			add_signed(t, GLYPH_DOT, STYLE_MUTED, "",
+				   STR("The text above is the model's "
+				       "thinking."));
+		return;
+	}
 	buf_clear(&t->retried);
 	buf_addstr(&t->retried, cause);
 	add_note(t, "Retrying: ", why);
@@ -380,7 +387,7 @@ void transcript_event(struct transcript *t, const struct agent_event *ev,
 		on_thinking(t, ev->text);
 		break;
 	case EVENT_RESTART:
-		on_restart(t, ev->text);
+		on_restart(t, ev->text, ev->thought);
 		break;
 	case EVENT_TOOL_CALL:
 		if (ev->edited)

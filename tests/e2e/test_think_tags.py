@@ -101,3 +101,55 @@ def test_several_in_a_row_and_one_that_never_ends(ask):
     r = ask("openai-chat", [{"text": "<think>on and on </thi"}], "--json")
     assert streamed(r) == ("on and on </thi", "")
     assert r.status == 3 and "the model thought but gave no answer" in r.err
+
+
+# ---- the template of the model has the opening tag ----
+
+LONE = "secret plan\nand more\n</think>\n\nIt is 4."
+
+
+@pytest.mark.parametrize("wire", PATHS)
+@pytest.mark.parametrize("size", [1, 3, 7, 1000])
+def test_a_closing_tag_alone_ends_thinking(ask, wire, size):
+    r = ask(wire, [{"text": LONE, "token_chars": size}], "--json")
+    events = [json.loads(line) for line in r.out.splitlines()]
+    again = [i for i, e in enumerate(events) if e.get("code") == "retrying"]
+    assert (r.status, len(again)) == (0, 1), r.err
+    kinds = {k: "".join(e["delta"] for e in events[again[0]:]
+                        if e["type"] == k) for k in ("thinking", "text")}
+    assert kinds["thinking"].strip() == "secret plan\nand more"
+    assert kinds["text"] == events[-1]["text"] == "It is 4."
+
+
+def test_thinking_before_a_closing_tag_is_not_sent_back(ask, run, model, env,
+                                                        config):
+    r = ask("openai-chat", [{"text": LONE}], "--no-stream")
+    assert (r.status, r.out) == (0, "It is 4.\n"), r.err
+    r = ask("openai-chat", [{"text": LONE, "token_chars": 3}])
+    assert r.status == 0 and "above is the model's thinking" in r.err
+    server = model({"turns": [{"text": "next"}], "by": "count"})
+    own(env, config, server, "openai-chat")
+    r = run("-r", "latest", "-n", "and?", "-M", "mine:m")
+    sent = json.dumps(server.requests[-1]["body"])
+    assert r.status == 0 and "It is 4." in sent
+    assert "secret plan" not in sent and "think>" not in sent
+
+
+def test_a_closing_tag_before_a_call_ends_thinking(ask):
+    r = ask("openai-chat", [
+        {"text": "secret plan\n</think>", "token_chars": 3,
+         "tool_calls": [{"name": "ls", "args": {"path": "."}}]},
+        {"text": "done"}])
+    assert r.status == 0 and r.out.endswith("done\n")
+    assert "secret plan" not in json.dumps(r.server.requests[-1]["body"])
+
+
+@pytest.mark.parametrize("text", [
+    "A tag:\n```\n</think>\n```\nThat is it.", "Write </think> at the end.",
+    "A line.\n<think>\nx\n\n</think>\nanother.", "a\n</think>b\nc",
+    "a\n</thin"])
+def test_other_closing_tags_are_the_answers(ask, text):
+    for size in (1, 1000):
+        r = ask("openai-chat", [{"text": text, "token_chars": size}],
+                "--json")
+        assert streamed(r) == ("", text), r.err

@@ -79,7 +79,8 @@ bool turn_event(struct turn *t, const struct agent_event *ev)
 		return false;
 	case EVENT_RESTART:
 		t->arrived = 0;
-		(void)set_step(t, "waiting to try again");
+		if (!ev->thought)
+			(void)set_step(t, "waiting to try again");
 		return true;
 	case EVENT_TOOL_CALL:
 		return begin_call(t, ev);
