@@ -46,6 +46,7 @@ const struct slash_command slash_commands[] = {
 	  .summary = "Resume a stored thread, or choose one from a list",
 	  .group = GROUP_TALK,
 	  .run = slash_cmd_resume,
+	  .opens_list = true,
 	  .list = slash_list_threads },
 	{ .name = "/rewind",
 	  .summary = "Go back to before an earlier prompt, in a new thread "

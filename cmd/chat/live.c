@@ -97,22 +97,20 @@ static void on_notice(struct live *l, const struct queued *item)
 		l->asked_at = clock_ms();
 		break;
 	case NOTICE_WITHDRAWN:
-		if (l->asked == item->arg)
-			live_withdraw_question(l);
-		else if (l->asked_choice == item->arg)
-			live_drop_choice(l);
+		if (item->arg)
+			live_drop_question(l, item->arg);
 		break;
 	case NOTICE_CHOICE:
 		l->asked_choice = item->arg;
 		l->asked_at = clock_ms();
 		if (l->stopping || (l->asked_choice->gives_way && l->n_queue))
-			live_drop_choice(l);
+			live_drop_question(l, l->asked_choice);
 		break;
 	case NOTICE_INQUIRY:
 		l->asked_inquiry = item->arg;
 		l->asked_at = clock_ms();
 		if (l->stopping)
-			live_drop_inquiry(l);
+			live_drop_question(l, l->asked_inquiry);
 		break;
 	case NOTICE_PICK:
 		l->asked_at = clock_ms();
@@ -402,6 +400,7 @@ static void run_loop(struct live *l)
 
 	while (!l->over || l->state == LIVE_OPENING || l->state == LIVE_WORKING)
 		run_loop_once(l, &drawn, &frame);
+	live_say_unsent(l);
 	l->state = LIVE_CLOSING;
 	l->offers = !l->status;
 	live_set_wait(l, !l->unopened && l->run->box.ours

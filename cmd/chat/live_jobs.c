@@ -683,23 +683,55 @@ static void add_waiting(struct live *l, enum message_kind kind,
 		atomic_store(&l->steering.waits, true);
 }
 
+void live_leave(struct live *l)
+{
+	if (l->n_queue && !l->leaves) {
+		l->leaves = true;
+		return;
+	}
+	l->over = true;
+	live_stop_job(l);
+}
+
+/* /quit: with queued messages it stays in the draft, for Enter once more. */
+static void leave_by_command(struct live *l, const char *text)
+{
+	live_leave(l);
+	if (!l->over)
+		editor_set(&l->editor, str_of(text));
+}
+
+void live_say_unsent(struct live *l)
+{
+	struct buf text = BUF_INIT(SHOWN_BYTES);
+
+	for (size_t i = 0; i < l->n_queue; i++) {
+		buf_adds(&text, i ? "\n  "
+				  : "Not sent (Up finds it in the "
+				    "next chat):\n  ");
+		add_message(l, &l->queue[i], &text);
+	}
+	if (l->n_queue)
+		live_say(l, (struct style){ 0, STYLE_WARN }, text.ptr);
+	buf_release(&text);
+}
+
 void live_submit(struct live *l, char *text, bool later)
 {
 	if (run_queue_command(l, text)) {
 		free(text);
 		return;
 	}
-	l->held = false;
 	if (slash_is(l->run->app, str_of(text), "/quit") &&
-	    (l->state != LIVE_IDLE || l->unopened)) {
-		l->over = true;
-		live_stop_job(l);
+	    (l->state != LIVE_IDLE || l->unopened || l->n_queue)) {
+		leave_by_command(l, text);
 	} else if (run_immediate_command(l, text)) {
-		/* the command has run */
+		l->held = false;
 	} else if (str_trim(str_of(text)).len) {
+		l->held = false;
 		add_waiting(l, message_classify(str_of(text)), text, later);
 		if (l->asked_choice && l->asked_choice->gives_way)
-			live_drop_choice(l);
+			live_drop_question(l, l->asked_choice);
 		/* the user does not wait for what completion lists */
 		if (l->state == LIVE_WORKING && job_is_listing(l->now.kind))
 			cancel_trigger(&l->run->app->cancel);
@@ -822,6 +854,7 @@ bool live_take_back(struct live *l)
 	put_into_draft(l, message_prefix((enum message_kind)last.kind),
 		       last.text);
 	free(last.text);
+	l->held = l->held && l->n_queue;
 	return true;
 }
 
@@ -832,10 +865,7 @@ void live_stop_job(struct live *l)
 	l->stopping = true;
 	l->held = l->n_queue > 0;
 	cancel_trigger(&l->run->app->cancel);
-	if (l->asked)
-		live_withdraw_question(l);
-	live_drop_inquiry(l);
-	live_drop_choice(l);
+	live_drop_question(l, NULL);
 	cancel_pick(l);
 	live_set_wait(l, "stopping");
 }

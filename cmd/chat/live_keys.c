@@ -46,15 +46,10 @@ static void open_question(struct live *l, int64_t now)
 	/* Closes the question about yolo mode: one question at a time. */
 	l->confirms = l->focused = false;
 	l->opened = now;
-	if (l->asked) {
-		live_open_call_question(l);
-	} else if (l->asked_inquiry) {
-		live_open_inquiry(l, now);
-	} else if (l->asked_choice) {
-		choice_open(&l->choice, l->asked_choice);
-	} else {
+	if (l->asked_pick)
 		live_open_pick(l, now);
-	}
+	else
+		live_open_dialog(l);
 }
 
 /* True while the user types into the question: a reason, a changed command or a
@@ -262,7 +257,6 @@ static void on_escape(struct live *l)
 	}
 	if (!live_take_back(l))
 		live_stop_job(l);
-	l->held = l->held && l->n_queue;
 }
 
 /* Chooses an approval mode. The policy must allow it, and the user confirms the
@@ -380,10 +374,16 @@ static void walk_history(struct live *l, bool older)
 	buf_release(&draft);
 }
 
-static void exit_chat(struct live *l)
+/* Begins a paste of an image's mark. Behind "@file" the mark would become part
+ * of the path, so that a blank comes first. */
+static void begin_mark(struct live *l)
 {
-	l->over = true;
-	live_stop_job(l);
+	struct str before = editor_before(&l->editor, 1);
+	bool follows = before.len && !strchr(" \t\n([{\"'", before.ptr[0]);
+
+	editor_paste_begin(&l->editor);
+	if (follows)
+		editor_paste_feed(&l->editor, STR(" "));
 }
 
 /* Replaces a paste that consists only of image paths by their marks. Not in a
@@ -397,7 +397,7 @@ static void replace_image_paths(struct live *l)
 	editor_text(&l->editor, &draft);
 	if (message_classify(buf_str(&draft)) == MESSAGE_PROMPT &&
 	    pictures_take(l->run->app->pictures, paste, &marks)) {
-		editor_paste_begin(&l->editor);
+		begin_mark(l);
 		editor_paste_feed(&l->editor, buf_str(&marks));
 	}
 	buf_release(&draft);
@@ -491,7 +491,7 @@ static int insert_image(struct live *l, struct str image, struct error *err)
 	if (rc == 0) {
 		buf_addc(&marks, ' ');
 		preview_image(l, image);
-		editor_paste_begin(&l->editor);
+		begin_mark(l);
 		editor_paste_feed(&l->editor, buf_str(&marks));
 		editor_paste_end(&l->editor);
 		l->drafted = l->typed;
@@ -573,7 +573,8 @@ static void on_editor(struct live *l, const struct key_event *ev)
 		break;
 	case EDITOR_OLDER:
 	case EDITOR_NEWER:
-		walk_history(l, result == EDITOR_OLDER);
+		if (result == EDITOR_NEWER || !live_take_back(l))
+			walk_history(l, result == EDITOR_OLDER);
 		break;
 	case EDITOR_SEARCH:
 		history_search_begin(&l->search, &l->history);
@@ -585,7 +586,7 @@ static void on_editor(struct live *l, const struct key_event *ev)
 		on_interrupt(l);
 		break;
 	case EDITOR_EOF:
-		exit_chat(l);
+		live_leave(l);
 		break;
 	case EDITOR_SUSPEND:
 		screen_stop(&l->screen);
@@ -767,6 +768,8 @@ void live_on_key(void *arg, const struct key_event *ev)
 		l->armed = false;
 	if (!is_plain_key(ev, KEY_ESCAPE))
 		l->rewinds = false;
+	if (!is_ctrl(ev, 'd') && !is_plain_key(ev, KEY_ENTER))
+		l->leaves = false;
 	if (settle_letter(l, ev) || (l->confirms && answer_yolo(l, ev)))
 		return;
 	if (live_has_question(l))

@@ -108,7 +108,7 @@ static void answer_call(struct live *l, enum dialog_answer a)
 	live_set_wait(l, text);
 }
 
-void live_withdraw_question(struct live *l)
+static void withdraw_question(struct live *l)
 {
 	end_wait(l);
 	dialog_close(&l->dialog);
@@ -180,14 +180,6 @@ static const char *find_edit_obstacle(const struct live *l)
 			       "directory only";
 	}
 	return NULL;
-}
-
-void live_open_call_question(struct live *l)
-{
-	dialog_open(&l->dialog, l->asked);
-	l->dialog.edits_allowed = !find_edit_obstacle(l);
-	if (l->asked->n > 1)
-		show_question(l);
 }
 
 /* Shift+Tab: allows the edits that auto-edit mode allows, and switches to that
@@ -270,12 +262,6 @@ static void answer_choice(struct live *l, int answer)
 	worker_answer(&l->worker, answer);
 }
 
-void live_drop_choice(struct live *l)
-{
-	if (l->asked_choice)
-		answer_choice(l, CHOICE_ENDED);
-}
-
 /* Moves text typed at the question into the draft, because it begins a message.
  */
 static void move_reply_to_draft(struct live *l)
@@ -334,11 +320,19 @@ static void print_long_questions(struct live *l)
 				 l->asked_inquiry->items[i].question);
 }
 
-void live_open_inquiry(struct live *l, int64_t now)
+void live_open_dialog(struct live *l)
 {
-	print_long_questions(l);
-	inquiry_dialog_open(&l->inquiry, l->asked_inquiry);
-	l->opened = now;
+	if (l->asked) {
+		dialog_open(&l->dialog, l->asked);
+		l->dialog.edits_allowed = !find_edit_obstacle(l);
+		if (l->asked->n > 1)
+			show_question(l);
+	} else if (l->asked_inquiry) {
+		print_long_questions(l);
+		inquiry_dialog_open(&l->inquiry, l->asked_inquiry);
+	} else if (l->asked_choice) {
+		choice_open(&l->choice, l->asked_choice);
+	}
 }
 
 static void answer_inquiry(struct live *l, int end)
@@ -350,10 +344,14 @@ static void answer_inquiry(struct live *l, int end)
 	live_set_wait(l, "running");
 }
 
-void live_drop_inquiry(struct live *l)
+void live_drop_question(struct live *l, const void *which)
 {
-	if (l->asked_inquiry)
+	if (l->asked && (!which || which == l->asked))
+		withdraw_question(l);
+	if (l->asked_inquiry && (!which || which == l->asked_inquiry))
 		answer_inquiry(l, -1);
+	if (l->asked_choice && (!which || which == l->asked_choice))
+		answer_choice(l, CHOICE_ENDED);
 }
 
 void live_answer_inquiry(struct live *l, const struct key_event *ev)

@@ -536,6 +536,9 @@ static const char *hint_of(const struct live *l)
 		       "y allows it";
 	if (l->armed)
 		return "Ctrl-C again leaves";
+	if (l->leaves && l->n_queue)
+		return "Queued messages are not sent yet: once more leaves, "
+		       "Esc edits them";
 	if (l->rewinds)
 		return "Esc again goes back to an earlier prompt";
 	if (l->held)

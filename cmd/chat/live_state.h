@@ -98,11 +98,13 @@ struct live {
 	bool stopping; /* Ctrl-C or Esc has cancelled the job */
 	bool refused;  /* the job was cancelled because the user declined a call
 			*/
-	bool asks;  /* calls are asked about, because tools act on this machine
-		     */
-	bool armed; /* one more Ctrl-C leaves the chat */
-	bool helps; /* "?" at an empty prompt shows the keys */
-	bool kitty; /* the terminal supports kitty's keyboard protocol */
+	bool asks;   /* calls are asked about, because tools act on this machine
+		      */
+	bool armed;  /* one more Ctrl-C leaves the chat */
+	bool leaves; /* Ctrl+D or /quit, once more, leaves in spite of a queue
+		      */
+	bool helps;  /* "?" at an empty prompt shows the keys */
+	bool kitty;  /* the terminal supports kitty's keyboard protocol */
 	bool confirms;        /* the next key confirms or declines yolo mode */
 	bool rewinds;         /* one more Esc lists the prompts to go back to */
 	int64_t confirmed_at; /* clock_ms() when the question about yolo mode
@@ -168,6 +170,10 @@ void live_stop_job(struct live *l);
 /* Moves the newest queued message into the editor. Returns false if the queue
  * is empty. */
 bool live_take_back(struct live *l);
+/* Leaves the chat. If messages are queued, only when called a second time. */
+void live_leave(struct live *l);
+/* Prints the messages that were not sent, at the end of the chat. */
+void live_say_unsent(struct live *l);
 /* Lists the files for completion if no job is running; arg is the struct live.
  */
 void live_list_files(void *arg);
@@ -231,19 +237,18 @@ void live_update_question(struct live *l, int64_t now);
 void live_answer_call(struct live *l, const struct key_event *ev);
 void live_answer_choice(struct live *l, const struct key_event *ev);
 void live_answer_inquiry(struct live *l, const struct key_event *ev);
-/* Opens the question about live.asked. */
-void live_open_call_question(struct live *l);
-void live_open_inquiry(struct live *l, int64_t now);
-void live_withdraw_question(struct live *l); /* its turn was stopped */
+/* Shows the question that the worker waits for: live.asked, asked_inquiry or
+ * asked_choice. */
+void live_open_dialog(struct live *l);
+/* The worker no longer needs an answer, for example because its turn was
+ * stopped. which: one of the three questions; NULL: each of them. */
+void live_drop_question(struct live *l, const void *which);
 /* Implements app_asker.choose, on the worker's thread; arg is the struct live.
  */
 int live_choose(void *arg, const struct app_question *q, struct error *err);
-void live_drop_choice(struct live *l); /* no answer to dcode's question */
 /* Implements agent_ui.ask for the model's questions, on the worker's thread. */
 int live_inquire(void *arg, struct inquiry *q, enum inquiry_end *end,
 		 const struct stop *stop, struct error *err);
-/* Answers the model's question with "the turn was stopped". */
-void live_drop_inquiry(struct live *l);
 void live_notify_load(struct live *l);
 /* Notifies the user that a turn has ended, if he is away. */
 void live_notify_turn(struct live *l);

@@ -351,6 +351,7 @@ size_t slash_list(const struct app *app, const struct skills *skills,
 			.alias = str_of(app->slash[i].aliases),
 			.args = str_of(app->slash[i].args),
 			.summary = str_of(app->slash[i].summary),
+			.opens_list = app->slash[i].opens_list,
 		};
 	item = *list + n_commands;
 	for (size_t i = 0; i < n_builtins; i++, item++) {

@@ -44,6 +44,9 @@ struct slash_command {
 	/* show needs the sandbox: it waits while the sandbox is being opened,
 	 * changed or left. */
 	bool needs_sandbox;
+	/* Opens a list if it has no argument. The arguments that `list` offers
+	 * are ids, which nobody knows by heart. */
+	bool opens_list;
 	/* Lists the possible arguments (see slash_list_* below), or NULL. */
 	void (*list)(struct run *r, struct buf *out);
 };

@@ -685,6 +685,14 @@ static bool split_command(const struct editor *e, struct str before,
 	return true;
 }
 
+static bool opens_list(const struct completer *c, struct str command)
+{
+	for (size_t i = 0; i < c->n_commands; i++)
+		if (str_eq(c->commands[i].name, command))
+			return c->commands[i].opens_list;
+	return false;
+}
+
 /* Returns true if the argument of a command is being typed, and updates its
  * choices. */
 static bool update_argument(struct completer *c, struct editor *e)
@@ -703,7 +711,7 @@ static bool update_argument(struct completer *c, struct editor *e)
 		/* It may call complete_set_arguments() before it returns. */
 		c->list_arguments(c->context, command);
 	}
-	if (c->dismissed) {
+	if (c->dismissed || (!rest.len && opens_list(c, command))) {
 		close_popup(c);
 		return true;
 	}

@@ -23,6 +23,9 @@ struct fuzzy_item {
 	struct str alias;   /* other names, separated by spaces; may be empty */
 	struct str args;    /* shown after the name; not searched */
 	struct str summary; /* shown next to the name; not searched */
+	/* A command that opens a list if it has no argument. Its arguments,
+	 * such as ids, are offered only once one is begun. */
+	bool opens_list;
 	/* The following are for lists with columns (struct list_view). */
 	struct str cells; /* texts of the columns, each followed by a tab */
 	/* Index into list_view.groups; the items are in this order. */

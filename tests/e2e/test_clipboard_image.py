@@ -65,6 +65,23 @@ def test_ctrl_v_attaches_the_image_of_the_clipboard(
     assert (tmp_path / "pwd").read_text() == "/\n"
 
 
+@pytest.mark.parametrize("pasted", [False, True])
+def test_an_image_behind_a_mention_is_not_part_of_its_path(
+        chat, tmp_path, pasted):
+    t, server = chat("xclip", serves(tmp_path))
+    (tmp_path / "work" / "notes.txt").write_text("remember the milk\n")
+    (tmp_path / "image.png").write_bytes(IMAGE)
+    t.type("see @notes.txt")
+    t.until("@notes.txt")
+    t.type(f"\x1b[200~{tmp_path}/image.png\x1b[201~" if pasted else CTRL_V)
+    t.until("[image 1]")
+    t.type(" please\r")
+    t.until("done.")
+    content = server.requests[0]["body"]["messages"][-1]["content"]
+    assert [c["type"] for c in content].count("image") == 1
+    assert "remember the milk" in str(content)
+
+
 def test_a_clipboard_without_an_image_says_so(chat):
     t, _ = chat("xclip", "exit 1")
     t.type("text" + CTRL_V)

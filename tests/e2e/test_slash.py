@@ -1,6 +1,7 @@
 """test_slash.py - the commands of the chat, with a screen and in lines."""
 # SPDX-License-Identifier: MIT
 import re
+import time
 
 import pytest
 
@@ -295,6 +296,23 @@ def test_threads_are_completed_by_their_ids(talk):
     c.until("  about apples")
     c.keys("Tab", "Enter")
     c.until("Resumed thread")
+
+
+@on_screen
+def test_an_unfinished_resume_shows_no_ids_and_opens_the_list(talk):
+    c = begin(talk)
+    c.ask("about apples")
+    c.until("Hello there.")
+    c.say("/clear", "Previous thread")
+    c.type("/resu")
+    c.until("Resume a stored thread")
+    c.keys("Enter")
+    c.until(lambda t: "\u276f /resume" in t and "Resume a st" not in t)
+    time.sleep(0.3)  # ids would have been listed by now
+    bottom = c.text().rsplit("\u276f /resume", 1)[1]
+    assert "apples" not in bottom and "-" not in bottom.split("\u00b7")[0]
+    c.keys("Enter")
+    c.until("first words")
 
 
 def test_the_editor_writes_the_message(talk, env, tmp_path):

@@ -1,0 +1,113 @@
+"""test_queue_keys.py - what Up, Ctrl+D and /quit do with queued messages."""
+# SPDX-License-Identifier: MIT
+import pytest
+
+from test_live_chat import DONE, execute, live  # noqa: F401
+
+# pylint: disable=redefined-outer-name
+
+SIZES = [(80, 24), (40, 12), (200, 50)]
+NEVER = {"text": "late", "delay_ms": 60000}
+
+
+def queue(s, *messages):
+    """Sends a prompt that is never answered, then the messages."""
+    s.type("go")
+    s.keys("Enter")
+    s.until("waiting for")
+    for message in messages:
+        s.type(message)
+        s.until(f"\u276f {message}")
+        s.keys("Enter")
+        s.until(f"+ {message}")
+
+
+@pytest.mark.parametrize("columns, lines", SIZES)
+def test_up_takes_the_newest_queued_message_back(live, columns, lines):
+    s, server = live([NEVER], columns=columns, lines=lines,
+                     ready="this machine")
+    queue(s, "one", "two")
+    s.keys("Up")
+    s.until(lambda t: "\u276f two" in t and "+ two" not in t and
+            "+ one" in t)
+    s.type("!")
+    s.keys("Enter")
+    s.until("+ two!")
+    s.keys("Up", "Up")
+    s.until(lambda t: "\u276f one" in t and "two!" in t and "+ " not in t)
+    s.keys("C-c")
+    s.until("Interrupted")
+    assert len(server.requests) == 1
+
+
+def test_up_without_a_queue_goes_through_the_history(live):
+    s, _ = live([DONE])
+    s.type("go")
+    s.keys("Enter")
+    s.until("done.")
+    s.keys("Up")
+    s.until("\u276f go\n")
+
+
+@pytest.mark.parametrize("columns, lines", SIZES)
+def test_ctrl_d_with_a_queue_leaves_only_once_more(live, columns, lines):
+    s, server = live([NEVER], columns=columns, lines=lines,
+                     ready="this machine")
+    queue(s, "one", "two")
+    s.keys("C-d")
+    s.until("Queued messages")
+    s.type("x")  # another key: stays
+    s.until(lambda t: "\u276f x" in t and "Queued messages" not in t)
+    s.keys("BSpace", "C-d")
+    s.until("Queued messages")
+    s.keys("C-d")
+    assert s.status() == 0
+    said = " ".join(s.text(True).split())
+    assert "Not sent" in said and "chat): one two" in said
+    assert len(server.requests) == 1
+
+
+def test_quit_with_a_queue_leaves_only_once_more(live):
+    s, server = live([NEVER])
+    queue(s, "one")
+    s.type("/quit")
+    s.keys("Enter")
+    s.until("Queued messages")
+    assert "\u276f /quit" in s.text() and "+ one" in s.text()
+    s.keys("Enter")
+    assert s.status() == 0
+    assert "Not sent" in s.text(True) and len(server.requests) == 1
+
+
+def test_quit_after_an_interrupt_does_not_send_the_queue(live):
+    s, server = live([NEVER, DONE])
+    queue(s, "one")
+    s.keys("C-c")
+    s.until("Interrupted")
+    s.type("/quit")
+    s.keys("Enter")
+    s.until("Queued messages")
+    s.keys("Enter")
+    assert s.status() == 0
+    assert "Not sent" in s.text(True) and len(server.requests) == 1
+
+
+def test_without_a_queue_leaving_says_nothing_of_one(live):
+    s, _ = live([NEVER])
+    queue(s)
+    s.type("/quit")
+    s.keys("Enter")
+    assert s.status() == 0
+    assert "Not sent" not in s.text(True)
+
+
+def test_an_unsent_message_is_in_the_history_of_the_next_chat(live):
+    s, _ = live([NEVER])
+    queue(s, "keep me")
+    s.keys("C-d")
+    s.until("Queued messages")
+    s.keys("C-d")
+    assert s.status() == 0
+    s, _ = live([DONE])
+    s.keys("Up")
+    s.until("\u276f keep me")
