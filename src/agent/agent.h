@@ -77,6 +77,9 @@ struct agent_event {
 	 * EVENT_SUBAGENT: what the subagent is doing: its newest call, or
 	 * "waiting for the model". */
 	struct str end;
+	/* EVENT_TOOL_RESULT: the call failed, and has certainly changed no
+	 * file */
+	bool unchanged;
 	/* EVENT_TOOL_RESULT: the user declined the call; see approval_why() */
 	bool declined;
 	/* EVENT_TOOL_RESULT of a command: "a.c, b.c (+12 −3)", the files that

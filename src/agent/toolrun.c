@@ -884,18 +884,19 @@ static int finish_call(struct tool_job *job, struct message *results,
 	p->exempt = job->exempt;
 	announce_call(job);
 	emit_event(job->batch,
-		   &(struct agent_event){ .kind = EVENT_TOOL_RESULT,
-					  .call = job->call,
-					  .text = text,
-					  .end = buf_str(&job->end),
-					  .changed = buf_str(&job->changed),
-					  .ran_ms = job->ran_ms,
-					  .interrupted = job->interrupted,
-					  .failed = job->failed,
-					  .exempt = job->exempt,
-					  .declined = job->declined,
-					  .change = changed ? &job->change
-							    : NULL });
+		   &(struct agent_event){
+			   .kind = EVENT_TOOL_RESULT,
+			   .call = job->call,
+			   .text = text,
+			   .end = buf_str(&job->end),
+			   .changed = buf_str(&job->changed),
+			   .ran_ms = job->ran_ms,
+			   .interrupted = job->interrupted,
+			   .failed = job->failed,
+			   .exempt = job->exempt,
+			   .declined = job->declined,
+			   .unchanged = job->failed && job->change.none,
+			   .change = changed ? &job->change : NULL });
 	tell_masked(job->batch->agent, job->call, buf_str(&job->masked),
 		    &job->out);
 	p->text = buf_detach(&job->out);

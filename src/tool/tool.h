@@ -61,6 +61,7 @@ enum { TOOL_CHANGE_BYTES = 1 << 20 /* largest file compared */ };
 struct tool_change { /* A change, unknown if zero-initialised. */
 	struct buf before, after;
 	bool known;
+	bool none; /* the call failed, and has certainly changed nothing */
 };
 
 /* The questions of one ask_user call. */

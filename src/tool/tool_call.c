@@ -114,6 +114,13 @@ static void clean_result(const struct mask *m, struct buf *text)
 	repair_text(text);
 }
 
+/* True if the tool knows why it could not act. After any other error, such as a
+ * lost connection, it may have acted. */
+static bool is_refusal(const struct error *err)
+{
+	return err->exact != CASE_NONE || err->code == ERR_USAGE;
+}
+
 int tool_call(const struct tool_env *env, const struct part *call,
 	      struct buf *out, bool *failed, struct error *err)
 {
@@ -134,6 +141,8 @@ int tool_call(const struct tool_env *env, const struct part *call,
 		rc = error_set(&why, ERR_USAGE, "wrong arguments");
 	else if ((rc = tool->run(&mine, mine.args, &text, &why)) != 0)
 		explain_failure(call, &why, &text);
+	if (rc && mine.change)
+		mine.change->none = is_refusal(&why);
 	cJSON_Delete(read);
 	ended = rc && ends_turn(&why);
 	*failed = rc != 0;

@@ -69,3 +69,32 @@ def test_a_command_of_ones_own_is_shown_in_full_once(live):
     seen = s.until("exit code 0", True)
     assert re.findall(r"n-(\d+)$", seen, re.M) == [str(n) for n in range(1, 31)]
     assert "Ctrl+O shows" not in seen
+
+
+def edit(old, new, path="a.txt"):
+    return {"tool_calls": [{"name": "edit_file", "args": {
+        "file_path": path, "old_string": old, "new_string": new}}]}
+
+
+@pytest.mark.parametrize("columns, lines", [(80, 24), (40, 12), (200, 50)])
+def test_an_edit_that_failed_says_that_nothing_was_changed(
+        live, tmp_path, columns, lines):
+    (tmp_path / "work" / "a.txt").write_text("one\n")
+    s, _ = live([edit("two\nthree", "four\nfive"), edit("one", "six"), DONE],
+                args=["-y"], ready="yolo", columns=columns, lines=lines)
+    s.type("go")
+    s.keys("Enter")
+    seen = s.until("done.", True)
+    first, second = re.split("edit_file ", seen)[1:]
+    assert "+2 -2" not in first and "Nothing was changed." in first
+    assert second.startswith("a.txt +1 -1") and "Nothing" not in second
+
+
+def test_an_edit_that_is_cut_says_how_to_see_all_of_it(live):
+    content = "".join(f"{n}\n" for n in range(120))
+    s, _ = live([{"tool_calls": [{"name": "write_file", "args": {
+        "file_path": "b.txt", "content": content}}]}, DONE],
+        args=["-y"], ready="yolo")
+    s.type("go")
+    s.keys("Enter")
+    s.until("80 more rows (Ctrl+O shows all)", True)

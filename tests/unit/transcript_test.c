@@ -364,7 +364,7 @@ static void a_failed_edit_shows_why_and_no_diff(void **state)
 						.failed = true,
 						.text = STR("Error: no\nx") },
 			 0);
-	shows(&t, "{tool|\xE2\x8F\xBA}{muted| }{bold tool|write_file} a +1\n"
+	shows(&t, "{tool|\xE2\x8F\xBA}{muted| }{bold tool|write_file} a\n"
 		  "{muted|  \xE2\x8E\xBF }{error|Error: no}\n");
 	transcript_release(&t);
 }

@@ -53,8 +53,8 @@ static bool read_edit(const struct tool *tool, const cJSON *args,
 	return new_text->len <= EDIT_MAX && old_text->len <= EDIT_MAX;
 }
 
-/* Adds the number of lines that an edit adds and removes: "+3 -1". */
-static void add_edit_size(struct toolview *v, const cJSON *args)
+/* Notes the number of lines that an edit adds and removes: "+3 -1". */
+static void note_edit_size(struct toolview *v, const cJSON *args)
 {
 	struct str old_text;
 	struct str new_text;
@@ -64,9 +64,11 @@ static void add_edit_size(struct toolview *v, const cJSON *args)
 	if (!read_edit(v->tool, args, &old_text, &new_text))
 		return;
 	diff_count(old_text, new_text, &added, &removed);
-	buf_addf(&v->summary, " +%zu", added);
 	if (v->tool->old_arg)
-		buf_addf(&v->summary, " -%zu", removed);
+		snprintf(v->size, sizeof(v->size), " +%zu -%zu", added,
+			 removed);
+	else
+		snprintf(v->size, sizeof(v->size), " +%zu", added);
 }
 
 void toolview_begin(struct toolview *v, const struct part *call, int64_t now)
@@ -90,7 +92,7 @@ void toolview_begin(struct toolview *v, const struct part *call, int64_t now)
 	if (!todo_view_sum(call, &v->summary))
 		tool_summary_add(v->tool, args, str_of(call->args),
 				 &v->summary);
-	add_edit_size(v, args);
+	note_edit_size(v, args);
 	cJSON_Delete(args);
 }
 
@@ -167,6 +169,7 @@ static void add_call_line(const struct toolview *v,
 	if (v->summary.len)
 		rows_add(&line, (struct style){ 0 }, STR(" "));
 	rows_add(&line, (struct style){ 0 }, buf_str(&summary));
+	rows_adds(&line, (struct style){ 0 }, v->size);
 	buf_release(&summary);
 	rows_add(&line, muted, note);
 	rows_close(&line);
@@ -492,7 +495,7 @@ static bool add_edit(const struct agent_event *ev,
 	n = rows.n < TOOLVIEW_DIFF ? rows.n : TOOLVIEW_DIFF;
 	rows_append(out, &rows, 0, n);
 	if (n < rows.n) {
-		buf_addf(&note, "%zu more rows", rows.n - n);
+		buf_addf(&note, "%zu more rows (Ctrl+O shows all)", rows.n - n);
 		add_call_note(look, muted, buf_str(&note), out);
 	}
 	buf_release(&note);
@@ -560,15 +563,18 @@ static void add_declined(const struct toolview *v, const struct agent_event *ev,
 }
 
 /* Adds the reason why a call failed, or that it was interrupted. */
-static void add_failure(const struct agent_event *ev,
+static void add_failure(const struct agent_event *ev, bool edits,
 			const struct toolview_look *look, struct rows *out)
 {
-	struct buf note = BUF_INIT(256);
+	struct buf note = BUF_INIT(TOOL_RESULT_BYTES);
 
 	if (ev->interrupted)
 		summary_of_interrupt(ev, &note);
-	add_call_note(look, failed,
-		      note.len ? buf_str(&note) : first_line(ev->text), out);
+	else if (ev->unchanged && edits)
+		buf_adds(&note, "Nothing was changed. ");
+	if (!ev->interrupted)
+		buf_addstr(&note, first_line(ev->text));
+	add_call_note(look, failed, buf_str(&note), out);
 	buf_release(&note);
 }
 
@@ -578,6 +584,7 @@ void toolview_done(const struct toolview *v, const struct agent_event *ev,
 {
 	bool runs = v->tool && v->tool->flags & TOOL_RUNS;
 	bool fails = !ev || ev->failed || ev->interrupted;
+	struct toolview shown = *v; /* shares the memory of v */
 	struct rows more = { 0 };
 
 	if (!fails && !runs && !add_edit(ev, look, &more) &&
@@ -591,13 +598,15 @@ void toolview_done(const struct toolview *v, const struct agent_event *ev,
 		rows_release(&more);
 		return;
 	}
-	add_call_line(v, look, (struct str){ 0 }, out);
+	if (fails)
+		shown.size[0] = '\0'; /* it was not made */
+	add_call_line(&shown, look, (struct str){ 0 }, out);
 	if (!ev)
 		add_call_note(look, failed, STR("stopped"), out);
 	else if (runs && ev->ran_ms >= 0 && (!fails || ev->end.len))
 		add_command_end(v, ev, look, now, out);
 	else if (fails)
-		add_failure(ev, look, out);
+		add_failure(ev, v->size[0], look, out);
 	else
 		rows_append(out, &more, 0, more.n);
 	rows_release(&more);
@@ -683,6 +692,8 @@ void toolview_full(const struct call_record *r,
 	bool edits;
 
 	toolview_begin(&v, &r->call, 0);
+	if (strcmp(r->state, "ok") != 0)
+		v.size[0] = '\0';
 	buf_addf(&note, " (%s)", r->state);
 	add_call_line(&v, look, buf_str(&note), out);
 	toolview_release(&v);

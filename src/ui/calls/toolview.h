@@ -22,6 +22,7 @@ struct toolview {
 	bool bad_args;
 	const struct tool *tool; /* NULL: a tool that does not exist */
 	struct buf summary;      /* the most important arguments */
+	char size[48];           /* of an edit: " +3 -1"; or empty */
 	int64_t started;         /* ms, of the caller's clock */
 	struct buf tail;         /* the end of the output */
 	struct buf rest;         /* unfinished end of the output, may change */
