@@ -114,30 +114,29 @@ static void start_guard(struct orphans *o, const char *token)
 	buf_release(&killer);
 }
 
-/* Writes a line to the guard; pid 0: none. Errors are ignored: commands must
- * run even if somebody killed the guard. */
+/* Writes a line with the marker's number to the guard; pid 0: none. Errors are
+ * ignored: commands must run even if somebody killed the guard. */
 static void write_to_guard(const struct orphans *o, char what,
-			   const char *number, pid_t pid)
+			   const char *marker, pid_t pid)
 {
+	const char *number = strrchr(marker, '-') + 1;
 	char line[48];
-	int len = snprintf(line, sizeof(line), "%c%s", what, number);
+	int len = pid ? snprintf(line, sizeof(line), "%c%s %ld\n", what, number,
+				 (long)pid)
+		      : snprintf(line, sizeof(line), "%c%s\n", what, number);
 
-	if (pid)
-		len += snprintf(line + len, sizeof(line) - (size_t)len, " %ld",
-				(long)pid);
-	line[len++] = '\n';
 	if (o->fd >= 0)
 		(void)!io_write(o->fd, line, (size_t)len);
 }
 
 /* Call before a command with DCODE_EXEC=TOKEN-NUMBER starts. */
 static void orphans_begin(struct orphans *o, const char *token,
-			  const char *number)
+			  const char *marker)
 {
 	pthread_mutex_lock(&o->lock);
 	if (!o->pid)
 		start_guard(o, token);
-	write_to_guard(o, '+', number, 0);
+	write_to_guard(o, '+', marker, 0);
 	pthread_mutex_unlock(&o->lock);
 }
 
@@ -148,7 +147,7 @@ static void orphans_started(void *arg, const char *marker, pid_t pid)
 	struct orphans *o = arg;
 
 	pthread_mutex_lock(&o->lock);
-	write_to_guard(o, '=', strrchr(marker, '-') + 1, pid);
+	write_to_guard(o, '=', marker, pid);
 	pthread_mutex_unlock(&o->lock);
 }
 
@@ -159,7 +158,7 @@ static void orphans_end(void *arg, const char *marker)
 	struct orphans *o = arg;
 
 	pthread_mutex_lock(&o->lock);
-	write_to_guard(o, '-', strrchr(marker, '-') + 1, 0);
+	write_to_guard(o, '-', marker, 0);
 	pthread_mutex_unlock(&o->lock);
 }
 
@@ -215,8 +214,11 @@ struct none {
 	char *bash; /* owned; NULL: not installed */
 	char token[TOKEN + 1];
 	atomic_uint count;
-	pthread_mutex_t lock; /* guards env */
-	char **env;           /* owned; NULL until the first command */
+	pthread_mutex_t lock; /* guards env and n_env */
+	/* The variables that commands get, those of editor_names last; owned.
+	 * NULL until the first command. */
+	char **env;
+	size_t n_env; /* without those of editor_names */
 };
 
 /* Returns NAME of NAME=value. */
@@ -330,6 +332,26 @@ static bool is_overridden(const char *variable, const char *const *env)
 	return false;
 }
 
+/* Moves the variables that editor_names lists to the end. Returns how many are
+ * before them. */
+static size_t sort_editors(char **env, size_t n)
+{
+	char **editors = xcalloc(n, sizeof(*editors));
+	size_t n_editors = 0;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (is_in_list(name_of(env[i]), editor_names))
+			editors[n_editors++] = env[i];
+		else
+			env[kept++] = env[i];
+	}
+	for (size_t i = 0; i < n_editors; i++)
+		env[kept + i] = editors[i];
+	free(editors);
+	return kept;
+}
+
 /* Returns the exported variables without dcode's credentials. Built once, since
  * they do not change while dcode runs; owned by n. */
 static char **user_env(struct none *n, const struct settings *set)
@@ -348,6 +370,7 @@ static char **user_env(struct none *n, const struct settings *set)
 			}
 		}
 		n->env[kept] = NULL;
+		n->n_env = sort_editors(n->env, kept);
 	}
 	pthread_mutex_unlock(&n->lock);
 	return n->env;
@@ -374,9 +397,8 @@ static char **build_env(struct none *n, const struct settings *set,
 	env[count++] = marker;
 	for (size_t i = 0; more && more[i]; i++)
 		env[count++] = (char *)more[i];
-	for (size_t i = 0; all[i]; i++)
-		if (!is_overridden(all[i], more) &&
-		    (edits || !is_in_list(name_of(all[i]), editor_names)))
+	for (size_t i = 0; all[i] && (edits || i < n->n_env); i++)
+		if (!is_overridden(all[i], more))
 			env[count++] = all[i];
 	/* Without SHLVL, a bash that finds SSH_CLIENT assumes that sshd started
 	 * it, and reads ~/.bashrc (an option of Debian's build). */
@@ -392,7 +414,6 @@ static int none_execute(struct sandbox *sb, const struct exec_request *req,
 	struct none *n = sb->client->priv;
 	/* DCODE_EXEC in the environment of all its processes */
 	char marker[64];
-	char number[16];
 	char *command = xstrndup(req->command.ptr, req->command.len);
 	bool bash = !req->plain && n->bash;
 	char *argv[] = { bash ? "bash" : "sh", "-c", "--", command, NULL };
@@ -401,11 +422,10 @@ static int none_execute(struct sandbox *sb, const struct exec_request *req,
 
 	/* All numbers have the same length, so that no marker is the beginning
 	 * of another. */
-	snprintf(number, sizeof(number), "%010u",
+	snprintf(marker, sizeof(marker), "DCODE_EXEC=%s-%010u", n->token,
 		 atomic_fetch_add(&n->count, 1));
-	snprintf(marker, sizeof(marker), "DCODE_EXEC=%s-%s", n->token, number);
 	env = build_env(n, sb->client->settings, marker, req->env);
-	orphans_begin(&n->orphans, n->token, number);
+	orphans_begin(&n->orphans, n->token, marker);
 	rc = pump_program(
 		&(struct pump_program){
 			.spec = { .path = bash ? n->bash : "/bin/sh",

@@ -18,7 +18,13 @@
 
 const cJSON *json_get(const cJSON *object, const char *key)
 {
-	return cJSON_GetObjectItemCaseSensitive(object, key);
+	const cJSON *item = object ? object->child : NULL;
+
+	/* as cJSON_GetObjectItemCaseSensitive(), but mostly without a call */
+	while (item && item->string &&
+	       (item->string[0] != key[0] || strcmp(item->string, key) != 0))
+		item = item->next;
+	return item && item->string ? item : NULL;
 }
 
 const char *json_string(const cJSON *object, const char *key,
@@ -178,8 +184,26 @@ static unsigned find_escape(struct str s)
 		       : 0;
 }
 
+/* Appends a text without escapes as a JSON string, if there is room. */
+static bool quote_plain(struct buf *out, struct str s)
+{
+	char *room;
+
+	if (s.len + 2 > out->max - out->len || plain_ascii(s) != s.len)
+		return false;
+	room = buf_room(out, s.len + 2);
+	room[0] = '"';
+	if (s.len)
+		memcpy(room + 1, s.ptr, s.len);
+	room[s.len + 1] = '"';
+	buf_added(out, s.len + 2);
+	return true;
+}
+
 void json_quote(struct buf *out, struct str s)
 {
+	if (quote_plain(out, s))
+		return;
 	buf_addc(out, '"');
 	while (s.len) {
 		size_t n = quote_short(out, s);

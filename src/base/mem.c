@@ -13,7 +13,7 @@
 
 #include "base/io.h"
 
-enum { KEPT_BYTES = 64 << 10 };
+enum { KEPT_BYTES = 64 << 10, SMALL = 1024 };
 
 static void (*on_exhausted)(void);
 
@@ -32,15 +32,6 @@ static _Noreturn void abort_out_of_memory(void)
 	abort();
 }
 
-void *xcalloc(size_t count, size_t size)
-{
-	void *ptr = calloc(count ? count : 1, size ? size : 1);
-
-	if (!ptr)
-		abort_out_of_memory();
-	return ptr;
-}
-
 void *xrealloc(void *ptr, size_t count, size_t size)
 {
 	size_t bytes = count * size;
@@ -53,12 +44,28 @@ void *xrealloc(void *ptr, size_t count, size_t size)
 	return ptr;
 }
 
+/* Up to SMALL bytes come from malloc(): before 2.41, glibc's calloc() does not
+ * look into the list of small free blocks that each thread has. */
+void *xcalloc(size_t count, size_t size)
+{
+	size_t bytes = count && size ? count * size : 1;
+	void *ptr;
+
+	if (bytes <= SMALL && (!size || count <= SIZE_MAX / size))
+		return memset(xrealloc(NULL, bytes, 1), 0, bytes);
+	ptr = calloc(count, size);
+	if (!ptr)
+		abort_out_of_memory();
+	return ptr;
+}
+
 char *xstrndup(const char *s, size_t len)
 {
-	char *copy = xcalloc(len + 1, 1);
+	char *copy = xrealloc(NULL, len + 1, 1);
 
 	if (len)
 		memcpy(copy, s, len);
+	copy[len] = '\0';
 	return copy;
 }
 

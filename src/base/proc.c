@@ -63,11 +63,9 @@ static void init_attributes(posix_spawnattr_t *attr, bool session)
 	posix_spawnattr_init(attr);
 	sigemptyset(&set);
 	posix_spawnattr_setsigmask(attr, &set);
-	for (int i = 1; i < 32; i++)
-		if (i != SIGKILL && i != SIGSTOP)
-			sigaddset(&set, i);
-	for (int i = SIGRTMIN; i <= SIGRTMAX; i++)
-		sigaddset(&set, i);
+	sigfillset(&set);
+	sigdelset(&set, SIGKILL);
+	sigdelset(&set, SIGSTOP);
 	posix_spawnattr_setsigdefault(attr, &set);
 	if (session)
 		flags |= POSIX_SPAWN_SETSID;

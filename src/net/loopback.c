@@ -22,6 +22,11 @@ static bool is_number(struct str host)
 	return n == 4;
 }
 
+static bool ends_host(char c)
+{
+	return c == '/' || c == '?' || c == '#' || !c;
+}
+
 bool loopback_url(struct str url)
 {
 	struct str rest = str_skip(url, str_search(url, STR("://")) + 3);
@@ -29,7 +34,7 @@ bool loopback_url(struct str url)
 	struct str port;
 
 	host.len = 0;
-	while (host.len < rest.len && !strchr("/?#", rest.ptr[host.len]))
+	while (host.len < rest.len && !ends_host(rest.ptr[host.len]))
 		host.len++;
 	if (str_starts(host, "[::1]")) {
 		port = str_skip(host, 5);
@@ -38,7 +43,7 @@ bool loopback_url(struct str url)
 		host.len = str_find(host, ':');
 		port = (struct str){ host.ptr + host.len, 0 };
 		while (host.len + port.len < rest.len &&
-		       !strchr("/?#", port.ptr[port.len]))
+		       !ends_host(port.ptr[port.len]))
 			port.len++;
 	}
 	for (size_t i = 0; i < port.len; i++)

@@ -359,6 +359,11 @@ enum {
 /* memory for sqlite's page cache: little, because sessions mostly append */
 #define CACHE_KIB "64"
 
+/* Bytes of a page of a new database, half of sqlite's default: a turn changes
+ * seven pages by some hundred bytes each, and sqlite writes whole pages and
+ * their checksums. */
+#define PAGE_BYTES "2048"
+
 /* Locks a new file next to the database and returns the errno, or 0. If the
  * file system does not support locks (ENOLCK of a network file system), sqlite
  * reports only that the database is busy. The database file itself is not
@@ -481,7 +486,8 @@ static int enter_wal(struct store *s)
 	struct error ignored = { 0 };
 	int rc;
 
-	while ((rc = exec_sql(s, "PRAGMA journal_mode=WAL")) == SQLITE_BUSY)
+	while ((rc = exec_sql(s, "PRAGMA page_size=" PAGE_BYTES
+				 ";PRAGMA journal_mode=WAL")) == SQLITE_BUSY)
 		if (stop_sleep(&limit, 5, &ignored) < 0)
 			break;
 	return rc;

@@ -18,7 +18,8 @@
 const struct tool *tool_find(const char *name)
 {
 	for (size_t i = 0; name && tools[i]; i++)
-		if (!strcmp(tools[i]->spec.name, name))
+		if (tools[i]->spec.name[0] == name[0] &&
+		    !strcmp(tools[i]->spec.name, name))
 			return tools[i];
 	return NULL;
 }

@@ -501,8 +501,10 @@ static void add_replacement(const struct mask *m, struct str rest,
 }
 
 /* Returns the next place, from `at` on, where something may begin. What begins
- * at p or p + 1 has the two bytes at p + 1 in its first three. */
-static size_t skip_plain(const struct mask *m, struct str text, size_t at)
+ * at p or p + 1 has the two bytes at p + 1 in its first three. last: nothing
+ * follows text, so nothing begins within its last two bytes. */
+static size_t skip_plain(const struct mask *m, struct str text, size_t at,
+			 bool last)
 {
 	while (at + 3 < text.len) {
 		if (has_pair(m->any_pairs, text.ptr + at + 1)) {
@@ -515,7 +517,7 @@ static size_t skip_plain(const struct mask *m, struct str text, size_t at)
 	}
 	while (at < text.len && !may_begin(m, str_skip(text, at)))
 		at++;
-	return at;
+	return last && at + 3 > text.len ? text.len : at;
 }
 
 /* Appends text from byte `at` on with what must be hidden replaced, as far as
@@ -526,7 +528,7 @@ static size_t replace_values(const struct mask *m, struct str text, size_t at,
 {
 	size_t from = at;
 
-	while ((at = skip_plain(m, text, at)) < text.len) {
+	while ((at = skip_plain(m, text, at, last)) < text.len) {
 		struct replacement r;
 		bool maybe;
 		bool found;
