@@ -35,7 +35,7 @@ while IFS= read -r dcode_n; do
 	OPT* | LINENO | RANDOM | SRANDOM | SECONDS | EPOCH*) continue ;;
 	EDITOR | VISUAL | PAGER | MANPAGER | SYSTEMD_PAGER) continue ;;
 	GIT_EDITOR | GIT_SEQUENCE_EDITOR | GIT_PAGER) continue ;;
-	GIT_TERMINAL_PROMPT) continue ;;
+	GIT_TERMINAL_PROMPT | VIMINIT) continue ;;
 	FUNCNAME | GROUPS | DIRSTACK | PIPESTATUS | MAIL*) continue ;;
 	esac
 	eval "dcode_set=\${$dcode_n+x} dcode_v=\${$dcode_n-}"

@@ -200,6 +200,14 @@ struct running {
 	"No-editor-can-be-opened-here,give-the-text-as-an-argument-as-in-git-" \
 	"commit--m-TEXT"
 
+/* Vim and Neovim run this at their start. Without a terminal Vim waits for keys
+ * for ever. With a command in its arguments, it does not. */
+#define END_VIM                                                                \
+	"if index(v:argv,'-c')<0&&match(v:argv,'^+')<0&&index(v:argv,'-S')<0"  \
+	"&&index(v:argv,'-s')<0|call writefile(['vim: there is no terminal; "  \
+	"change the file with a tool, or use vim -es -c COMMAND'],"            \
+	"'/dev/stderr')|cquit|endif"
+
 /* In the sandbox nobody can use an editor or a pager or answer a password
  * prompt: a command that starts one would wait until its time limit. These
  * values override the user's own and those that a setup script exports
@@ -210,6 +218,7 @@ static const char *const environment[] = {
 	"VISUAL=" NO_EDITOR,
 	"GIT_EDITOR=" NO_EDITOR,
 	"GIT_SEQUENCE_EDITOR=" NO_EDITOR,
+	"VIMINIT=" END_VIM,
 	"GIT_TERMINAL_PROMPT=0",
 	"PAGER=cat",
 	"GIT_PAGER=cat",

@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import signal
 
 import pytest
@@ -114,6 +115,23 @@ def test_a_command_that_opens_an_editor_ends_at_once_with_a_sentence(
     for text in told[1:]:
         assert "No-editor-can-be-opened-here" in text
         assert "timed out" not in text
+
+
+@pytest.mark.skipif(not shutil.which("vim"), reason="no vim")
+@pytest.mark.parametrize("place", PLACES)
+def test_vim_ends_at_once_unless_it_has_commands(run, model, place):
+    change = " -c %s/a/b/ -c wq f </dev/null >/dev/null 2>&1; cat f"
+    server = model([execute("echo a >f; vim f", timeout=20),
+                    execute("vim -R f 2>&1 | tail -c 500", timeout=20),
+                    execute(f"vim{change}", timeout=20),
+                    execute(f"sed -i s/b/a/ f; vim -es{change}", timeout=20),
+                    DONE])
+    r = run(*TASK, *place, timeout=100)
+    assert r.status == 0, r.err
+    told = results(server)
+    for text in told[:2]:
+        assert "there is no terminal" in text and "timed out" not in text
+    assert [text[:1] for text in told[2:]] == ["b", "b"]
 
 
 def test_a_text_that_is_given_as_an_argument_needs_no_editor(run, model):
