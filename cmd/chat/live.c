@@ -145,8 +145,9 @@ static void on_notice(struct live *l, const struct queued *item)
 	case NOTICE_JOB:
 		live_show_ended(l);
 		break;
-	case NOTICE_CLIPBOARD:
-		l->clipboard_end(l, false);
+	case NOTICE_SIDE_JOB:
+		side_job_end(&l->clipboard, false);
+		side_job_end(&l->listing, false);
 		break;
 	}
 }
@@ -401,6 +402,7 @@ static void run_loop(struct live *l)
 	while (!l->over || l->state == LIVE_OPENING || l->state == LIVE_WORKING)
 		run_loop_once(l, &drawn, &frame);
 	live_say_unsent(l);
+	side_job_end(&l->listing, true); /* it uses the run */
 	l->state = LIVE_CLOSING;
 	l->offers = !l->status;
 	live_set_wait(l, !l->unopened && l->run->box.ours
@@ -487,8 +489,7 @@ static void close_live(struct live *l)
 {
 	worker_stop(&l->worker);
 	handle_events(l);
-	if (l->clipboard)
-		l->clipboard_end(l, true);
+	side_job_end(&l->clipboard, true);
 	live_suspend(l);
 	printed_close(&l->printed);
 	screen_close(&l->screen);
@@ -508,7 +509,7 @@ static void close_live(struct live *l)
 	rows_release(&l->live);
 	buf_release(&l->text);
 	buf_release(&l->told);
-	buf_release(&l->files);
+	buf_release(&l->arguments);
 	for (size_t i = 0; i < l->n_queue; i++)
 		free(l->queue[i].text);
 	free(l->queue);
@@ -522,7 +523,7 @@ int live_chat(struct run *r, const char *first)
 	struct live l = { .run = r,
 			  .text = BUF_INIT(LIVE_MAX_PRINTED),
 			  .told = BUF_INIT(MESSAGE_MAX_TOLD),
-			  .files = BUF_INIT(COMPLETE_BYTES) };
+			  .arguments = BUF_INIT(COMPLETE_BYTES) };
 	struct app_terminal terminal = { worker_borrow_terminal,
 					 worker_return_terminal, &l.worker,
 					 &l.theme };

@@ -362,6 +362,8 @@ void live_go_on(struct live *l)
 	live_status_opened(l);
 	l->state = LIVE_WORKING;
 	l->refused = l->armed = false;
+	if (l->lists_files)
+		live_list_files(l);
 }
 
 /* The opening was interrupted: puts the message back at the front of the queue.
@@ -437,12 +439,10 @@ static int run_job(void *arg)
 	struct stop stop = app_stop(l->run->app);
 
 	switch (l->now.kind) {
-	case JOB_FILES:
-		buf_clear(&l->files);
-		return mention_list(l->run, &l->files, &stop, &l->err);
 	case JOB_ARGUMENTS:
-		buf_clear(&l->files);
-		slash_list_arguments(l->run, str_of(l->now.text), &l->files);
+		buf_clear(&l->arguments);
+		slash_list_arguments(l->run, str_of(l->now.text),
+				     &l->arguments);
 		return 0;
 	case JOB_CAP:
 		return slash_raise_idle(l->run, &l->err);
@@ -733,7 +733,7 @@ void live_submit(struct live *l, char *text, bool later)
 		if (l->asked_choice && l->asked_choice->gives_way)
 			live_drop_question(l, l->asked_choice);
 		/* the user does not wait for what completion lists */
-		if (l->state == LIVE_WORKING && job_is_listing(l->now.kind))
+		if (l->state == LIVE_WORKING && l->now.kind == JOB_ARGUMENTS)
 			cancel_trigger(&l->run->app->cancel);
 	}
 	free(text);
@@ -773,16 +773,43 @@ void live_open(struct live *l)
 	worker_run(&l->worker, open_run, l);
 }
 
-void live_list_files(void *arg)
+static int run_listing(void *arg, struct buf *out, const struct stop *stop,
+		       struct error *err)
 {
 	struct live *l = arg;
 
-	l->lists_files = l->state != LIVE_IDLE || l->n_queue || l->unopened;
-	if (l->lists_files || l->over)
-		return;
-	free(l->now.text);
-	l->now = (struct waiting){ .kind = JOB_FILES };
-	start_job(l, "listing files");
+	return mention_list(l->run, out, stop, err);
+}
+
+/* A listing that failed is nothing to the user. */
+static void on_listing(void *arg, struct side_job *j)
+{
+	struct live *l = arg;
+
+	complete_set_files(&l->completer, buf_str(&j->out));
+	complete_update(&l->completer, &l->editor);
+}
+
+void live_list_files(void *arg)
+{
+	struct live *l = arg;
+	const struct side_job j = { .run = run_listing,
+				    .arg = l,
+				    .done = on_listing,
+				    .out = BUF_INIT(COMPLETE_BYTES),
+				    .events = l->events };
+	struct error ignored = { 0 };
+
+	l->lists_files = !has_sandbox(l);
+	if (!l->lists_files && !l->over && !l->listing)
+		l->listing = side_job_start(&j, &ignored);
+}
+
+/* Call before a command runs. */
+static void stop_listing(struct live *l)
+{
+	l->lists_files = l->lists_files || l->listing;
+	side_job_end(&l->listing, true);
 }
 
 void live_list_arguments(void *arg, struct str command)
@@ -808,9 +835,7 @@ static void start_pending_listing(struct live *l)
 {
 	char *command = l->lists_arguments;
 
-	if (l->lists_files)
-		live_list_files(l);
-	if (l->state != LIVE_IDLE || !command)
+	if (!command)
 		return;
 	l->lists_arguments = NULL;
 	live_list_arguments(l, str_of(command));
@@ -819,6 +844,8 @@ static void start_pending_listing(struct live *l)
 
 void live_next(struct live *l)
 {
+	if (l->lists_files)
+		live_list_files(l);
 	if (l->state == LIVE_IDLE && !l->n_queue && !l->unopened)
 		start_pending_listing(l);
 	live_send_ahead(l);
@@ -829,6 +856,8 @@ void live_next(struct live *l)
 		return;
 	}
 	dequeue_message(l);
+	if (l->now.kind == JOB_SLASH)
+		stop_listing(l);
 	start_job(l, job_is_prompt(l->now.kind) ? "waiting for the model"
 						: "running");
 }
@@ -994,12 +1023,9 @@ static void end_work(struct live *l, int rc)
 {
 	const struct style warn = { 0, STYLE_WARN };
 
-	if (l->now.kind == JOB_FILES) {
-		complete_set_files(&l->completer, buf_str(&l->files));
-		complete_update(&l->completer, &l->editor);
-	} else if (l->now.kind == JOB_ARGUMENTS) {
+	if (l->now.kind == JOB_ARGUMENTS) {
 		complete_set_arguments(&l->completer, str_of(l->now.text),
-				       buf_str(&l->files));
+				       buf_str(&l->arguments));
 		complete_update(&l->completer, &l->editor);
 	} else {
 		/* any other job may have created or deleted files */
@@ -1007,7 +1033,7 @@ static void end_work(struct live *l, int rc)
 	}
 	/* A listing that fails or is cancelled is nothing to the user, unless
 	 * he stopped it and holds up messages with it. */
-	if (rc < 0 && job_is_listing(l->now.kind) && !chat_ends(l->err.code) &&
+	if (rc < 0 && l->now.kind == JOB_ARGUMENTS && !chat_ends(l->err.code) &&
 	    !(l->stopping && l->held))
 		rc = 0;
 	return_steering(l);

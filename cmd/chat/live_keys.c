@@ -21,7 +21,6 @@
 #include "base/io.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "base/thread.h"
 #include "cmd/chat/live_state.h"
 #include "cmd/chat/message.h"
 #include "cmd/session/policy.h"
@@ -430,28 +429,6 @@ static void on_calls(struct live *l, const struct key_event *ev)
 		call_menu_close(&l->calls_menu);
 }
 
-/* Ctrl+V: a clipboard program may hang, so it is run on a thread of its own,
- * and the screen goes on. */
-struct live_clipboard {
-	pthread_t thread;
-	struct cancel cancel;
-	struct eventq *events; /* borrowed */
-	/* written by the thread */
-	struct buf image;
-	struct error err;
-	int rc;
-};
-
-static void *run_clipboard(void *arg)
-{
-	struct live_clipboard *c = arg;
-	struct stop stop = stop_on(&c->cancel);
-
-	c->rc = clipboard_read_image(&c->image, &stop, &c->err);
-	eventq_notify(c->events, NOTICE_CLIPBOARD, NULL);
-	return NULL;
-}
-
 /* Shows an image above the live part, if the terminal can. */
 static void preview_image(struct live *l, struct str image)
 {
@@ -502,45 +479,38 @@ static int insert_image(struct live *l, struct str image, struct error *err)
 	return rc;
 }
 
-/* Implements live.clipboard_end: the thread has ended or, if the chat is left,
- * is cancelled. */
-static void end_clipboard(struct live *l, bool leaves)
+static int run_clipboard(void *arg, struct buf *out, const struct stop *stop,
+			 struct error *err)
 {
-	struct live_clipboard *c = l->clipboard;
-
-	if (leaves)
-		cancel_trigger(&c->cancel);
-	pthread_join(c->thread, NULL);
-	l->clipboard = NULL;
-	if (c->rc == 0 && !leaves)
-		c->rc = insert_image(l, buf_str(&c->image), &c->err);
-	if (c->rc < 0 && !leaves)
-		(void)app_fail(l->run->app, &c->err);
-	cancel_release(&c->cancel);
-	buf_release(&c->image);
-	free(c);
+	(void)arg;
+	return clipboard_read_image(out, stop, err);
 }
 
+static void on_clipboard(void *arg, struct side_job *j)
+{
+	struct live *l = arg;
+
+	if (j->rc == 0)
+		j->rc = insert_image(l, buf_str(&j->out), &j->err);
+	if (j->rc < 0)
+		(void)app_fail(l->run->app, &j->err);
+}
+
+/* Ctrl+V: a clipboard program may hang, so the screen does not wait for it. */
 static void paste_image(struct live *l)
 {
-	struct live_clipboard *c;
+	const struct side_job j = { .run = run_clipboard,
+				    .arg = l,
+				    .done = on_clipboard,
+				    .out = BUF_INIT(MEDIA_MAX_BYTES),
+				    .events = l->events };
 	struct error err = { 0 };
 
 	if (l->clipboard)
 		return; /* one at a time */
-	c = xcalloc(1, sizeof(*c));
-	*c = (struct live_clipboard){ .events = l->events,
-				      .image = BUF_INIT(MEDIA_MAX_BYTES) };
-	if (cancel_init(&c->cancel, &err) == 0) {
-		if (thread_start(&c->thread, run_clipboard, c, &err) == 0) {
-			l->clipboard = c;
-			l->clipboard_end = end_clipboard;
-			return;
-		}
-		cancel_release(&c->cancel);
-	}
-	free(c);
-	(void)app_fail(l->run->app, &err);
+	l->clipboard = side_job_start(&j, &err);
+	if (!l->clipboard)
+		(void)app_fail(l->run->app, &err);
 }
 
 /* Passes a key to the completions and the editor, and performs the editor's

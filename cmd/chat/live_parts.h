@@ -35,7 +35,6 @@ enum job_kind {
 	JOB_COMMAND = MESSAGE_COMMAND,
 	JOB_HIDDEN_COMMAND = MESSAGE_HIDDEN_COMMAND,
 	JOB_GIVEN = MESSAGE_GIVEN,
-	JOB_FILES,     /* lists files, for completion */
 	JOB_ARGUMENTS, /* lists the arguments of the command in text, for
 			  completion */
 	JOB_CAP,       /* asks whether the sandbox may cost more than the cap */
@@ -45,12 +44,6 @@ enum job_kind {
 static inline bool job_is_prompt(enum job_kind kind)
 {
 	return kind == JOB_PROMPT || kind == JOB_GIVEN;
-}
-
-/* True for the jobs of completion. */
-static inline bool job_is_listing(enum job_kind kind)
-{
-	return kind == JOB_FILES || kind == JOB_ARGUMENTS;
 }
 
 /* Redirects standard output and error into a pipe. A line that any code prints

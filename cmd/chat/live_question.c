@@ -429,7 +429,7 @@ static void notify_user(struct live *l, const char *what, const char *about)
 
 void live_notify_turn(struct live *l)
 {
-	bool listed = job_is_listing(l->now.kind);
+	bool listed = l->now.kind == JOB_ARGUMENTS;
 
 	if (l->notify.way != NOTIFY_OFF && !listed &&
 	    clock_ms() >= compute_away_time(l))

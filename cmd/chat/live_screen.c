@@ -39,22 +39,6 @@ enum {
 			     count as typing, not as answers */
 };
 
-bool live_is_asked(const struct live *l)
-{
-	return l->asked || l->asked_inquiry || l->asked_choice || l->asked_pick;
-}
-
-bool live_has_question(const struct live *l)
-{
-	return l->dialog.asked || l->inquiry.asked || l->choice.asked ||
-	       l->picking;
-}
-
-bool live_is_drafting(const struct live *l)
-{
-	return !editor_is_empty(&l->editor) || l->search.on || l->calls_menu.on;
-}
-
 /* True if the command that the user sent last, with no key in the draft since
  * then, has opened a question of dcode itself: the user waits for it. */
 static bool asked_for_choice(const struct live *l)
@@ -814,6 +798,12 @@ static void add_waiting_list(const struct live *l, size_t columns,
 	answer_row_hint(columns, out);
 }
 
+static void add_completions(struct live *l, size_t rows, struct rows *out)
+{
+	l->completer.cut_sign = theme_glyph(&l->theme, GLYPH_ELLIPSIS);
+	complete_render(&l->completer, screen_columns(&l->screen), rows, out);
+}
+
 /* Composes the editor and everything around it. If not all of it fits, space is
  * assigned in this order: the caret's row, the progress row, the status line,
  * the rest of the editor, its completions, the question about a call, the
@@ -843,8 +833,7 @@ static void compose_editor(struct live *l, size_t most, struct rows *out,
 	status = room;
 	room -= status;
 	rows = editor.n;
-	l->completer.cut_sign = theme_glyph(&l->theme, GLYPH_ELLIPSIS);
-	complete_render(&l->completer, columns, room, &editor);
+	add_completions(l, room, &editor);
 	if (l->helps)
 		key_help_render(columns, room, &editor);
 	room -= editor.n - rows;
@@ -910,23 +899,23 @@ static void compose_inquiry(struct live *l, size_t most, struct rows *out,
 }
 
 /* Draws a question about a call on a small screen: only the question, and one
- * row of the message that is being written. */
+ * row of the message that is being written, with its completions. */
 static void compose_compact(struct live *l, size_t most, struct rows *out,
 			    size_t caret[2])
 {
 	size_t columns = screen_columns(&l->screen);
-	bool writes = live_is_drafting(l) && most > 1;
+	struct rows editor = { 0 };
 
-	dialog_render(&l->dialog, columns, most - writes, out);
 	caret[0] = SIZE_MAX;
-	if (writes) {
-		struct rows editor = { 0 };
-
+	if (live_is_drafting(l) && most > 1) {
 		add_editor(l, 1, &editor, caret);
-		caret[0] += out->n;
-		rows_append(out, &editor, 0, editor.n);
-		rows_release(&editor);
+		add_completions(l, most / 2, &editor);
 	}
+	dialog_render(&l->dialog, columns, most - editor.n, out);
+	if (caret[0] != SIZE_MAX)
+		caret[0] += out->n;
+	rows_append(out, &editor, 0, editor.n);
+	rows_release(&editor);
 }
 
 /* Draws everything below the answer: question or progress, queue, editor and

@@ -19,6 +19,7 @@
 #include "cmd/chat/call_menu.h"
 #include "cmd/chat/live_parts.h"
 #include "cmd/chat/message.h"
+#include "cmd/chat/side_job.h"
 #include "cmd/chat/slash_cmd.h"
 #include "cmd/chat/worker.h"
 #include "cmd/manual.h"
@@ -53,6 +54,7 @@ struct live {
 	struct completer completer;
 	struct fuzzy_item *commands; /* owned: the slash commands */
 	bool lists_files;            /* completion needs the list of files */
+	struct side_job *listing;    /* lists them; or NULL */
 	char *lists_arguments; /* owned: completion needs the arguments of this
 				  command; or NULL */
 	struct selection_list picker;
@@ -120,10 +122,7 @@ struct live {
 	unsigned switched;  /* run->switched when it was last checked */
 	/* Texts of the status line; owned. */
 	struct status_order status_order;
-	/* of live_keys.c while Ctrl+V reads the clipboard; end is called on
-	 * NOTICE_CLIPBOARD, and when the chat ends */
-	struct live_clipboard *clipboard;
-	void (*clipboard_end)(struct live *l, bool leaves);
+	struct side_job *clipboard; /* reads it for Ctrl+V; or NULL */
 	char *model, *place, *directory, *branch;
 	int64_t window; /* the model's context window in tokens; 0: unknown */
 	int64_t ends;   /* clock_ms() when the sandbox expires; 0: unknown */
@@ -131,9 +130,9 @@ struct live {
 	/* Private to the worker: while a job runs, no other thread may use
 	 * these. */
 	struct asker asker;
-	struct buf told;  /* text that the model gets with the next prompt */
-	struct buf files; /* result of the last listing job: paths or arguments,
-			     one per line */
+	struct buf told; /* text that the model gets with the next prompt */
+	struct buf arguments; /* result of the last JOB_ARGUMENTS, one per line
+			       */
 	struct error err;
 	bool reopens; /* opening the run has been attempted before */
 	/* the last opening was interrupted, and the message that was sent
@@ -149,6 +148,26 @@ struct live {
 static inline struct meter *live_meter(const struct live *l)
 {
 	return l->state == LIVE_OPENING ? NULL : l->run->app->meter;
+}
+
+/* True if the worker waits for an answer, even if the question is not shown
+ * yet. */
+static inline bool live_is_asked(const struct live *l)
+{
+	return l->asked || l->asked_inquiry || l->asked_choice || l->asked_pick;
+}
+
+/* True if a question is shown. */
+static inline bool live_has_question(const struct live *l)
+{
+	return l->dialog.asked || l->inquiry.asked || l->choice.asked ||
+	       l->picking;
+}
+
+/* True while a message is being written or the history is searched. */
+static inline bool live_is_drafting(const struct live *l)
+{
+	return !editor_is_empty(&l->editor) || l->search.on || l->calls_menu.on;
 }
 
 /* live_jobs.c: jobs and the queue. */
@@ -174,8 +193,8 @@ bool live_take_back(struct live *l);
 void live_leave(struct live *l);
 /* Prints the messages that were not sent, at the end of the chat. */
 void live_say_unsent(struct live *l);
-/* Lists the files for completion if no job is running; arg is the struct live.
- */
+/* Lists the files for completion, also while a turn runs; arg is the struct
+ * live. */
 void live_list_files(void *arg);
 void live_list_arguments(void *arg, struct str command);
 /* While the run is being opened: sends the first queued message if it does not
@@ -258,13 +277,6 @@ void live_notify_question(struct live *l, int64_t now);
 int64_t live_notify_at(const struct live *l);
 
 /* live_screen.c: drawing, and who gets the keys. */
-/* True if the worker waits for an answer, even if the question is not shown
- * yet. */
-bool live_is_asked(const struct live *l);
-/* True if a question is shown. */
-bool live_has_question(const struct live *l);
-/* True while a message is being written or the history is searched. */
-bool live_is_drafting(const struct live *l);
 /* True if no message is being written or was a moment ago: a single key may be
  * an answer. */
 bool live_is_left_alone(const struct live *l);

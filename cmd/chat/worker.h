@@ -27,7 +27,7 @@ enum worker_notice {
 	NOTICE_RETURN, /* returns the terminal; worker_answer() takes it back */
 	NOTICE_SHOWN,  /* the answer: all events before it are on the screen */
 	NOTICE_JOB,    /* a command in the background has ended */
-	NOTICE_CLIPBOARD, /* the clipboard was read */
+	NOTICE_SIDE_JOB, /* a struct side_job has ended */
 };
 
 struct worker {                /* initialise with events set, the rest zeroed */

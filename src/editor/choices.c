@@ -977,82 +977,161 @@ bool complete_key(struct completer *c, struct editor *e, struct key key)
 	}
 }
 
-static size_t left_cells(const struct fuzzy_item *item)
+enum {
+	MOST_LEFT = 34,      /* cells of names and arguments */
+	LEAST_FOR_ARGS = 60, /* columns */
+	LEAST_FOR_WHOLE = 6, /* rows; with fewer, no description is repeated */
+	MOST_WHOLE = 3,      /* rows of a description below the choices */
+};
+
+/* How the choices are divided into columns. */
+struct layout {
+	size_t columns; /* of the window */
+	size_t left;    /* cells of names and arguments */
+	bool args;      /* arguments are shown */
+};
+
+static size_t left_cells(const struct fuzzy_item *item, bool args)
 {
 	return width_cells(item->name) +
-	       (item->args.len ? 1 + width_cells(item->args) : 0);
+	       (args && item->args.len ? 1 + width_cells(item->args) : 0);
 }
 
-/* Adds a description. If it is too long, cuts it and adds sign ("…"). */
-static void add_summary(struct str text, const char *sign, size_t room,
-			struct rows *rows)
+/* Adds a text. If it is too long, cuts it and adds sign ("…"). Returns the
+ * cells that it takes. */
+static size_t add_cut(struct rows *rows, struct style style, struct str text,
+		      const char *sign, size_t room)
 {
 	size_t cells = width_cells(str_of(sign));
 	bool cut = width_cells(text) > room && cells < room;
+	size_t used =
+		cut_text_add(rows, style, text, cut ? room - cells : room);
 
-	cut_text_add(rows, muted, text, cut ? room - cells : room);
 	if (cut)
-		rows_adds(rows, muted, sign);
+		rows_adds(rows, style, sign);
+	return used + (cut ? cells : 0);
+}
+
+/* Returns the cells for a description. */
+static size_t summary_room(const struct layout *at)
+{
+	return at->columns > at->left + 5 ? at->columns - at->left - 5 : 0;
 }
 
 /* Adds a row with all its texts cut to the width. The left column has the same
  * width in all rows. */
-static void add_choice(const struct completer *c, size_t i, size_t name_cells,
-		       size_t columns, struct rows *rows)
+static void add_choice(const struct completer *c, size_t i,
+		       const struct layout *at, struct rows *rows)
 {
 	const struct fuzzy_item *item = &items_of(c)[c->order[i]];
+	const char *sign = c->cut_sign ? c->cut_sign : "";
 	bool selected = i == c->selected;
 	struct style name = { selected ? ATTR_REVERSE : 0, STYLE_ACCENT };
-	size_t left = columns > 3 ? columns - 3 : 1;
-	size_t args =
-		item->summary.len && name_cells < left ? name_cells : left;
+	size_t left = at->columns > 3 ? at->columns - 3 : 1;
+	size_t most = item->summary.len && at->left < left ? at->left : left;
 	size_t used;
 
 	rows_adds(rows, muted, "  ");
-	used = cut_text_add(rows, name, item->name, left);
+	used = add_cut(rows, name, item->name, sign, left);
 	/* Cut before the summary, which says more. */
-	if (item->args.len && used + 1 < args) {
+	if (at->args && item->args.len && used + 1 < most) {
 		rows_adds(rows, muted, " ");
 		used += 1 +
-			cut_text_add(rows, muted, item->args, args - used - 1);
+			add_cut(rows, muted, item->args, sign, most - used - 1);
 	}
-	while (item->summary.len && used < name_cells + 2 && used < left) {
+	while (item->summary.len && used < at->left + 2 && used < left) {
 		rows_adds(rows, muted, " ");
 		used++;
 	}
-	add_summary(item->summary, c->cut_sign ? c->cut_sign : "", left - used,
-		    rows);
+	(void)add_cut(rows, muted, item->summary, sign, left - used);
 	rows_close(rows);
+}
+
+/* Sets the width of the left column. No name is cut for the sake of the
+ * descriptions. */
+static void measure_left(const struct completer *c, struct layout *at)
+{
+	size_t most = at->columns / 3 < MOST_LEFT ? at->columns / 3 : MOST_LEFT;
+
+	at->left = 0;
+	for (size_t i = 0; i < c->n; i++) {
+		const struct fuzzy_item *item = &items_of(c)[c->order[i]];
+		size_t left = left_cells(item, at->args);
+		size_t name = width_cells(item->name);
+
+		at->left = left > at->left ? left : at->left;
+		most = name > most ? name : most;
+	}
+	at->left = at->left < most ? at->left : most;
+}
+
+/* In a narrow window, arguments are left out if a description would be cut for
+ * them: it says more. */
+static struct layout lay_out(const struct completer *c, size_t columns)
+{
+	struct layout at = { .columns = columns, .args = true };
+
+	measure_left(c, &at);
+	for (size_t i = 0; i < c->n && columns < LEAST_FOR_ARGS; i++)
+		if (width_cells(items_of(c)[c->order[i]].summary) >
+		    summary_room(&at))
+			at.args = false;
+	if (!at.args)
+		measure_left(c, &at);
+	return at;
+}
+
+/* Adds the whole description of the selected choice if its row has only a part
+ * of it. */
+static void add_whole_summary(const struct completer *c,
+			      const struct layout *at, struct rows *rows)
+{
+	struct str text = items_of(c)[c->order[c->selected]].summary;
+	struct wrap w = { .columns = at->columns, .words = true };
+	struct rows line = { 0 };
+
+	if (width_cells(text) <= summary_room(at))
+		return;
+	w.first.text = w.rest.text = STR("  ");
+	rows_add(&line, plain, text);
+	rows_close(&line);
+	wrap_rows(&line, &w, rows);
+	rows_release(&line);
 }
 
 void complete_render(const struct completer *c, size_t columns, size_t max_rows,
 		     struct rows *rows)
 {
-	size_t room = max_rows > COMPLETE_ROWS ? COMPLETE_ROWS + 1 : max_rows;
-	bool more = room > 1 &&
-		    c->n > (room > COMPLETE_ROWS ? COMPLETE_ROWS : room);
-	size_t n = c->n < room - more ? c->n : room - more;
-	size_t first = c->selected < n ? 0 : c->selected + 1 - n;
-	size_t cells = 0;
-	size_t most = columns / 3; /* but no name is cut */
+	struct layout at = lay_out(c, columns);
+	struct rows whole = { 0 };
 	char hidden[32];
+	size_t first;
+	size_t room;
+	size_t n;
+	bool more;
 
-	for (size_t i = 0; i < c->n; i++) {
-		const struct fuzzy_item *item = &items_of(c)[c->order[i]];
-		size_t left = left_cells(item);
-		size_t name = width_cells(item->name);
-
-		cells = left > cells ? left : cells;
-		most = name > most ? name : most;
-	}
+	if (!c->n)
+		return;
+	if (max_rows >= LEAST_FOR_WHOLE)
+		add_whole_summary(c, &at, &whole);
+	if (whole.n > MOST_WHOLE)
+		rows_clear(&whole);
+	room = max_rows - whole.n;
+	if (room > COMPLETE_ROWS)
+		room = COMPLETE_ROWS + 1;
+	more = room > 1 && c->n > (room > COMPLETE_ROWS ? COMPLETE_ROWS : room);
+	n = c->n < room - more ? c->n : room - more;
+	first = c->selected < n ? 0 : c->selected + 1 - n;
 	for (size_t i = first; i < first + n; i++)
-		add_choice(c, i, cells < most ? cells : most, columns, rows);
+		add_choice(c, i, &at, rows);
 	if (more) {
 		snprintf(hidden, sizeof(hidden), "  %zu%s more", c->n - n,
 			 c->n == COMPLETE_MATCHES ? "+" : "");
 		cut_text_add(rows, muted, str_of(hidden), columns);
 		rows_close(rows);
 	}
+	rows_append(rows, &whole, 0, whole.n);
+	rows_release(&whole);
 }
 
 void complete_release(struct completer *c)

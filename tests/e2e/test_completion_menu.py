@@ -1,0 +1,94 @@
+"""test_completion_menu.py - the choices below the draft: where they show, and
+how they fit the window."""
+# SPDX-License-Identifier: MIT
+import pytest
+
+from test_live_chat import DONE, execute, live  # noqa: F401
+
+# pylint: disable=redefined-outer-name
+
+SIZES = [(80, 24), (40, 12), (200, 50)]
+
+
+@pytest.fixture
+def work(tmp_path):
+    (tmp_path / "work").mkdir(exist_ok=True)
+    (tmp_path / "work" / "apples.txt").write_text("x\n")
+    return tmp_path / "work"
+
+
+@pytest.mark.parametrize("columns, lines", SIZES)
+def test_a_mention_at_a_question_has_its_menu(live, work, columns, lines):
+    s, server = live([execute("touch made"), DONE, DONE], columns=columns,
+                     lines=lines, ready="this machine")
+    s.type("go")
+    s.keys("Enter")
+    s.until(lambda t: "y yes" in t or "y/n/" in t)
+    s.type("see @app")
+    s.until("\n  apples.txt")
+    s.keys("Tab")
+    s.until("\u276f see @apples.txt")
+    assert not (work / "made").exists() and len(server.requests) == 1
+    s.keys("C-u")
+    s.until(lambda t: "y yes" in t or "y/n/" in t)
+    s.type("y")
+    s.until("done.")
+
+
+@pytest.mark.parametrize("columns, lines", SIZES)
+def test_a_command_at_a_question_has_its_menu(live, work, columns, lines):
+    s, _ = live([execute("touch made"), DONE], columns=columns, lines=lines,
+                ready="this machine")
+    s.type("go")
+    s.keys("Enter")
+    s.until(lambda t: "y yes" in t or "y/n/" in t)
+    s.type("/agen")
+    s.until("\n  /agents")
+    s.keys("Enter")
+    s.until("\u276f /agents\n" if columns == 40 else "\u276f /agents")
+    assert not (work / "made").exists()
+
+
+def test_a_mention_has_its_menu_while_the_agent_works(live, work):
+    s, _ = live([{"text": "late", "delay_ms": 60000}])
+    s.type("go")
+    s.keys("Enter")
+    s.until("waiting for")
+    s.type("see @app")
+    s.until("\n  apples.txt")
+    s.keys("C-c")
+    s.until("Interrupted")
+
+
+def test_a_command_in_the_queue_ends_a_listing_before_it_runs(live, work):
+    """/clear may replace the thread; the list is made again after it."""
+    s, _ = live([DONE])
+    s.type("go")
+    s.keys("Enter")
+    s.until("done.")
+    s.type("/clear")
+    s.keys("Enter")
+    s.type("see @app")
+    s.until("\n  apples.txt")
+    s.until("Previous thread")
+
+
+@pytest.mark.parametrize("columns, lines", SIZES)
+def test_the_description_of_the_selected_command_is_whole(
+        live, columns, lines):
+    s, _ = live([DONE], columns=columns, lines=lines, ready="this machine")
+    s.type("/rewi")
+    s.until(lambda t: " ".join(t.split()).count(
+        "Go back to before an earlier prompt, in a new thread (also Esc "
+        "Esc)") == 1)
+    rows = [row for row in s.text().splitlines() if "/rewind" in row]
+    assert all(len(row) <= columns for row in rows)
+    assert columns > 40 or rows[-1].endswith("\u2026")
+
+
+def test_a_path_that_is_too_long_is_cut_visibly(live, work):
+    (work / ("long-" * 12)).write_text("x")
+    s, _ = live([DONE], columns=40, lines=12, ready="this machine")
+    s.type("see @long")
+    s.until(lambda t: any("long-" in row and row.endswith("\u2026")
+                          for row in t.splitlines()))
