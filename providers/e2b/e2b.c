@@ -26,6 +26,7 @@
 #include "providers/kit/body.h"
 #include "providers/kit/files.h"
 #include "providers/kit/lease.h"
+#include "providers/kit/vault.h"
 #include "providers/kit/vendor.h"
 
 enum {
@@ -194,14 +195,38 @@ static cJSON *network_object(const struct network *n)
 	return object;
 }
 
-/* Replaces the whole object: a member that is left out would be cleared, and
- * dcode sets no other. */
+/* Replaces the whole object: a member that is left out would be cleared. So
+ * the rules that put secrets in are read and sent again. They have the names of
+ * the secrets, and no values. */
 static int set_network(struct sandbox *sb, const struct network *n,
 		       const struct stop *stop, struct error *err)
 {
+	cJSON *info = NULL;
+	const cJSON *now;
+	cJSON *body;
+	int rc = vendor_get(sb->client->priv, sb->id, &info, stop, err);
+
+	if (rc > 0)
+		rc = error_set(err, ERR_GONE, "the sandbox has ended");
+	now = json_get(info, "network");
+	if (rc == 0 && json_get(now, "egressProxy"))
+		rc = error_set(
+			err, ERR_USAGE,
+			"this sandbox has an egressProxy, which a change "
+			"would remove: E2B does not return its password");
+	if (rc < 0) {
+		cJSON_Delete(info);
+		return -1;
+	}
+	body = network_object(n);
+	if (json_get(now, "rules"))
+		cJSON_AddItemToObject(
+			body, "rules",
+			cJSON_Duplicate(json_get(now, "rules"), true));
+	cJSON_Delete(info);
 	return vendor_change_network(sb, "PUT",
 				     xasprintf("/sandboxes/%s/network", sb->id),
-				     network_object(n), stop, err);
+				     body, stop, err);
 }
 
 /* True if the list of denied networks contains all addresses. */
@@ -256,6 +281,107 @@ static int describe(struct vendor_client *c, const struct sandbox_spec *spec,
 	else if (spec->network->mode != NETWORK_DEFAULT)
 		cJSON_AddBoolToObject(body, "allow_internet_access",
 				      spec->network->mode == NETWORK_FULL);
+	return 0;
+}
+
+/* Secrets. The account stores the whole value of a header, and a rule names
+ * it. */
+
+static const struct secret_limits secret_limits = {
+	.can = SECRET_CAN_HEADER | SECRET_CAN_WILD | SECRET_IN_ACCOUNT,
+};
+static const struct vendor_pages secret_pages = { .header = "X-Next-Token",
+						  .query = "nextToken" };
+static const struct vendor_objects stored_secrets = {
+	.path = "/secrets",
+	.list = "/secrets?limit=100",
+	.pages = &secret_pages,
+	.name = "name",
+	.id = "secretID",
+};
+static const struct vendor_objects *const objects[] = { &stored_secrets, NULL };
+
+/* The store has its names in lower case. */
+static char *stored_name(const char *label, const struct secret *s)
+{
+	char *name = vault_object_name(label, s);
+
+	for (char *c = name; *c; c++)
+		if (*c >= 'A' && *c <= 'Z')
+			*c += 'a' - 'A';
+	return name;
+}
+
+static int check_names(const struct secrets *all, struct error *err)
+{
+	for (size_t i = 0; i < all->n; i++)
+		for (size_t k = 0; k < i; k++)
+			if (str_is_nocase(str_of(all->list[i].name),
+					  all->list[k].name)) {
+				error_set(err, ERR_CONFIG,
+					  "%s: E2B does not distinguish it "
+					  "from secrets.%s",
+					  all->list[i].source,
+					  all->list[k].name);
+				err->nothing_made = true;
+				return -1;
+			}
+	return 0;
+}
+
+static int store_secret(struct vendor_client *c, const char *label,
+			const struct secret *s, const struct stop *stop,
+			struct error *err)
+{
+	cJSON *body = cJSON_CreateObject();
+	char *name = stored_name(label, s);
+
+	cJSON_AddStringToObject(body, "name", name);
+	vault_add_header(body, "value", s, false);
+	free(name);
+	return vault_create_object(c, &stored_secrets, body, stop, err);
+}
+
+/* Adds the rule of one host. Of several rules that match a host only the most
+ * specific one counts, so it sets all headers. */
+static void add_rule(cJSON *rules, const struct network_rule *host,
+		     const struct sandbox_spec *spec)
+{
+	char *key = vault_host_text(host);
+	cJSON *rule = cJSON_CreateObject();
+	cJSON *headers = body_object(rule, "transform.headers");
+
+	for (size_t i = 0; i < spec->secrets->n; i++) {
+		const struct secret *s = &spec->secrets->list[i];
+		char *name = stored_name(spec->label, s);
+		char *value = xasprintf("${e2b.secrets.%s}", name);
+
+		if (vault_covers(s, host))
+			cJSON_AddStringToObject(headers, s->header, value);
+		free(value);
+		free(name);
+	}
+	cJSON_AddItemToArray(cJSON_AddArrayToObject(rules, key), rule);
+	free(key);
+}
+
+static int add_secrets(struct vendor_client *c, const struct sandbox_spec *spec,
+		       cJSON *body, const struct stop *stop, struct error *err)
+{
+	const struct secrets *all = spec->secrets;
+	struct network hosts;
+	int rc = check_names(all, err);
+
+	for (size_t i = 0; rc == 0 && i < all->n; i++)
+		rc = store_secret(c, spec->label, &all->list[i], stop, err);
+	if (rc < 0)
+		return -1;
+	hosts = vault_hosts(all, NULL);
+	for (size_t i = 0; i < hosts.n; i++)
+		add_rule(body_object(body, "network.rules"), &hosts.rules[i],
+			 spec);
+	network_release(&hosts);
+	vault_add_variables(body_object(body, "envVars"), all);
 	return 0;
 }
 
@@ -913,6 +1039,8 @@ static const struct vendor vendor = {
 	.wait_ms = WAIT_MS,
 	.attach_starts = true,
 	.describe = describe,
+	.add_secrets = add_secrets,
+	.objects = objects,
 	.post = post_create,
 	.start = resume_sandbox,
 	.set_endpoint = set_endpoint,
@@ -948,6 +1076,7 @@ static const struct sandbox_ops ops = {
 	.set_network = set_network,
 	.get_network = get_network,
 	.remove = vendor_remove,
+	.clean = vault_clean,
 	.discard = vendor_discard,
 };
 
@@ -959,6 +1088,7 @@ const struct sandbox_provider e2b_provider = {
 		 SANDBOX_FREEZES | SANDBOX_NETWORK | SANDBOX_LIST |
 		 SANDBOX_PLACED | SANDBOX_PLACED_AGAIN,
 	.network = &network_limits,
+	.secrets = &secret_limits,
 	.max_command = COMMAND_MAX,
 	.lifetime_s = LIFETIME_S,
 	.settings = settings,

@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <sodium.h>
+
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -267,6 +269,24 @@ int body_read_hosts(struct network *n, const cJSON *allow, const cJSON *deny,
 		free((char *)list[--count]);
 	free(list);
 	return rc;
+}
+
+static void wipe_texts(cJSON *tree)
+{
+	cJSON *child;
+
+	cJSON_ArrayForEach (child, tree) {
+		if (child->valuestring)
+			sodium_memzero(child->valuestring,
+				       strlen(child->valuestring));
+		wipe_texts(child);
+	}
+}
+
+void body_wipe(cJSON *body)
+{
+	wipe_texts(body);
+	cJSON_Delete(body);
 }
 
 static const char join_sh[] = "IFS=;set -- \"$*\";unset IFS;eval \"$1\"";

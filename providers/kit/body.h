@@ -61,6 +61,9 @@ void body_add_hosts(cJSON *object, const char *key, const struct network *n,
  * that neither contains are allowed. ERR_PROTOCOL if dcode cannot read it. */
 int body_read_hosts(struct network *n, const cJSON *allow, const cJSON *deny,
 		    bool open, struct error *err);
+/* Like cJSON_Delete(), but zeroes the texts first: a body may have values of
+ * secrets. */
+void body_wipe(cJSON *body);
 /* Returns the object at a path of members like "a.b", created if it is
  * missing. */
 cJSON *body_object(cJSON *body, const char *path);

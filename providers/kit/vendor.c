@@ -18,6 +18,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "net/loopback.h"
+#include "providers/kit/body.h"
 
 enum {
 	BODY_MAX = 1 << 20,
@@ -284,7 +285,7 @@ int vendor_post(struct vendor_client *c, const struct http_request *ask,
 	rc = buf_check(&text, "the request", err);
 	if (rc == 0)
 		rc = vendor_api(c, &full, tree, stop, err);
-	buf_release(&text);
+	buf_wipe(&text);
 	return rc;
 }
 
@@ -298,7 +299,7 @@ int vendor_change_network(struct sandbox *sb, const char *method, char *path,
 					  .flags = REST_AGAIN };
 	int rc = vendor_post(sb->client->priv, &ask, body, NULL, stop, err);
 
-	cJSON_Delete(body);
+	body_wipe(body);
 	free(path);
 	return rc;
 }

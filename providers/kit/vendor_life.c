@@ -454,6 +454,8 @@ int vendor_create(struct sandbox *sb, const struct sandbox_spec *spec,
 
 	if (rc < 0)
 		err->nothing_made = true;
+	if (rc == 0 && spec->secrets)
+		rc = c->vendor->add_secrets(c, spec, body, stop, err);
 	if (rc == 0 && !c->vendor->unique_names)
 		again = create_log_add(&c->created, spec->label);
 	if (rc == 0)
@@ -464,7 +466,7 @@ int vendor_create(struct sandbox *sb, const struct sandbox_spec *spec,
 		again = false;
 	if (rc == 0)
 		rc = send_create(sb, spec, body, &answer, stop, err);
-	cJSON_Delete(body);
+	body_wipe(body);
 	if (rc < 0)
 		return -1;
 	rc = await_running(sb, answer, NULL, spec, stop, err);

@@ -16,6 +16,7 @@
 #include "net/retry.h"
 #include "providers/kit/body.h"
 #include "providers/kit/lease.h"
+#include "providers/kit/vault.h"
 #include "sandbox/sandbox.h"
 
 /* Two servers: the API at LANGSMITH_ENDPOINT, which creates and deletes
@@ -27,7 +28,10 @@
  * control plane is below /api/v2/sandboxes. */
 #define LANGSMITH_API "/api/v2/sandboxes"
 #define SNAPSHOTS LANGSMITH_API "/snapshots"
-#define ACCESS "proxy_config.access_control"
+/* A change replaces the whole member, and values of type "opaque" are never
+ * returned. */
+#define PROXY "proxy_config"
+#define ACCESS PROXY ".access_control"
 
 enum {
 	/* bytes; base64 of it must fit in one argument (128 KiB) */
@@ -512,7 +516,12 @@ static const struct network_limits network_limits = {
 	       NETWORK_CAN_DENY_NAMES | NETWORK_CAN_DENY_ADDRESSES,
 };
 
-static void add_network(const struct network *n, cJSON *body)
+/* A rule can have paths, too, but "/a/../b" begins like "/a/". */
+static const struct secret_limits secret_limits = {
+	.can = SECRET_CAN_HEADER | SECRET_CAN_FORMAT | SECRET_CAN_WILD,
+};
+
+static void add_access(cJSON *body, const struct network *n)
 {
 	static const char *const none[] = { "127.0.0.1/32" };
 	unsigned all = HOSTS_NAMES | HOSTS_ADDRESSES;
@@ -529,12 +538,126 @@ static void add_network(const struct network *n, cJSON *body)
 		body_add_hosts(body_object(body, ACCESS), "allow_list", n, all);
 }
 
+/* Without a header, the placeholder is replaced where the client has sent it:
+ * in Authorization, as the secret's format says. */
+static void add_placeholder(cJSON *rule, const struct secret *s)
+{
+	struct buf text = BUF_INIT(16 << 10);
+	cJSON *list = cJSON_AddArrayToObject(rule, "match_headers");
+
+	buf_adds(&text, "authorization: ");
+	secret_print_value(s, str_of(s->placeholder), &text);
+	cJSON_AddItemToArray(list, cJSON_CreateString(text.ptr));
+	buf_release(&text);
+}
+
+static void add_header(cJSON *rule, const struct secret *s)
+{
+	cJSON *headers = cJSON_GetObjectItemCaseSensitive(rule, "headers");
+	cJSON *header = cJSON_CreateObject();
+
+	if (!headers)
+		headers = cJSON_AddArrayToObject(rule, "headers");
+	cJSON_AddStringToObject(header, "name",
+				s->header ? s->header : "Authorization");
+	cJSON_AddStringToObject(header, "type", "opaque");
+	vault_add_header(header, "value", s, false);
+	cJSON_AddItemToArray(headers, header);
+}
+
+/* Adds the rule of one host: it sets the headers of all secrets for it. */
+static void add_rule(cJSON *rules, const struct network_rule *host,
+		     const struct secrets *secrets)
+{
+	char *text = vault_host_text(host);
+	cJSON *rule = cJSON_CreateObject();
+	cJSON *hosts;
+
+	cJSON_AddStringToObject(rule, "name", text);
+	hosts = cJSON_AddArrayToObject(rule, "match_hosts");
+	cJSON_AddItemToArray(hosts, cJSON_CreateString(text));
+	for (size_t i = 0; i < secrets->n; i++) {
+		const struct secret *s = &secrets->list[i];
+
+		if (!vault_covers(s, host))
+			continue;
+		if (!s->header)
+			add_placeholder(rule, s);
+		add_header(rule, s);
+	}
+	cJSON_AddItemToArray(rules, rule);
+	free(text);
+}
+
+/* Adds the rules of all hosts that the sandbox may reach. */
+static void add_rules(cJSON *body, const struct network *n,
+		      const struct secrets *secrets)
+{
+	cJSON *rules =
+		cJSON_AddArrayToObject(body_object(body, PROXY), "rules");
+	struct network hosts = vault_hosts(secrets, NULL);
+	const struct network_rule *ignored;
+
+	for (size_t i = 0; i < hosts.n; i++)
+		if (n->mode != NETWORK_LIST ||
+		    network_allows(n, &hosts.rules[i], &ignored))
+			add_rule(rules, &hosts.rules[i], secrets);
+	network_release(&hosts);
+}
+
+/* Adds what the sandbox's proxy lets out, and the rules that put the secrets in
+ * (NULL: none). The first rule that matches a request is applied. */
+static void add_proxy(cJSON *body, const struct network *n,
+		      const struct secrets *secrets)
+{
+	add_access(body, n);
+	if (secrets && secrets->n)
+		add_rules(body, n, secrets);
+}
+
+static int add_secrets(struct vendor_client *c, const struct sandbox_spec *spec,
+		       cJSON *body, const struct stop *stop, struct error *err)
+{
+	(void)c;
+	(void)stop;
+	if (vault_check_rules(spec->secrets, NULL, "LangSmith", err) < 0) {
+		err->nothing_made = true;
+		return -1;
+	}
+	cJSON_DeleteItemFromObjectCaseSensitive(body, PROXY);
+	add_proxy(body, spec->network, spec->secrets);
+	vault_add_variables(body_object(body, "env_vars"), spec->secrets);
+	return 0;
+}
+
+static int get_proxy(struct sandbox *sb, cJSON **info, const struct stop *stop,
+		     struct error *err)
+{
+	int rc = vendor_get(sb->client->priv, sb->id, info, stop, err);
+
+	return rc > 0 ? error_set(err, ERR_GONE, "the sandbox has ended") : rc;
+}
+
 static int set_network(struct sandbox *sb, const struct network *n,
 		       const struct stop *stop, struct error *err)
 {
 	cJSON *body = cJSON_CreateObject();
+	cJSON *info = NULL;
+	int rc = get_proxy(sb, &info, stop, err);
 
-	add_network(n, body);
+	if (rc == 0 && !sb->secrets.n &&
+	    cJSON_GetArraySize(json_get(json_get(info, PROXY), "rules")))
+		rc = error_set(
+			err, ERR_USAGE,
+			"a change would remove its rules: LangSmith does "
+			"not return their values, and this dcode did "
+			"not create the sandbox");
+	cJSON_Delete(info);
+	if (rc < 0) {
+		cJSON_Delete(body);
+		return -1;
+	}
+	add_proxy(body, n, &sb->secrets);
 	return vendor_change_network(
 		sb, "PATCH", xasprintf(LANGSMITH_API "/boxes/%s", sb->id), body,
 		stop, err);
@@ -544,21 +667,15 @@ static int get_network(struct sandbox *sb, struct network *n,
 		       const struct stop *stop, struct error *err)
 {
 	cJSON *info = NULL;
+	const cJSON *access;
 	const cJSON *allow;
-	const cJSON *deny;
-	int rc = vendor_get(sb->client->priv, sb->id, &info, stop, err);
+	int rc = get_proxy(sb, &info, stop, err);
 
-	if (rc > 0)
-		rc = error_set(err, ERR_GONE, "the sandbox has ended");
-	info = info ? info : cJSON_CreateObject();
-	allow = json_get(
-		json_get(json_get(info, "proxy_config"), "access_control"),
-		"allow_list");
-	deny = json_get(
-		json_get(json_get(info, "proxy_config"), "access_control"),
-		"deny_list");
+	access = json_get(json_get(info, PROXY), "access_control");
+	allow = json_get(access, "allow_list");
 	if (rc == 0)
-		rc = body_read_hosts(n, allow, deny, !allow, err);
+		rc = body_read_hosts(n, allow, json_get(access, "deny_list"),
+				     !allow, err);
 	if (rc == 0 && n->n == 1 && !strcmp(n->rules[0].host, "127.0.0.1")) {
 		network_release(n);
 		n->mode = NETWORK_NONE;
@@ -629,7 +746,7 @@ static int describe(struct vendor_client *c, const struct sandbox_spec *spec,
 	    add_resources(c, body, err) < 0 ||
 	    resolve_snapshot(c, spec, &snapshot, stop, err) < 0)
 		return -1;
-	add_network(spec->network, body);
+	add_proxy(body, spec->network, NULL);
 	cJSON_AddStringToObject(body, "snapshot_id", snapshot);
 	free(snapshot);
 	return 0;
@@ -865,6 +982,7 @@ static const struct vendor vendor = {
 	.unique_names = true,
 	.name_is_id = true,
 	.describe = describe,
+	.add_secrets = add_secrets,
 	.post = post_create,
 	.start = start_sandbox,
 	.set_endpoint = set_endpoint,
@@ -906,6 +1024,7 @@ const struct sandbox_provider langsmith_provider = {
 		 SANDBOX_NETWORK | SANDBOX_LIST | SANDBOX_PLACED |
 		 SANDBOX_PLACED_AGAIN,
 	.network = &network_limits,
+	.secrets = &secret_limits,
 	.max_command = USER_COMMAND_MAX,
 	.lifetime_s = LIFETIME_S,
 	.settings = settings,

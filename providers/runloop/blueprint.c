@@ -248,8 +248,9 @@ static bool on_policy(void *arg, const cJSON *item)
 	return !s->id;
 }
 
-int runloop_find_policy(struct vendor_client *c, const char *name, char **id,
-			const struct stop *stop, struct error *err)
+/* Sets *id (owned by the caller) to the policy with this name; NULL: none. */
+static int find_policy(struct vendor_client *c, const char *name, char **id,
+		       const struct stop *stop, struct error *err)
 {
 	struct policy_search s = { .name = name };
 	char *path = xasprintf("/v1/network-policies?name=%s&limit=100", name);
@@ -301,12 +302,12 @@ int runloop_policy(struct vendor_client *c, const struct sandbox_spec *spec,
 	struct error why = { 0 };
 
 	*id = NULL;
-	if (runloop_find_policy(c, name, id, stop, err) < 0)
+	if (find_policy(c, name, id, stop, err) < 0)
 		return -1;
 	if (*id || make_policy(c, name, n, id, stop, &why) == 0)
 		return 0;
 	/* another client may have created the policy meanwhile */
-	if (runloop_find_policy(c, name, id, stop, err) < 0)
+	if (find_policy(c, name, id, stop, err) < 0)
 		return -1;
 	if (*id)
 		return 0;

@@ -25,6 +25,7 @@
 #include "providers/kit/body.h"
 #include "providers/kit/files.h"
 #include "providers/kit/lease.h"
+#include "providers/kit/vault.h"
 
 enum {
 	COMMAND_MAX = 64 << 10,
@@ -397,19 +398,6 @@ static int set_network(struct sandbox *sb, const struct network *n,
 		rc = error_set(err, ERR_GONE, "the network policy was deleted");
 	cJSON_Delete(policy);
 	cJSON_Delete(body);
-	return rc;
-}
-
-/* Deletes the policy of a devbox that was never created. */
-static int clean_up(struct sandbox_client *client, const char *label,
-		    const struct stop *stop, struct error *err)
-{
-	char *id = NULL;
-	int rc = runloop_find_policy(client->priv, label, &id, stop, err);
-
-	if (rc == 0 && id)
-		delete_policy(client->priv, id, stop);
-	free(id);
 	return rc;
 }
 
@@ -1029,6 +1017,18 @@ static const struct vendor_state states[] = {
 	{ 0 },
 };
 
+static const struct vendor_pages policy_pages = { .items = "network_policies",
+						  .query = "starting_after" };
+static const struct vendor_objects policies = {
+	.path = "/v1/network-policies",
+	.list = "/v1/network-policies?limit=100",
+	.pages = &policy_pages,
+	.name = "name",
+	.id = "id",
+	.end = "/delete",
+};
+static const struct vendor_objects *const objects[] = { &policies, NULL };
+
 static const struct vendor vendor = {
 	.noun = "devbox",
 	.auth_hint = "Check that RUNLOOP_API_KEY is a key of this account: "
@@ -1048,6 +1048,7 @@ static const struct vendor vendor = {
 	.end_path = "/shutdown",
 	.header = add_request_id,
 	.describe = describe,
+	.objects = objects,
 	.post = post_create,
 	.start = resume_devbox,
 	.poll = poll_status,
@@ -1077,7 +1078,7 @@ static const struct sandbox_ops ops = {
 	.set_network = set_network,
 	.get_network = get_network,
 	.remove = runloop_remove,
-	.clean = clean_up,
+	.clean = vault_clean,
 	.discard = vendor_discard,
 };
 

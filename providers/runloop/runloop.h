@@ -10,9 +10,6 @@
  * created if it does not exist. That of a list has the name spec->label. */
 int runloop_policy(struct vendor_client *c, const struct sandbox_spec *spec,
 		   char **id, const struct stop *stop, struct error *err);
-/* Sets *id (owned by the caller) to the policy with this name; NULL: none. */
-int runloop_find_policy(struct vendor_client *c, const char *name, char **id,
-			const struct stop *stop, struct error *err);
 /* Builds the blueprint unless it exists, and waits until it is built. spec
  * receives progress. */
 int runloop_blueprint(struct vendor_client *c, const char *name,

@@ -16,6 +16,7 @@
 #include "providers/kit/body.h"
 #include "providers/kit/lease.h"
 #include "providers/kit/rest.h"
+#include "providers/kit/vault.h"
 
 enum {
 	COMMAND_MAX = 512 << 10,
@@ -290,6 +291,11 @@ static const struct network_limits network_limits = {
 	       NETWORK_CAN_DENY_ADDRESSES | NETWORK_CAN_MIX,
 };
 
+static const struct secret_limits secret_limits = {
+	.can = SECRET_CAN_HEADER | SECRET_CAN_FORMAT | SECRET_CAN_WILD |
+	       SECRET_CAN_PATHS | SECRET_CAN_METHODS,
+};
+
 static cJSON *policy_v1(const struct network *n)
 {
 	static const char *const all[] = { "*" };
@@ -307,19 +313,13 @@ static cJSON *policy_v1(const struct network *n)
 	return policy;
 }
 
-/* "*" without rules leaves all names open. */
-static cJSON *policy_v2(const struct network *n)
+static cJSON *policy_v2(const struct network *n, const struct secrets *secrets)
 {
 	cJSON *policy = cJSON_CreateObject();
 	cJSON *subnets = cJSON_CreateObject();
-	cJSON *allow = body_hosts(n, HOSTS_NAMES);
 
-	if (n->open)
-		cJSON_AddArrayToObject(cJSON_AddObjectToObject(policy, "allow"),
-				       "*");
-	else
-		cJSON_AddItemToObject(policy, "allow",
-				      allow ? allow : cJSON_CreateArray());
+	cJSON_AddItemToObject(policy, "allow",
+			      vercel_allowed_names(n, secrets));
 	body_add_hosts(subnets, "allow", n, HOSTS_ADDRESSES | HOSTS_PREFIX);
 	body_add_hosts(subnets, "deny", n,
 		       HOSTS_ADDRESSES | HOSTS_PREFIX | HOSTS_DENIED);
@@ -330,15 +330,16 @@ static cJSON *policy_v2(const struct network *n)
 	return policy;
 }
 
-/* Returns the vendor's form of the network, or NULL for its default. */
-static cJSON *network_policy(const struct vercel *v, const struct network *n)
+/* Returns the vendor's form of the network, with rules that put the secrets in
+ * (NULL: none). vault_check_rules() must accept them. */
+static cJSON *network_policy(const struct network *n,
+			     const struct secrets *secrets, bool v1)
 {
+	bool has_secrets = secrets && secrets->n;
 	cJSON *policy;
 
-	if (n->mode == NETWORK_DEFAULT)
-		return NULL;
-	if (n->mode == NETWORK_LIST)
-		return v->v1 ? policy_v1(n) : policy_v2(n);
+	if (n->mode == NETWORK_LIST || (has_secrets && n->mode != NETWORK_NONE))
+		return v1 ? policy_v1(n) : policy_v2(n, secrets);
 	policy = cJSON_CreateObject();
 	cJSON_AddStringToObject(policy, "mode",
 				n->mode == NETWORK_NONE ? "deny-all"
@@ -404,7 +405,6 @@ static int describe(struct vendor_client *c, const struct sandbox_spec *spec,
 		    cJSON *body, const struct stop *stop, struct error *err)
 {
 	struct vercel *v = (struct vercel *)c;
-	cJSON *policy;
 
 	(void)stop;
 	cJSON_AddStringToObject(body, "projectId", v->project);
@@ -415,9 +415,36 @@ static int describe(struct vendor_client *c, const struct sandbox_spec *spec,
 	    (!v->v1 && add_names(v, spec, body, err) < 0) ||
 	    body_add_settings(c->client, "env", body, err) < 0)
 		return -1;
-	policy = network_policy(v, spec->network);
-	if (policy)
-		cJSON_AddItemToObject(body, "networkPolicy", policy);
+	if (spec->network->mode != NETWORK_DEFAULT)
+		cJSON_AddItemToObject(
+			body, "networkPolicy",
+			network_policy(spec->network, NULL, v->v1));
+	return 0;
+}
+
+static int add_secrets(struct vendor_client *c, const struct sandbox_spec *spec,
+		       cJSON *body, const struct stop *stop, struct error *err)
+{
+	const struct vercel *v = (const struct vercel *)c;
+	int rc = 0;
+
+	(void)stop;
+	if (v->v1)
+		rc = error_set(err, ERR_CONFIG,
+			       "%s: the v1 API cannot put secrets in",
+			       spec->secrets->list[0].source);
+	if (rc == 0)
+		rc = vault_check_rules(spec->secrets, spec->network, "Vercel",
+				       err);
+	if (rc < 0) {
+		err->nothing_made = true;
+		return -1;
+	}
+	cJSON_DeleteItemFromObjectCaseSensitive(body, "networkPolicy");
+	cJSON_AddItemToObject(
+		body, "networkPolicy",
+		network_policy(spec->network, spec->secrets, v->v1));
+	vault_add_variables(body_object(body, "env"), spec->secrets);
 	return 0;
 }
 
@@ -599,39 +626,6 @@ static int send_policy(struct vendor_client *c, const char *method,
 	return vendor_post(c, &ask, body, NULL, stop, err);
 }
 
-/* Changes the sandbox, for its next session, and then the session that runs, as
- * the SDK does. */
-static int set_network(struct sandbox *sb, const struct network *n,
-		       const struct stop *stop, struct error *err)
-{
-	struct vercel *v = sb->client->priv;
-	cJSON *body = cJSON_CreateObject();
-	cJSON *policy = network_policy(v, n);
-	char *path = name_path(v, sb->id, "");
-	cJSON *info = NULL;
-	char *bare;
-	int rc = 0;
-
-	cJSON_AddItemToObject(body, "networkPolicy", policy);
-	if (!v->v1)
-		rc = send_policy(&v->kit, "PATCH", path, body, stop, err);
-	free(path);
-	if (rc == 0)
-		rc = vendor_get(&v->kit, sb->id, &info, stop, err);
-	bare = xasprintf("%s%s/network-policy", session_path(v),
-			 json_string(session_of(v, info), "id", ""));
-	path = vercel_path(v, bare, "");
-	if (rc > 0)
-		rc = error_set(err, ERR_GONE, "the sandbox has ended");
-	if (rc == 0)
-		rc = send_policy(&v->kit, "POST", path, policy, stop, err);
-	free(bare);
-	free(path);
-	cJSON_Delete(info);
-	cJSON_Delete(body);
-	return rc;
-}
-
 /* Moves the item "*" out of the list of names. True if there was one. */
 static bool take_open(cJSON *names)
 {
@@ -645,38 +639,105 @@ static bool take_open(cJSON *names)
 	return false;
 }
 
+static const cJSON *rules_of(const cJSON *policy)
+{
+	return json_get(policy, "injectionRules");
+}
+
+/* True if the session has rules that put secrets in. */
+static bool has_rules(const cJSON *session)
+{
+	return cJSON_GetArraySize(rules_of(json_get(session, "networkPolicy")));
+}
+
+/* Returns all names and networks that the policy allows. A name with a rule is
+ * one of them even if it is not in the list. */
+static cJSON *allowed_by(const cJSON *policy, bool *open)
+{
+	cJSON *allow =
+		cJSON_Duplicate(json_get(policy, "allowedDomains"), true);
+	const cJSON *item;
+
+	if (!allow)
+		allow = cJSON_CreateArray();
+	cJSON_ArrayForEach (item, rules_of(policy))
+		cJSON_AddItemToArray(allow, cJSON_CreateString(json_string(
+						    item, "domain", "")));
+	*open = take_open(allow);
+	cJSON_ArrayForEach (item, json_get(policy, "allowedCIDRs"))
+		cJSON_AddItemToArray(allow, cJSON_Duplicate(item, true));
+	return allow;
+}
+
+static int read_policy(struct network *n, const cJSON *session,
+		       struct error *err)
+{
+	const cJSON *policy = json_get(session, "networkPolicy");
+	const char *mode = json_string(policy, "mode", "allow-all");
+	bool open;
+	cJSON *allow;
+	int rc = 0;
+
+	if (strcmp(mode, "custom") != 0) {
+		n->mode =
+			!strcmp(mode, "deny-all") ? NETWORK_NONE : NETWORK_FULL;
+		return 0;
+	}
+	allow = allowed_by(policy, &open);
+	rc = body_read_hosts(n, open ? NULL : allow,
+			     json_get(policy, "deniedCIDRs"), open, err);
+	cJSON_Delete(allow);
+	return rc;
+}
+
+/* Changes the sandbox, for its next session, and then the session that runs, as
+ * the SDK does. What the vendor returns has no values of secrets, so rules can
+ * be sent again only by the dcode that created the sandbox. */
+static int set_network(struct sandbox *sb, const struct network *n,
+		       const struct stop *stop, struct error *err)
+{
+	struct vercel *v = sb->client->priv;
+	cJSON *policy = network_policy(n, &sb->secrets, v->v1);
+	cJSON *body = cJSON_CreateObject();
+	char *path = name_path(v, sb->id, "");
+	cJSON *info = NULL;
+	char *bare;
+	int rc = vendor_get(&v->kit, sb->id, &info, stop, err);
+
+	cJSON_AddItemToObject(body, "networkPolicy", policy);
+	if (rc > 0)
+		rc = error_set(err, ERR_GONE, "the sandbox has ended");
+	if (rc == 0 && !sb->secrets.n && has_rules(session_of(v, info)))
+		rc = error_set(err, ERR_USAGE,
+			       "a change would remove its secrets: Vercel does "
+			       "not return their values, and this dcode did "
+			       "not create the sandbox");
+	if (rc == 0 && !v->v1)
+		rc = send_policy(&v->kit, "PATCH", path, body, stop, err);
+	free(path);
+	bare = xasprintf("%s%s/network-policy", session_path(v),
+			 json_string(session_of(v, info), "id", ""));
+	path = vercel_path(v, bare, "");
+	if (rc == 0)
+		rc = send_policy(&v->kit, "POST", path, policy, stop, err);
+	free(bare);
+	free(path);
+	cJSON_Delete(info);
+	body_wipe(body);
+	return rc;
+}
+
 static int get_network(struct sandbox *sb, struct network *n,
 		       const struct stop *stop, struct error *err)
 {
 	struct vercel *v = sb->client->priv;
 	cJSON *info = NULL;
-	cJSON *allow;
-	const cJSON *item;
-	const cJSON *policy;
-	const char *mode;
-	bool open;
 	int rc = vendor_get(&v->kit, sb->id, &info, stop, err);
 
 	if (rc > 0)
 		rc = error_set(err, ERR_GONE, "the sandbox has ended");
-	policy = json_get(session_of(v, info), "networkPolicy");
-	mode = json_string(policy, "mode", "allow-all");
-	allow = cJSON_Duplicate(json_get(policy, "allowedDomains"), true);
-	if (!allow)
-		allow = cJSON_CreateArray();
-	open = take_open(allow);
-	cJSON_ArrayForEach (item, json_get(policy, "allowedCIDRs"))
-		if (!open)
-			cJSON_AddItemToArray(allow,
-					     cJSON_Duplicate(item, true));
-	if (rc == 0 && strcmp(mode, "custom") != 0)
-		n->mode =
-			!strcmp(mode, "deny-all") ? NETWORK_NONE : NETWORK_FULL;
-	else if (rc == 0)
-		rc = body_read_hosts(n, open ? NULL : allow,
-				     json_get(policy, "deniedCIDRs"), open,
-				     err);
-	cJSON_Delete(allow);
+	if (rc == 0)
+		rc = read_policy(n, session_of(v, info), err);
 	cJSON_Delete(info);
 	return rc;
 }
@@ -965,10 +1026,11 @@ static const struct vendor_state states_v2[] = {
 		     "expired: https://vercel.com/account/tokens",             \
 	.client_size = sizeof(struct vercel),                                  \
 	.box_size = sizeof(struct vendor_box), .pages = &pages,                \
-	.wait_ms = WAIT_MS, .describe = describe, .get = get_state,            \
-	.end = end_sandbox, .post = post_create, .start = resume_sandbox,      \
-	.set_endpoint = set_endpoint, .prepare = touch_attached,               \
-	.extend = extend_life, .info = add_end, .call = vercel_call,           \
+	.wait_ms = WAIT_MS, .describe = describe, .add_secrets = add_secrets,  \
+	.get = get_state, .end = end_sandbox, .post = post_create,             \
+	.start = resume_sandbox, .set_endpoint = set_endpoint,                 \
+	.prepare = touch_attached, .extend = extend_life, .info = add_end,     \
+	.call = vercel_call,                                                   \
 	.max_command = 1 << 20, /* of all arguments; Linux takes 2 MiB */      \
 		.max_answer = 4 << 20,                                         \
 	.may_be_gone = (const int[]){ 404, 410, 422, 0 },                      \
@@ -1026,6 +1088,7 @@ const struct sandbox_provider vercel_provider = {
 		 SANDBOX_NETWORK | SANDBOX_LIST | SANDBOX_PLACED |
 		 SANDBOX_PLACED_AGAIN,
 	.network = &network_limits,
+	.secrets = &secret_limits,
 	.max_command = COMMAND_MAX,
 	.lifetime_s = LIFETIME_S,
 	.settings = settings,

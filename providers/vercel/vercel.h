@@ -13,8 +13,8 @@
  * and the Python package vercel 0.5.9 were seen to send, and what they accept
  * (2026-11).
  *
- * exec.c has commands and files of a session; vercel.c has the account and its
- * sandboxes.
+ * exec.c has commands and files of a session; rules.c has the rules for what
+ * leaves it; vercel.c has the account and its sandboxes.
  */
 struct vercel { /* sandbox_client.priv points to it */
 	struct vendor_client kit;
@@ -35,6 +35,12 @@ char *vercel_path(const struct vercel *v, const char *path, const char *more);
 /* Implements supervisor.call: runs one script in the sandbox. */
 int vercel_call(void *arg, struct str command, int64_t wait_ms, struct buf *out,
 		const struct stop *stop, struct error *err);
+
+/* rules.c */
+/* Returns the names of the network, as a list, or with the rules that put the
+ * secrets in (NULL: none). "*" without rules leaves all other names open. */
+cJSON *vercel_allowed_names(const struct network *n,
+			    const struct secrets *secrets);
 
 extern const struct sandbox_provider vercel_provider;
 

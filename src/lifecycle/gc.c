@@ -143,6 +143,19 @@ static bool is_alive(struct gc *gc, const char *label,
 	return owner->alive;
 }
 
+/* Nobody knows whether a sandbox without a row had objects of the account. */
+static void clean_account(struct gc *gc, struct sandbox_client *client,
+			  struct gc_item *item, struct error *err)
+{
+	const struct sandbox_ops *ops = client->provider->ops;
+
+	if (!ops->clean || !item->label[0] ||
+	    ops->clean(client, item->label, gc->stop, err) == 0)
+		return;
+	item->outcome = GC_LEFT;
+	item->reason = err->message;
+}
+
 /* Deletes one sandbox, or with dry_run only reports it. in_ledger: its row is
  * claimed first. */
 static void remove_one(struct gc *gc, struct sandbox_client *client,
@@ -168,6 +181,8 @@ static void remove_one(struct gc *gc, struct sandbox_client *client,
 				    &err) < 0) {
 		done.outcome = GC_LEFT;
 		done.reason = err.message;
+	} else if (!in_ledger) {
+		clean_account(gc, client, &done, &err);
 	}
 	report_item(gc, &done);
 }
@@ -284,7 +299,10 @@ static void clean_row(struct gc *gc, struct sandbox_client *client,
 		item.outcome = GC_LEFT;
 		item.reason = reason;
 	} else if (!gc->request->dry_run &&
-		   ((clean && clean(client, row->label, gc->stop, &err) < 0) ||
+		   ((clean &&
+		     (clean(client, row->label, gc->stop, &err) < 0 ||
+		      ledger_set_objects(gc->request->store, row->label, false,
+					 &err) < 0)) ||
 		    ledger_gone(gc->request->store, row->label, &err) < 0)) {
 		item.outcome = GC_LEFT;
 		item.reason = err.message;

@@ -639,9 +639,7 @@ static int run_setup(struct managed_sandbox *box,
 	return rc;
 }
 
-enum {
-	LIFETIME_MAX_S = 366 * 86400,
-};
+enum { LIFETIME_MAX_S = 366 * 86400 };
 
 static void forward_progress(void *arg, const char *line)
 {
@@ -675,7 +673,6 @@ static int create_sandbox(struct managed_sandbox *box, int64_t lifetime_s,
 			  const struct stop *stop, struct error *err)
 {
 	const struct lifecycle_request *r = &box->request;
-	const struct sandbox_provider *p = r->client->provider;
 	struct sandbox_spec spec = {
 		.label = box->label,
 		.owner = store_owner(r->store),
@@ -691,8 +688,11 @@ static int create_sandbox(struct managed_sandbox *box, int64_t lifetime_s,
 
 	if (stop_check(stop, err) < 0)
 		return -1;
-	if (ledger_intend(r->store, p->name, lifecycle_endpoint(r->client),
-			  spec.lifetime_s, box->label, err) < 0)
+	if (ledger_intend(r->store, r->client->provider->name,
+			  lifecycle_endpoint(r->client), spec.lifetime_s,
+			  box->label, err) < 0 ||
+	    (sandbox_stores_secrets(r->client) &&
+	     ledger_set_objects(r->store, box->label, true, err) < 0))
 		return -1;
 	box->ours = true;
 	say_progress(box, "Starting %s sandbox...", title_of(box, room));

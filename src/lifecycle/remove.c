@@ -75,6 +75,32 @@ static int remove_labelled(struct sandbox_client *client, struct store *store,
 	return rc < 0 ? -1 : 0;
 }
 
+static bool note_objects(void *arg, const struct ledger_row *row)
+{
+	*(bool *)arg = row->objects;
+	return false;
+}
+
+/* Deletes the objects that the account has of a sandbox that is gone, and
+ * closes its row. */
+static int close_row(struct sandbox_client *client, struct store *store,
+		     const char *label, const struct stop *stop,
+		     struct error *err)
+{
+	const struct sandbox_ops *ops = client->provider->ops;
+	struct error ignored = { 0 };
+	bool objects = false;
+
+	(void)ledger_find(store, label, note_objects, &objects, &ignored);
+	if (!objects || !ops->clean)
+		return ledger_gone(store, label, err);
+	if (ops->clean(client, label, stop, err) == 0 &&
+	    ledger_set_objects(store, label, false, err) == 0)
+		return ledger_gone(store, label, err);
+	(void)ledger_note(store, label, err->message, &ignored);
+	return -1;
+}
+
 int lifecycle_remove(struct sandbox_client *client, struct store *store,
 		     const char *id, const char *label, const struct stop *stop,
 		     struct error *err)
@@ -91,7 +117,7 @@ int lifecycle_remove(struct sandbox_client *client, struct store *store,
 	if (!label)
 		return rc < 0 ? -1 : 0;
 	if (rc == 0)
-		return ledger_gone(store, label, err);
+		return close_row(client, store, label, stop, err);
 	(void)ledger_note(store, label, err->message, &ignored);
 	return -1;
 }
@@ -119,6 +145,7 @@ int lifecycle_remove_unnamed(struct sandbox_client *client, struct store *store,
 		 * objects before. */
 		if (ops->clean && why->http_status)
 			(void)ops->clean(client, label, stop, &ignored);
+		(void)ledger_set_objects(store, label, false, &ignored);
 		return ledger_gone(store, label, err);
 	}
 	if (!sandbox_can_list(client))
@@ -136,8 +163,9 @@ int lifecycle_remove_unnamed(struct sandbox_client *client, struct store *store,
 		rc = error_set(
 			err, ERR_REMOTE,
 			"creating it was interrupted, and nothing exists yet");
-	else if (rc == 0 && ops->clean)
-		rc = ops->clean(client, label, stop, err);
+	else if (rc == 0 && ops->clean &&
+		 (rc = ops->clean(client, label, stop, err)) == 0)
+		rc = ledger_set_objects(store, label, false, err);
 	if (rc == 0 && !search.id)
 		rc = ledger_gone(store, label, err);
 	free(search.id);

@@ -440,6 +440,22 @@ int sandbox_check_limits(struct sandbox_client *client,
 	return rc;
 }
 
+bool sandbox_stores_secrets(const struct sandbox_client *client)
+{
+	const struct secret_limits *limits = client->provider->secrets;
+	struct secrets s = { 0 };
+	struct error ignored = { 0 };
+	bool some;
+
+	/* What is wrong with the settings is reported by the create. */
+	if (!limits || !(limits->can & SECRET_IN_ACCOUNT) ||
+	    choose_secrets(&s, client, &ignored) < 0)
+		return false;
+	some = s.n > 0;
+	secrets_release(&s);
+	return some;
+}
+
 /* Says which hosts of the secret the network list does not have. */
 static void announce_unreachable(const struct sandbox_spec *spec,
 				 const struct network *n,

@@ -156,7 +156,9 @@ struct sandbox_ops {
 	 * removal is confirmed, 1 if no sandbox has this id. */
 	int (*remove)(struct sandbox_client *client, const char *id,
 		      const struct stop *stop, struct error *err);
-	/* Deletes what a create that made no sandbox left; or NULL. */
+	/* Deletes the objects of the account that dcode created for the
+	 * sandbox with this label: their names begin with it. Called when the
+	 * sandbox does not exist (any more). NULL: there are none. */
 	int (*clean)(struct sandbox_client *client, const char *label,
 		     const struct stop *stop, struct error *err);
 	/* Stops a sandbox by id: processes end or freeze, files stay, and
@@ -284,6 +286,9 @@ int sandbox_choose_network(struct sandbox_client *client,
 /* Only checks: the secrets and, unless a probe is needed, the network. */
 int sandbox_check_limits(struct sandbox_client *client,
 			 const struct network *flag, struct error *err);
+/* True if the vendor's account would store secrets of a new sandbox: see
+ * sandbox_ops.clean(). */
+bool sandbox_stores_secrets(const struct sandbox_client *client);
 /* If cancelled, returns within about 30 ms. The command is then killed in the
  * background, and the next operation waits until that is done. */
 int sandbox_execute(struct sandbox *sb, const struct exec_request *req,

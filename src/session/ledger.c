@@ -15,7 +15,7 @@ enum {
 	SHORT_NAME = 8, /* characters after "dcode-" */
 	/* index of the column "whole" of SQL_LEDGER_FIND, after
 	 * LEDGER_COLUMNS */
-	WHOLE = 13,
+	WHOLE = 14,
 };
 
 static int64_t unix_now(void)
@@ -111,7 +111,13 @@ int ledger_gone(struct store *s, const char *label, struct error *err)
 	store_bind(st, 1, label);
 	if (store_run(s, st, err) < 0)
 		return -1;
-	return set_state(s, label, LEDGER_GONE, err);
+	st = store_sql(s, SQL_LEDGER_GONE, err);
+	if (!st)
+		return -1;
+	sqlite3_bind_int(st, 2, LEDGER_GONE);
+	sqlite3_bind_int64(st, 3, unix_now());
+	sqlite3_bind_int(st, 4, LEDGER_REMOVING);
+	return run_change(s, st, label, err);
 }
 
 int ledger_set_start_dir(struct store *s, const char *provider, const char *id,
@@ -154,6 +160,17 @@ int ledger_note(struct store *s, const char *label, const char *note,
 	return run_change(s, st, label, err);
 }
 
+int ledger_set_objects(struct store *s, const char *label, bool objects,
+		       struct error *err)
+{
+	sqlite3_stmt *st = store_sql(s, SQL_LEDGER_OBJECTS, err);
+
+	if (!st)
+		return -1;
+	sqlite3_bind_int(st, 2, objects);
+	return run_change(s, st, label, err);
+}
+
 /* Reads the columns in the order of LEDGER_COLUMNS. */
 static void read_row(sqlite3_stmt *st, const struct process *self,
 		     struct ledger_row *row)
@@ -175,6 +192,7 @@ static void read_row(sqlite3_stmt *st, const struct process *self,
 		.note = store_text(st, 10),
 		.kept = sqlite3_column_int(st, 11),
 		.thread = store_text(st, 12),
+		.objects = sqlite3_column_int(st, 13),
 	};
 	row->held = row->kept && row->ends > unix_now() &&
 		    row->state != LEDGER_REMOVING && row->state != LEDGER_GONE;

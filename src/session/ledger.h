@@ -50,6 +50,9 @@ struct ledger_row {           /* strings borrowed for the callback */
 	/* kept is set, its end is not reached and no deletion was requested:
 	 * only the user may delete it */
 	bool held;
+	/* the vendor's account may have other objects that dcode made for it,
+	 * such as secrets; their names begin with the label */
+	bool objects;
 	const char *thread; /* thread that it belongs to, or "" */
 	const char *note;   /* why it was not deleted, or "" */
 };
@@ -58,9 +61,15 @@ struct ledger_row {           /* strings borrowed for the callback */
  * ledger_set_start_dir() and ledger_attached(). */
 int ledger_intend(struct store *s, const char *provider, const char *endpoint,
 		  int64_t lifetime_s, char label[16], struct error *err);
+/* Call with true before the first of ledger_row.objects is created, and with
+ * false when all are deleted. */
+int ledger_set_objects(struct store *s, const char *label, bool objects,
+		       struct error *err);
 int ledger_created(struct store *s, const char *label, const char *id,
 		   struct error *err);
 int ledger_removing(struct store *s, const char *label, struct error *err);
+/* The sandbox does not exist any more. While the account still has objects of
+ * it, the row stays with LEDGER_REMOVING, for gc. */
 int ledger_gone(struct store *s, const char *label, struct error *err);
 /* Stores the directory in which the tools of a sandbox start, if its setup
  * script changed it, also for a sandbox that dcode did not create. The entry is

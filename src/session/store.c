@@ -306,6 +306,9 @@ static const char *const migrations[] = {
 	 "CREATE TRIGGER contact_removed BEFORE DELETE ON thread BEGIN"
 	 " DELETE FROM contact WHERE thread=OLD.id;"
 	 "END;"),
+
+	/* objects: struct ledger_row. */
+	"ALTER TABLE ledger ADD COLUMN objects INTEGER NOT NULL DEFAULT 0;",
 };
 
 enum { VERSION = sizeof(migrations) / sizeof(migrations[0]) };
@@ -781,7 +784,7 @@ const char *store_owner(const struct store *s)
 	" WHERE s.thread=thread.no), agent, turns, headless"
 #define LEDGER_COLUMNS                                                         \
 	"label, provider, id, endpoint, state, created, ends, pid, started,"   \
-	" place, note, kept, thread"
+	" place, note, kept, thread, objects"
 
 const char *const store_texts[SQL_COUNT] = {
 	[SQL_BEGIN] = "BEGIN IMMEDIATE",
@@ -884,7 +887,10 @@ const char *const store_texts[SQL_COUNT] = {
 			       " WHERE label=?1",
 	[SQL_LEDGER_STATE] = "UPDATE ledger SET state=?2, changed=?3"
 			     " WHERE label=?1",
+	[SQL_LEDGER_GONE] = "UPDATE ledger SET state=iif(objects, ?4, ?2),"
+			    " changed=?3 WHERE label=?1",
 	[SQL_LEDGER_NOTE] = "UPDATE ledger SET note=?2 WHERE label=?1",
+	[SQL_LEDGER_OBJECTS] = "UPDATE ledger SET objects=?2 WHERE label=?1",
 	[SQL_LEDGER_KEEP] = "UPDATE ledger SET state=?2, changed=?3, ends=?4,"
 			    " kept=1, thread=coalesce(?5, thread)"
 			    " WHERE label=?1",

@@ -18,6 +18,7 @@ paused then (autoPause). Between two states (delay) requests get 409."""
 import base64
 import datetime
 import random
+import re
 import shutil
 import string
 import sys
@@ -27,12 +28,21 @@ import urllib.parse
 from cloud import (
     Box, Cloud, Invalid, Refused, Reply, check, listed, main, route)
 from e2b_envd import Envd
+from outside import most_specific
 
 KEY = "e2b_0123456789abcdef0123456789abcdef01234567"
 TEMPLATES = {"base": "rki5dems9wqfm4r03t7g", "code-interpreter-v1": "nlhz8vlwy"}
 STRINGS = {str: str}
-NETWORK = {"?allowOut": [str], "?denyOut": [str], "?rules": dict,
-           "?allowPublicTraffic": bool, "?maskRequestHost": str}
+RULES = {str: [{"?transform": {"?headers": STRINGS}}]}
+PROXY = {"address": str, "?username": str, "?password": str}
+CHANGE = {"?allowOut": [str], "?denyOut": [str], "?rules": RULES,
+          "?egressProxy": PROXY, "?allow_internet_access": bool}
+NETWORK = {"?allowOut": [str], "?denyOut": [str], "?rules": RULES,
+           "?egressProxy": PROXY, "?allowPublicTraffic": bool,
+           "?maskRequestHost": str}
+SECRET_NAME = (lambda v: isinstance(v, str) and
+               not v.lower().startswith("sec_") and
+               re.fullmatch(r"[^{}\x00-\x1f]+", v))
 NEW = {"templateID": str, "?timeout": lambda v: isinstance(v, int)
        and not isinstance(v, bool) and v >= 0,
        "?autoPause": bool, "?autoPauseMemory": bool,
@@ -72,7 +82,7 @@ class E2B(Envd, Cloud):
         super().__init__(port)
         self.version, self.old, self.most = version, old, most
         self.page, self.delay = page, delay
-        self.snapshots = {}
+        self.snapshots, self.secrets = {}, {}
 
     def __exit__(self, *what):
         super().__exit__(*what)
@@ -279,8 +289,60 @@ class E2B(Envd, Cloud):
 
     @route("PUT", "/sandboxes/(?P<id>[^/]+)/network")
     def network(self, req, id):
-        self.kept(id).body["network"] = check(req.json(), NETWORK)
+        self.kept(id).body["network"] = check(req.json(), CHANGE)
         return 204, None
+
+    # Secrets of the account. No answer has a value.
+    def secret(self, id):
+        for secret in self.secrets.values():
+            if id in (secret["secretID"], secret["name"]):
+                return secret
+        raise Refused(404, {"code": 404, "message": "secret not found"})
+
+    def shown_secret(self, secret):
+        return {k: v for k, v in secret.items() if k != "value"}
+
+    @route("POST", "/secrets")
+    def add_secret(self, req):
+        body = check(req.json(), {"name": SECRET_NAME, "value": str,
+                                  "?metadata": STRINGS})
+        name = body["name"].lower()
+        now = stamp(time.time())
+        with self.lock:
+            if name in self.secrets:
+                return 409, {"code": 409, "message": "the name is taken"}
+            self.secrets[name] = {
+                "secretID": f"sec_{len(self.secrets):04d}x{time.time_ns()}",
+                "name": name, "value": body["value"], "currentVersion": 1,
+                "metadata": body.get("metadata", {}), "createdAt": now,
+                "updatedAt": now}
+        return 201, self.shown_secret(self.secrets[name])
+
+    @route("GET", "/secrets")
+    def list_secrets(self, req):
+        check(req.query, {"?limit": str, "?nextToken": str}, "query")
+        found = [self.shown_secret(s) for s in self.secrets.values()]
+        start = int(req.query.get("nextToken") or 0)
+        end = start + min(int(req.query.get("limit", "100")), self.page)
+        return Reply(200, found[start:end], {
+            "X-Next-Token": str(end) if end < len(found) else ""})
+
+    @route("DELETE", "/secrets/(?P<id>[^/]+)")
+    def delete_secret(self, req, id):
+        with self.lock:
+            self.secrets.pop(self.secret(id)["name"], None)
+        return 204, None
+
+    def inject(self, kept, request):
+        """What the rules do to a request that leaves the sandbox."""
+        rules = kept.body.get("network", {}).get("rules", {})
+        rule = most_specific(rules, request.host)
+        if not request.secure or not rule:
+            return
+        for name, value in rule[0]["transform"]["headers"].items():
+            wanted = re.fullmatch(r"\$\{e2b\.secrets\.([^}]+)\}", value)
+            request.headers[name.lower()] = \
+                self.secret(wanted[1])["value"] if wanted else value
 
     @route("POST", "/sandboxes/(?P<id>[^/]+)/snapshots")
     def snapshot(self, req, id):

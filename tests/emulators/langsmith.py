@@ -20,6 +20,7 @@ States: provisioning, ready, failed, stopped, deleting; what is gone is 404. A
 sandbox without requests stops after idle_ttl_seconds, its processes die, and
 it is deleted delete_after_stop_seconds later. minute: seconds that 60 of these
 last. A stopped one starts by a request to its data plane."""
+import copy
 import datetime
 import shutil
 import signal
@@ -31,6 +32,7 @@ import uuid
 from cloud import (
     Box, Cloud, Invalid, Refused, Reply, check, listed, main, route)
 from langsmith_plane import Plane
+from outside import below
 
 KEY = "lsv2_pt_0123456789abcdef0123456789abcdef_0123456789"
 GIB = 1 << 30
@@ -41,7 +43,13 @@ MINUTES = (lambda v: isinstance(v, int) and not isinstance(v, bool) and
 NAME = (lambda v: isinstance(v, str) and 0 < len(v) <= 128)
 STRINGS = {str: str}
 ACCESS = ({"allow_list": [str]}, {"deny_list": [str]})
-PROXY = {"?rules": list, "?callbacks": list, "?no_proxy": [str],
+HEADER = {"name": str, "type": {"opaque", "plaintext", "workspace_secret"},
+          "value": str}
+RULE = {"name": NAME, "?description": str, "?enabled": bool,
+        "?env_vars": STRINGS, "?headers": [HEADER], "?match_hosts": [str],
+        "?match_headers": [lambda v: ": " in v], "?match_paths": [str],
+        "?type": str, "?aws": dict, "?gcp": dict, "?azure": dict}
+PROXY = {"?rules": [RULE], "?callbacks": list, "?no_proxy": [str],
          "?access_control": ACCESS}
 LIFE = {"?idle_ttl_seconds": MINUTES, "?delete_after_stop_seconds": MINUTES,
         "?vcpus": POSITIVE, "?cpu_millicores": POSITIVE,
@@ -231,8 +239,25 @@ class LangSmith(Plane, Cloud):
                  "created_at": stamp(kept.made),
                  "updated_at": stamp(kept.made)}
         if "proxy_config" in body:
-            shown["proxy_config"] = body["proxy_config"]
+            shown["proxy_config"] = copy.deepcopy(body["proxy_config"])
+            for rule in shown["proxy_config"].get("rules", ()):
+                for header in rule.get("headers", ()):
+                    if header["type"] == "opaque":
+                        header["value"] = ""
+                        header["is_set"] = True
         return shown
+
+    def inject(self, kept, request):
+        """What the proxy does to a request that leaves the sandbox."""
+        for rule in kept.body.get("proxy_config", {}).get("rules", ()):
+            if not request.secure or not any(
+                    below(p, request.host) for p in rule["match_hosts"]):
+                continue
+            wanted = [h.partition(": ") for h in rule.get("match_headers", ())]
+            if all(request.headers.get(n) == v for n, _, v in wanted):
+                request.headers.update({h["name"].lower(): h["value"]
+                                        for h in rule["headers"]})
+                return
 
     def touch(self, kept):
         """A request has come: the idle time begins anew."""

@@ -22,6 +22,7 @@ import threading
 import time
 
 from cloud import Box, Cloud, Refused, Reply, check, listed, main, route
+from outside import most_specific
 from vercel_session import NETWORK_1, NETWORK_2, Session
 
 TOKEN, TEAM, PROJECT = "vercel_token_0123456789", "team_test", "prj_test"
@@ -65,6 +66,20 @@ def fails(status, code, message):
     return Refused(status, {"error": {"code": code, "message": message}})
 
 
+def fits(matcher, text):
+    (kind, wanted), = matcher.items()
+    return {"exact": text == wanted, "startsWith": text.startswith(wanted),
+            "regex": bool(kind == "regex" and re.search(wanted, text))}[kind]
+
+
+def applies(match, request):
+    return (("path" not in match or fits(match["path"], request.path)) and
+            request.method in match.get("method", [request.method]) and
+            all(any(fits(entry["key"], name) and fits(entry["value"], value)
+                    for name, value in request.headers.items())
+                for entry in match.get("headers", ())))
+
+
 class Kept:
     """What the vendor knows of a sandbox and of its current session."""
 
@@ -96,9 +111,14 @@ class Kept:
         if "mode" in p:
             return p
         allow, nets = p.get("allow", []), p.get("subnets", {})
-        return {"mode": "custom", "allowedDomains": list(allow),
-                "allowedCIDRs": nets.get("allow", []),
-                "deniedCIDRs": nets.get("deny", [])}
+        shown = {"mode": "custom", "allowedDomains": list(allow),
+                 "allowedCIDRs": nets.get("allow", []),
+                 "deniedCIDRs": nets.get("deny", [])}
+        rules = [{"domain": domain, "match": rule.get("match"), "headerNames":
+                  [h for t in rule["transform"] for h in t["headers"]]}
+                 for domain, rules in (allow.items() if isinstance(allow, dict)
+                                       else ()) for rule in rules]
+        return {**shown, "injectionRules": rules} if rules else shown
 
     def shown_session(self):
         return {"id": self.session, **self.size, **self.kind,
@@ -172,6 +192,18 @@ class Vercel(Session, Cloud):
         if kept:
             kept.ends = None
             self.begin_stop(kept)
+
+    def inject(self, kept, request):
+        """What the policy does to a request that leaves the sandbox."""
+        allow = kept.policy.get("allow", {})
+        rules = most_specific(allow, request.host) \
+            if isinstance(allow, dict) else []
+        for rule in rules or []:
+            if request.secure and applies(rule.get("match", {}), request):
+                for change in rule["transform"]:
+                    request.headers.update({k.lower(): v for k, v in
+                                            change["headers"].items()})
+                return
 
     # Life.
     def project(self, value):

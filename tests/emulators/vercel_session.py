@@ -17,12 +17,17 @@ from cloud import Gone, Invalid, Refused, check, route
 
 AT = "(?:/api)?/(?P<v>v1/sandboxes|v2/sandboxes/sessions)/(?P<sid>sbx_[^/]+)"
 WORKDIR = "/vercel/sandbox"
+MATCHER = ({"exact": str}, {"startsWith": str}, {"regex": str})
+ENTRY = {"?key": MATCHER, "?value": MATCHER}
+RULE = {"?match": {"?path": MATCHER, "?method": [str], "?queryString": [ENTRY],
+                   "?headers": [ENTRY]},
+        "transform": [{"headers": {str: str}}]}
 NETWORK_1 = ({"mode": {"allow-all", "deny-all"}},
              {"mode": {"custom"}, "?allowedDomains": [str],
               "?allowedCIDRs": [str], "?deniedCIDRs": [str],
               "?injectionRules": list})
 NETWORK_2 = ({"mode": {"allow-all", "deny-all"}},
-             {"?allow": ([str], dict),
+             {"?allow": ([str], {str: [RULE]}),
               "?subnets": {"?allow": [str], "?deny": [str]}})
 RUN = {"command": str, "?args": [str], "?cwd": str, "?env": {str: str},
        "?sudo": bool, "?wait": bool}

@@ -109,6 +109,8 @@ enum {
 	/* dcode itself puts the values in, so it also needs them to attach */
 	SECRET_NEEDS_DCODE = 1 << 6,
 	SECRET_ONE_HOST = 1 << 7, /* a secret has one host */
+	/* the vendor's account stores the values, until sandbox_ops.clean() */
+	SECRET_IN_ACCOUNT = 1 << 8,
 };
 struct secret_limits {
 	unsigned can; /* SECRET_... */

@@ -1,0 +1,330 @@
+"""test_secrets_vendors.py - secrets that vendors put into the requests of their
+sandboxes: never in the sandbox, and deleted with it."""
+# SPDX-License-Identifier: MIT
+import base64
+import json
+import os
+import pathlib
+import re
+import signal
+import threading
+import time
+
+import pytest
+
+import slash_chat
+from clouds import DONE, results, task_of, vendor_fixture  # noqa: F401
+from lifecycle import execute, wait_for
+from outside import Leaving, Outside
+from slash_chat import HELLO, begin, talk  # noqa: F401
+
+# pylint: disable=redefined-outer-name
+
+VALUE = "kx9QpTz4vWc7Lr2Nh8Jd5Fs3Yb6Mg1Ra0Ue"
+HEADER = """[secrets.ACME]
+env = "ACME_TOKEN"
+hosts = ["api.acme.example"]
+header = "Authorization"
+format = "Bearer {}"
+value_env = "MY_ACME"
+"""
+ACCOUNTS = {"api.acme.example": ("authorization", f"Bearer {VALUE}")}
+# The secrets are objects of the account.
+STORES = ("e2b",)
+WITH_HEADER = ("e2b", "vercel", "langsmith")
+# They replace a placeholder that the client sends as `format` says.
+WITH_FORMAT = ("vercel", "langsmith")
+
+
+@pytest.fixture
+def acme(env, config, monkeypatch):
+    """acme(text): writes the config, with the value in a variable."""
+    def write(text=HEADER):
+        env["MY_ACME"] = VALUE
+        config(text)
+        # A chat writes its own.
+        text = text.replace("{", "{{").replace("}", "}}")
+        monkeypatch.setattr(slash_chat, "OTHER", slash_chat.OTHER + text)
+    return write
+
+
+def authorized(server):
+    """What the hosts answered, in order."""
+    return [json.loads(text.splitlines()[0])["authorized"]
+            for text in results(server)]
+
+
+FORMAT = HEADER.replace('header = "Authorization"\n', "")
+
+
+def ask(outside, host="api.acme.example", path="/", options=""):
+    return execute(f"curl -sS {options} {outside.url}/https/{host}{path}")
+
+
+def readable(kept):
+    """All bytes that the commands of an emulated sandbox can read."""
+    for path in pathlib.Path(kept.box.root).rglob("*"):
+        if path.is_file() and not path.is_symlink():
+            yield path.read_bytes()
+    inside = kept.box.outer.pid
+    for process in pathlib.Path("/proc").glob("[0-9]*"):
+        try:
+            if str(inside) in (process / "stat").read_text().split():
+                yield (process / "environ").read_bytes()
+                yield (process / "cmdline").read_bytes()
+        except OSError:
+            pass
+
+
+def has_value(data):
+    """True if the value is there, also in base64 at any offset."""
+    forms = {VALUE.encode()}
+    for i in range(3):
+        text = base64.b64encode(b"x" * i + VALUE.encode())
+        forms.add(text[4:-4])
+    return any(form in data for form in forms)
+
+
+def add_foreign(cloud):
+    """A secret of another dcode."""
+    cloud.secrets["foreign"] = {"name": "dcode-zzzzzzzz-other",
+                                "secretID": "sec_foreign", "value": "x"}
+
+
+def stored_names(cloud):
+    return sorted(s["name"] for s in cloud.secrets.values())
+
+
+# The requests of dcode that may have the value.
+CARRIERS = {"e2b": "POST /secrets$",
+            "vercel": "POST /v2/sandboxes[?]",
+            "langsmith": "POST /api/v2/sandboxes/boxes$"}
+
+
+@pytest.mark.parametrize("name", WITH_HEADER)
+def test_a_request_is_authenticated_and_the_sandbox_has_no_value(
+        vendor, model, run, acme, name):
+    cloud = vendor(name)
+    acme()
+    found = []
+    with Outside(cloud, ACCOUNTS) as outside:
+        outside.look = lambda: found.extend(
+            data for kept in list(cloud.boxes.values())
+            for data in readable(kept))
+        server = model([
+            execute("echo have $ACME_TOKEN; export -p >/tmp/exported"),
+            ask(outside), ask(outside, "other.example"), DONE])
+        r = task_of(run, name)()
+    assert r.status == 0, r.err
+    have, own, other = results(server)
+    assert re.search(r"have \S{20}", have) and not has_value(have.encode())
+    assert '"authorized": true' in own
+    assert '"authorized": false' in other  # the control
+    # The control: what was looked at has the placeholder.
+    assert any(have.split()[1].encode() in data for data in found)
+    assert not any(has_value(data) for data in found)
+    for q in cloud.requests:
+        assert re.match(CARRIERS[name], q["line"]) or not has_value(
+            bytes(q.get("raw", b"")) + str(q["headers"]).encode()), q["line"]
+    assert not has_value(r.out.encode() + r.err.encode())
+    assert cloud.left() == []
+
+
+SENT = '-H "Authorization: Bearer $ACME_TOKEN"'
+
+
+@pytest.mark.parametrize("name", WITH_FORMAT)
+def test_a_placeholder_is_replaced_where_the_client_sends_it(
+        vendor, model, run, acme, name):
+    cloud = vendor(name)
+    acme(FORMAT)
+    with Outside(cloud, ACCOUNTS) as outside:
+        server = model([
+            ask(outside, options=SENT), ask(outside),
+            ask(outside, options='-H "X-Other: $ACME_TOKEN"'),
+            ask(outside, "other.example", options=SENT), DONE])
+        r = task_of(run, name)()
+        assert r.status == 0, r.err
+        assert authorized(server) == [True, False, False, False]
+        assert not any(has_value(str(q.headers).encode())
+                       for q in outside.seen[1:])
+
+
+PATHS = HEADER + 'paths = ["/v1/*", "/exact"]\nmethods = ["GET", "HEAD"]\n'
+
+
+def test_a_secret_is_limited_to_paths_and_methods(vendor, model, run, acme):
+    cloud = vendor("vercel")
+    acme(PATHS)
+    yes = ["/v1/", "/v1/a", "/v1/a/b", "/exact"]
+    no = ["/", "/v2/a", "/exact/", "/v1/../v2", "/v1//v2", "/v1/%2e%2e/v2",
+          "/v1/.git"]
+    with Outside(cloud, ACCOUNTS) as outside:
+        server = model([ask(outside, path=path, options="--path-as-is")
+                        for path in yes + no] +
+                       [ask(outside, path="/v1/a", options="-X POST"), DONE])
+        r = task_of(run, "vercel")()
+    assert r.status == 0, r.err
+    assert authorized(server) == [True] * len(yes) + [False] * (len(no) + 1)
+
+
+@pytest.mark.parametrize("name", ["e2b", "langsmith"])
+def test_a_vendor_without_paths_refuses_them(vendor, model, run, acme, name):
+    cloud = vendor(name)
+    acme(PATHS)
+    model([DONE])
+    r = task_of(run, name)()
+    assert r.status == 2 and "limit a secret to paths" in r.err
+    assert "config.toml:1:10: secrets.ACME" in r.err and name in r.err
+    assert not cloud.requests
+
+
+@pytest.mark.parametrize("name", STORES)
+def test_what_the_account_stores_ends_with_the_sandbox(vendor, model, run,
+                                                       acme, name):
+    cloud = vendor(name)
+    acme()
+    model([DONE, DONE])
+    r = task_of(run, name)("--keep")
+    assert r.status == 0, r.err
+    row, = json.loads(run("sandbox", "list", "--json").out)["data"]
+    stored, = stored_names(cloud)
+    assert stored.lower() == f"{row['label']}-acme"
+    add_foreign(cloud)
+    assert run("sandbox", "gc").status == 0
+    assert len(stored_names(cloud)) == 2
+    assert run("sandbox", "rm", row["name"]).status == 0
+    assert [n.lower() for n in stored_names(cloud)] == ["dcode-zzzzzzzz-other"]
+
+
+@pytest.mark.parametrize("name", STORES)
+def test_a_sandbox_that_has_ended_by_itself_leaves_no_secret(
+        vendor, model, run, acme, name):
+    cloud = vendor(name)
+    acme()
+    model([DONE])
+    assert task_of(run, name)("--keep").status == 0
+    row, = json.loads(run("sandbox", "list", "--json").out)["data"]
+    for id in list(cloud.boxes):
+        cloud.destroy(id)
+    assert stored_names(cloud)
+    run("sandbox", "rm", row["name"])
+    assert run("sandbox", "gc").status == 0
+    assert stored_names(cloud) == []
+
+
+def test_without_secrets_no_request_is_about_them(vendor, model, run, config):
+    for name in STORES:
+        cloud = vendor(name)
+        model([DONE])
+        assert task_of(run, name)().status == 0
+        assert not cloud.count(".*(secret|gateway).*")
+
+
+@pytest.mark.parametrize("name", STORES)
+def test_a_kill_at_any_request_leaves_no_secret(vendor, model, start, run,
+                                                acme, name):
+    """Killed while request n waits. It is performed after the kill."""
+    acme()
+    cloud = vendor(name)
+    stored = 0
+    for n in range(1, 60):
+        gate = threading.Event()
+        cloud.forget()
+        fault = cloud.fault(".*", nth=n, hold=gate)
+        model([execute("echo hi"), DONE])
+        p = start("-n", "hi", "-y", "-M", "anthropic:m", "--sandbox", name)
+        wait_for(lambda: fault.struck or p.p.poll() is not None, 60)
+        p.signal(signal.SIGKILL)
+        p.wait()
+        asked = len(cloud.requests)
+        gate.set()
+        wait_for(lambda: all("status" in q for q in cloud.requests[:asked]))
+        stored += bool(stored_names(cloud))
+        r = run("sandbox", "gc")
+        assert r.status == 0, r.err
+        assert stored_names(cloud) == [] and cloud.left() == [], n
+        if not fault.struck:
+            break
+    assert 3 < n < 59 and stored > 2
+
+
+LISTED = ("--sandbox-network", "api.acme.example")
+
+
+@pytest.mark.parametrize("name", ["e2b", "vercel", "langsmith"])
+def test_a_change_of_the_network_keeps_the_rules(talk, vendor, acme, name):
+    cloud = vendor(name)
+    acme()
+    c = begin(talk, HELLO, "--sandbox", name, *LISTED)
+    c.say("/network allow b.example", "may now reach b.example")
+    with Outside(cloud, ACCOUNTS) as outside:
+        for host, good in (("api.acme.example", True), ("b.example", False)):
+            request = Leaving("GET", f"/https/{host}/", {})
+            assert outside.answer(request) == {"authorized": good}
+
+
+def test_a_list_is_not_widened_by_a_secret(vendor, model, run, acme):
+    """A name with a rule may be reached at Vercel."""
+    cloud = vendor("vercel")
+    acme()
+    model([DONE])
+    r = task_of(run, "vercel")("--sandbox-network", "b.example", "--keep")
+    assert r.status == 0 and "api.acme.example is not in the network" in r.err
+    kept, = cloud.boxes.values()
+    assert kept.policy == {"allow": {"b.example": []}}
+
+
+@pytest.mark.parametrize("name", ["vercel", "langsmith"])
+def test_rules_that_cannot_be_sent_again_are_not_lost(vendor, model, run, talk,
+                                                      acme, name):
+    cloud = vendor(name)
+    acme()
+    model([DONE])
+    assert task_of(run, name)("--keep", *LISTED).status == 0
+    c = begin(talk, HELLO, "-r")
+    cloud.forget()
+    c.say("/network allow b.example", "would remove its")
+    assert not cloud.count("(PATCH|POST) .*network|PATCH")
+
+
+def test_a_change_does_not_remove_a_proxy_of_e2b(vendor, model, run, talk,
+                                                 acme):
+    cloud = vendor("e2b")
+    acme()
+    model([DONE])
+    assert task_of(run, "e2b")("--keep", *LISTED).status == 0
+    kept, = cloud.boxes.values()
+    kept.body["network"]["egressProxy"] = {"address": "proxy.example:1080"}
+    c = begin(talk, HELLO, "-r")
+    c.say("/network allow b.example", "has an egressProxy")
+    assert "egressProxy" in kept.body["network"]
+
+
+def test_two_secrets_of_one_host_are_one_rule(vendor, model, run, env, acme):
+    env["MY_KEY"] = "second" + VALUE
+    acme(HEADER + HEADER.replace("ACME", "KEY").replace(
+        "Authorization", "X-Key").replace("api.acme", "*.acme").replace(
+            "MY_KEY", "MY_ACME"))
+    for name in WITH_HEADER:
+        cloud = vendor(name)
+        model([DONE])
+        assert task_of(run, name)("--keep").status == 0
+        with Outside(cloud, ACCOUNTS) as outside:
+            request = Leaving("GET", "/https/api.acme.example/", {})
+            assert outside.answer(request) == {"authorized": True}
+            assert request.headers["x-key"] == f"Bearer {VALUE}"
+            request = Leaving("GET", "/https/b.acme.example/", {})
+            outside.answer(request)
+            assert set(request.headers) == {"x-key"}
+
+
+def test_two_secrets_that_vercel_could_not_both_apply(vendor, model, run,
+                                                      acme):
+    cloud = vendor("vercel")
+    acme(HEADER + FORMAT.replace("[secrets.ACME]", "[secrets.KEY]").replace(
+        "ACME_TOKEN", "KEY"))
+    model([DONE])
+    r = task_of(run, "vercel")()
+    assert r.status != 0 and "one secret to a request" in r.err
+    assert not cloud.requests
