@@ -62,7 +62,7 @@ static void update_progress(struct live *l, const struct agent_event *ev)
 		if (ev->thought)
 			break;
 		l->since = clock_ms();
-		l->retries_at = ev->wait_ms ? l->since + ev->wait_ms : 0;
+		l->retries_at = ev->wait.ms ? l->since + ev->wait.ms : 0;
 		break;
 	case EVENT_TERMINAL:
 		if (!l->lent && !l->gone)

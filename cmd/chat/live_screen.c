@@ -242,9 +242,8 @@ static int64_t shown_seconds(const struct live *l)
 {
 	int64_t now = clock_ms();
 
-	if (!l->retries_at)
-		return (now - l->since) / 1000;
-	return l->retries_at > now ? (l->retries_at - now + 999) / 1000 : 0;
+	return l->retries_at > now ? (l->retries_at - now + 999) / 1000
+				   : (now - l->since) / 1000;
 }
 
 static bool has_turn(const struct live *l)
@@ -256,12 +255,14 @@ static bool has_turn(const struct live *l)
 /* Adds how long it takes: "  12 s"; for a turn, also its tokens. */
 static void add_numbers(const struct live *l, struct buf *out)
 {
+	bool waits = l->retries_at > clock_ms();
+
 	buf_adds(out, "  ");
-	if (has_turn(l) && !l->retries_at)
+	if (has_turn(l) && !waits)
 		turn_add_progress(&l->turn, live_meter(l), clock_ms(), out);
 	else
 		buf_addf(out, "%" PRId64 " s%s", shown_seconds(l),
-			 l->retries_at ? " left" : "");
+			 waits ? " left" : "");
 }
 
 /* Adds the progress row: "x waiting for the model  12 s, 3.2K tokens, Esc stops

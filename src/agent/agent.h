@@ -60,7 +60,7 @@ struct agent_event {
 	struct str text;
 	const struct part *call; /* set for EVENT_TOOL_... */
 	const struct usage *usage;
-	int64_t wait_ms; /* EVENT_RESTART: delay before the next try; 0: none */
+	struct model_wait wait; /* EVENT_RESTART: before the next try */
 	/* EVENT_RESTART: the text so far is thinking, which comes again as
 	 * that; the answer follows in the same stream */
 	bool thought;
@@ -222,10 +222,10 @@ struct agent {
 	int64_t turns; /* out: number of the model's answers in the last run */
 	bool sent;     /* out: the prompt of the last run is in the history; no
 			  hook has refused it */
-	struct buf answer;  /* out: text of the last assistant message */
-	enum finish finish; /* out: why the last answer ended */
-	char reason[40];    /* out: the vendor's finish reason, or "" */
-	int64_t wait_ms;    /* internal: delay before the next try */
+	struct buf answer;      /* out: text of the last assistant message */
+	enum finish finish;     /* out: why the last answer ended */
+	char reason[40];        /* out: the vendor's finish reason, or "" */
+	struct model_wait wait; /* internal: before the next try */
 	/* internal: answers in a row that the output limit cut inside a call */
 	int cuts;
 	/* internal: what arrived of an answer before its request failed */

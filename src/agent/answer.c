@@ -224,11 +224,11 @@ static void on_thinking(void *arg, struct str delta)
 	emit_event(x->agent, EVENT_THINKING, delta);
 }
 
-static void on_wait(void *arg, int64_t ms)
+static void on_wait(void *arg, const struct model_wait *wait)
 {
 	struct arrival *x = arg;
 
-	x->agent->wait_ms = ms;
+	x->agent->wait = *wait;
 }
 
 static void discard_answer(struct agent *a, const char *why, bool thought)
@@ -243,8 +243,8 @@ static void discard_answer(struct agent *a, const char *why, bool thought)
 		   &(struct agent_event){ .kind = EVENT_RESTART,
 					  .text = buf_str(&line),
 					  .thought = thought,
-					  .wait_ms = a->wait_ms });
-	a->wait_ms = 0;
+					  .wait = a->wait });
+	a->wait = (struct model_wait){ 0 };
 	buf_release(&line);
 }
 

@@ -940,14 +940,17 @@ static void announce_retry(const struct model *m, const struct tries *t,
 			   const struct http_response *res,
 			   const struct error *err)
 {
-	long long s = (long long)retry_next_ms(r, res) / 1000;
+	const struct model_wait next = { .ms = retry_next_ms(r, res),
+					 .attempt = r->attempt + 1,
+					 .of = r == &t->busy ? 0 : r->max };
+	long long s = (long long)next.ms / 1000;
 	char why[sizeof(err->message) + 96];
 	char wait[32] = "";
 
 	if (!sink || !sink->restart)
 		return;
 	if (sink->waits)
-		sink->waits(sink->arg, retry_next_ms(r, res));
+		sink->waits(sink->arg, &next);
 	if (s > 0)
 		snprintf(wait, sizeof(wait), " in %lld s", s);
 	if (r == &t->busy)

@@ -337,6 +337,13 @@ int exchange_end(struct exchange *x, int rc, struct error *err)
 	    (err->code == ERR_UNREACHABLE || err->code == ERR_AUTH ||
 	     err->code == ERR_NOT_FOUND))
 		(void)error_hint(err, "%s", x->choice->url_unused);
+	if (rc < 0 && !err->hint[0] &&
+	    (err->code == ERR_NETWORK || err->code == ERR_UNREACHABLE))
+		(void)error_hint(
+			err,
+			"Check the network and send the message again. `dcode "
+			"models test %.40s:%.60s` checks the connection.",
+			x->choice->provider, x->choice->model);
 	return rc;
 }
 

@@ -623,6 +623,20 @@ static void name_error(const cJSON *error, struct str kind, struct error *err)
 	buf_release(&all);
 }
 
+/* Says what to do about a failure that has no explanation. again: the same
+ * request may succeed later. id: of the request, or "". */
+static int hint_next_step(bool again, const char *id, struct error *err)
+{
+	return error_hint(
+		err, "%s%s%s",
+		again ? "Send the message again later, or choose another model "
+			"(-M)."
+		      : "The request is refused as it is: change the message, "
+			"start a new conversation, or choose another model "
+			"(-M).",
+		id[0] ? " Request id " : "", id);
+}
+
 int failure_in_stream(struct draft *d, const cJSON *tree, struct error *err)
 {
 	static const struct model_choice nobody = {
@@ -651,6 +665,8 @@ int failure_in_stream(struct draft *d, const cJSON *tree, struct error *err)
 		res.status = 0;
 		(void)explain_refusal(c, &res, &again, err);
 	}
+	if (!err->hint[0] && err->exact != CASE_FILE_REFUSED)
+		(void)hint_next_step(again, "", err);
 	d->fatal = !again;
 	buf_release(&kind);
 	buf_release(&res.body);
@@ -668,7 +684,7 @@ int failure_of_status(const struct model_choice *choice,
 	if (failure_is_page(str_of(res->content_type), body))
 		return failure_of_page(choice, res->status, body, err);
 	(void)explain_refusal(choice, res, again, err);
-	if (res->request_id[0] && !err->hint[0])
-		return error_hint(err, "Request id %s", res->request_id);
-	return -1;
+	if (err->hint[0] || err->exact == CASE_FILE_REFUSED)
+		return -1;
+	return hint_next_step(*again, res->request_id, err);
 }

@@ -51,6 +51,12 @@ struct model_reply { /* zero before use; model_reply_release() frees it */
 };
 void model_reply_release(struct model_reply *r);
 
+struct model_wait {  /* before an answer is requested again */
+	int64_t ms;  /* until then; 0: none */
+	int attempt; /* number of the retry, from 1; 0: unknown */
+	int of;      /* retries at most; 0: as many as a time allows */
+};
+
 /* all called on the thread of model_stream(); deltas are borrowed for the
  * call */
 struct model_sink {
@@ -62,9 +68,8 @@ struct model_sink {
 	/* What was received of this answer as text is thinking: discard it. It
 	 * comes again as thinking, and then the answer. May be NULL. */
 	void (*thought)(void *arg);
-	/* Called before restart: the retry begins in ms milliseconds. May be
-	 * NULL. */
-	void (*waits)(void *arg, int64_t ms);
+	/* Called before restart. May be NULL. */
+	void (*waits)(void *arg, const struct model_wait *wait);
 	/* The request was sent, and other work can be done until the answer
 	 * begins. Called once per attempt; may be NULL. */
 	void (*sent)(void *arg);

@@ -213,7 +213,7 @@ static void add_note(struct transcript *t, const char *what, struct str text)
 }
 
 /* Adds why the answer starts over, once for tries that follow each other and
- * fail alike: the progress row counts down to the next one. */
+ * fail alike. The progress row says which try it is, and counts down to it. */
 static void on_restart(struct transcript *t, struct str why, bool is_thinking)
 {
 	bool shown = t->answering;
@@ -232,7 +232,7 @@ static void on_restart(struct transcript *t, struct str why, bool is_thinking)
 	}
 	buf_clear(&t->retried);
 	buf_addstr(&t->retried, cause);
-	add_note(t, "Retrying: ", why);
+	add_note(t, "Retrying: ", cause);
 	if (shown)
 		add_note(t, "",
 			 STR("The connection broke; the answer starts over. "

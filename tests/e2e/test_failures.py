@@ -1,10 +1,12 @@
 """test_failures.py - a model that fails: what is said, and that it goes on."""
 # SPDX-License-Identifier: MIT
 import json
+import re
 
 import pytest
 import slash_chat
 from slash_chat import HELLO, begin, on_screen, talk  # noqa: F401 (a fixture)
+from test_live_chat import live  # noqa: F401 (a fixture)
 
 CUT = {"tool_calls": [{"name": "write_file", "raw_args":
                        '{"file_path": "cut", "content": "half of it'}],
@@ -46,11 +48,41 @@ def test_the_wait_for_another_try_counts_down_and_can_be_stopped(talk):
         "status": 429, "retry_after": "100"}}]}
     c = begin(talk, slow)
     c.say("go")
-    c.until("waiting to try again  100 s left, Esc stops it")
-    c.until("waiting to try again  98 s left, Esc stops it")
+    c.until("trying again (attempt 1)  100 s left, Esc stops it")
+    c.until("trying again (attempt 1)  98 s left, Esc stops it")
     c.keys("Escape")
     c.until("Interrupted")
     c.say("again", "Hello.")
+
+
+@pytest.mark.parametrize("columns, lines", [(80, 24), (40, 12), (200, 50)])
+def test_the_row_of_a_retry_says_which_one_it_is(live, columns, lines):
+    cut = {"text": "Hello.", "fault": {"reset": True, "times": 9}}
+    s, _ = live([cut], columns=columns, lines=lines)
+    s.type("go")
+    s.keys("Enter")
+    s.until("Retrying: anthropic: ")
+    for attempt in 1, 2, 3:
+        s.until(lambda t, n=attempt: re.search(
+            rf"^\S trying again \({n} of 4\)  \d+ s left", t, re.M))
+    seen = s.text()
+    assert seen.count("Retrying: ") == 1 and seen.count(" of 4") == 1
+    s.keys("Escape")
+
+
+@pytest.mark.parametrize("fault, step", [
+    ({"status": 400}, "The request is refused as it is: change the message"),
+    ({"status": 400, "body": "no"}, "choose another model (/model)"),
+    ({"error_event": {"type": "invalid_request_error", "message": "no"}},
+     "The request is refused as it is: change the message"),
+    ({"reset": True, "times": 9}, "Check the network and send the message"),
+    ({"status": 200, "body": "", "times": 9}, "Check the ")])
+def test_each_failure_says_what_to_do_next(talk, fault, step):
+    c = begin(talk, {"turns": [{"text": "Hello.", "fault": {
+        "times": 9, **fault}}]})
+    c.say("go")
+    c.until("Error: ")
+    c.until(lambda t: step in " ".join(t.split()))
 
 
 def test_only_a_screen_says_alike_tries_once(talk):

@@ -65,6 +65,18 @@ static bool begin_call(struct turn *t, const struct agent_event *ev)
 	return true;
 }
 
+/* Writes "trying again (1 of 4)". */
+static void name_retry(const struct model_wait *w, char *out, size_t size)
+{
+	if (w->of)
+		snprintf(out, size, "trying again (%d of %d)", w->attempt,
+			 w->of);
+	else if (w->attempt)
+		snprintf(out, size, "trying again (attempt %d)", w->attempt);
+	else
+		snprintf(out, size, "trying again");
+}
+
 bool turn_event(struct turn *t, const struct agent_event *ev)
 {
 	switch (ev->kind) {
@@ -80,7 +92,7 @@ bool turn_event(struct turn *t, const struct agent_event *ev)
 	case EVENT_RESTART:
 		t->arrived = 0;
 		if (!ev->thought)
-			(void)set_step(t, "waiting to try again");
+			name_retry(&ev->wait, t->doing, sizeof(t->doing));
 		return true;
 	case EVENT_TOOL_CALL:
 		return begin_call(t, ev);
