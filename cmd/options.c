@@ -59,6 +59,9 @@ const struct arg_row options_global[] = {
 	{ "push", 0, ARG_FLAG, NULL,
 	  "With -n and --branch: push the branch with your own git, without "
 	  "asking" },
+	{ "pr", 0, ARG_FLAG, NULL,
+	  "With --push: also open a pull request (GitHub) or merge request "
+	  "(GitLab)" },
 	{ "remote", 0, ARG_VALUE, "NAME",
 	  "With --push: push to this remote instead of origin" },
 	{ "upload", 0, ARG_VALUE, "LOCAL[:REMOTE]",

@@ -24,7 +24,8 @@
 #include "base/sanitize.h"
 #include "base/str.h"
 
-#define SECRET_YES_NO " [y/N] " /* every question here must end in this */
+#define SECRET_YES_NO " [y/N] " /* every question here must end in this ... */
+#define SECRET_YES_NO_EDIT " [y/N/e] " /* ... or in this */
 
 enum {
 	BACKSPACE = 0x08,
@@ -219,23 +220,28 @@ int secret_read(struct app *app, char *room, size_t size, struct error *err)
 	return rc < 0 ? -1 : trim_in_place(room, len);
 }
 
-/* True for y or yes. Ignores escape sequences: the terminal's late reply to a
- * query may come before what the user types. */
-static bool is_yes(struct str answer)
+/* Returns 1 for y or yes, 2 for e or edit if that is an answer, else 0. Ignores
+ * escape sequences: the terminal's late reply to a query may come before what
+ * the user types. */
+static int read_answer(struct str answer, bool edits)
 {
 	struct buf clean = BUF_INIT(4 * ANSWER_MAX);
 	struct str word;
-	bool yes;
+	int found = 0;
 
 	sanitize_line(answer, &clean);
 	word = str_trim(buf_str(&clean));
-	yes = str_is_nocase(word, "y") || str_is_nocase(word, "yes");
+	if (str_is_nocase(word, "y") || str_is_nocase(word, "yes"))
+		found = 1;
+	else if (edits &&
+		 (str_is_nocase(word, "e") || str_is_nocase(word, "edit")))
+		found = 2;
 	buf_release(&clean);
-	return yes;
+	return found;
 }
 
 /* Asks on stderr and reads the answer from stdin. */
-static int prompt_yes_no(struct app *app, const char *question,
+static int prompt_answer(struct app *app, const char *question, bool edits,
 			 struct error *err)
 {
 	char answer[ANSWER_MAX];
@@ -253,51 +259,66 @@ static int prompt_yes_no(struct app *app, const char *question,
 		return -1;
 	if (rc == 0 && !len)
 		return error_set(err, ERR_CANCELLED, "no answer");
-	return is_yes((struct str){ answer, len });
+	return read_answer((struct str){ answer, len }, edits);
 }
 
 /* Asks in the chat, which shows " [y/N] " itself. */
 static int confirm_in_chat(const struct app *app, const char *question,
-			   bool drafts, struct error *err)
+			   bool drafts, bool edits, struct error *err)
 {
-	static const char *const answers[] = { "yes", "no" };
+	static const char *const answers[] = { "yes", "no", "edit" };
+	static const int values[] = { 1, 0, 2 };
 	struct str text = str_of(question);
-	struct app_question q = { .choices = "y/N",
+	struct app_question q = { .choices = edits ? "y/N/e" : "y/N",
 				  .answers = answers,
-				  .n = 2,
+				  .n = edits ? 3 : 2,
 				  .usual = 1,
 				  .safe = 1,
 				  .escapes = true,
 				  .drafts = drafts };
+	const char *end = edits ? SECRET_YES_NO_EDIT : SECRET_YES_NO;
 	char *alone;
 	int answer;
 
-	if (str_ends(text, SECRET_YES_NO))
-		text.len -= strlen(SECRET_YES_NO);
+	if (str_ends(text, end))
+		text.len -= strlen(end);
 	alone = xstrndup(text.ptr, text.len);
 	q.text = alone;
 	answer = app->asker->choose(app->asker->arg, &q, err);
 	free(alone);
-	return answer < 0 ? -1 : answer == 0;
+	return answer < 0 ? -1 : values[answer];
 }
 
 int secret_confirm_first(struct app *app, const char *question,
 			 struct error *err)
 {
-	return app->asker ? confirm_in_chat(app, question, true, err)
+	return app->asker ? confirm_in_chat(app, question, true, false, err)
 			  : secret_confirm(app, question, err);
 }
 
-int secret_confirm(struct app *app, const char *question, struct error *err)
+/* Asks in the chat or at the terminal. */
+static int confirm(struct app *app, const char *question, bool edits,
+		   struct error *err)
 {
 	int rc;
 
 	if (app->asker)
-		return confirm_in_chat(app, question, false, err);
+		return confirm_in_chat(app, question, false, edits, err);
 	app_borrow_terminal(app);
 	tcflush(STDIN_FILENO, TCIFLUSH); /* drops what was typed before the
 					    question was shown */
-	rc = prompt_yes_no(app, question, err);
+	rc = prompt_answer(app, question, edits, err);
 	app_return_terminal(app);
 	return rc;
+}
+
+int secret_confirm(struct app *app, const char *question, struct error *err)
+{
+	return confirm(app, question, false, err);
+}
+
+int secret_confirm_or_edit(struct app *app, const char *question,
+			   struct error *err)
+{
+	return confirm(app, question, true, err);
 }

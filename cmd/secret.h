@@ -31,6 +31,10 @@ int secret_read(struct app *app, char *room, size_t size, struct error *err);
  * question is shown next to the message draft. -1 with ERR_CANCELLED also at
  * the end of input. */
 int secret_confirm(struct app *app, const char *question, struct error *err);
+/* Like secret_confirm() for a question that ends in " [y/N/e] ". Returns 2 for
+ * e or edit. */
+int secret_confirm_or_edit(struct app *app, const char *question,
+			   struct error *err);
 /*
  * Like secret_confirm(), but for a question before the first prompt, when the
  * user may already be typing a message. In a chat, text other than an answer

@@ -160,9 +160,9 @@ const struct slash_command slash_commands[] = {
 	  .group = GROUP_SANDBOX,
 	  .command = &command_apply },
 	{ .name = "/push",
-	  .args = "[BRANCH]",
+	  .args = "[BRANCH] [--pr]",
 	  .summary = "Commit the sandbox's changes to a branch and push it "
-		     "with your own git",
+		     "with your own git; --pr opens a pull request",
 	  .acts = true,
 	  .group = GROUP_SANDBOX,
 	  .run = slash_cmd_push },

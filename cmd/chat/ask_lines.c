@@ -21,8 +21,8 @@
 #include "base/sanitize.h"
 #include "base/str.h"
 #include "cmd/chat/ask.h"
-#include "cmd/chat/external.h"
 #include "cmd/chat/slash.h"
+#include "cmd/external.h"
 #include "term/rows.h"
 
 static void save_typed_text_now(struct chat_input *in, struct buf *early);

@@ -13,7 +13,7 @@
 
 #include "base/sanitize.h"
 #include "base/str.h"
-#include "cmd/chat/external.h"
+#include "cmd/external.h"
 #include "cmd/session/policy.h"
 #include "cmd/session/sandbox.h"
 

@@ -23,6 +23,9 @@ static const struct arg_row apply_options[] = {
 	{ "push", 0, ARG_FLAG, NULL,
 	  "Commit to a branch and push it with your own git; asks first at a "
 	  "terminal" },
+	{ "pr", 0, ARG_FLAG, NULL,
+	  "With --push: also open a pull request (GitHub) or merge request "
+	  "(GitLab)" },
 	{ "remote", 0, ARG_VALUE, "NAME",
 	  "With --push: push to this remote instead of origin" },
 	{ "interactive", 0, ARG_FLAG, NULL,
@@ -121,6 +124,8 @@ static int apply_and_push(struct change_set *ch, struct pushing *p,
 	p->job.app = ch->app;
 	p->job.workspace = ch->workspace;
 	p->job.branch = ch->given[CHANGES_BRANCH];
+	p->job.thread = ch->thread;
+	p->job.title = ch->task;
 	rc = push_job_open(&p->job, stop, err);
 	if (rc == 0)
 		rc = apply_and_print(ch, stop, err);
@@ -141,11 +146,12 @@ static int check_push(const struct change_set *ch, const struct args *args,
 		       { CHANGES_PATCH, "--patch" },
 		       { CHANGES_UNDO, "--undo" } };
 
+	if (!args_flag(args, "push") &&
+	    (args_value(args, "remote") || args_flag(args, "pr")))
+		return error_set(err, ERR_USAGE, "--%s needs --push",
+				 args_flag(args, "pr") ? "pr" : "remote");
 	if (!args_flag(args, "push"))
-		return args_value(args, "remote")
-			       ? error_set(err, ERR_USAGE,
-					   "--remote is for --push")
-			       : 0;
+		return 0;
 	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
 		if (ch->given[others[i].mode])
 			return error_set(err, ERR_USAGE,
@@ -158,7 +164,8 @@ static int check_push(const struct change_set *ch, const struct args *args,
 static int apply_thread(struct change_set *ch, const struct args *args,
 			const struct stop *stop, struct error *err)
 {
-	struct pushing p = { .job.remote = args_value(args, "remote") };
+	struct pushing p = { .job.remote = args_value(args, "remote"),
+			     .job.requests = args_flag(args, "pr") };
 	bool pushes = args_flag(args, "push");
 	struct fetch_request with = { 0 };
 	struct tree_session t = { 0 };

@@ -701,8 +701,9 @@ static int check_together(const struct run_options *o, struct error *err)
 			"writes to the working tree, --branch does not");
 	if (o->push && !o->branch)
 		return error_set(err, ERR_USAGE, "--push needs --branch NAME");
-	if (o->remote && !o->push)
-		return error_set(err, ERR_USAGE, "--remote is for --push");
+	if ((o->remote || o->pr) && !o->push)
+		return error_set(err, ERR_USAGE, "--%s needs --push",
+				 o->pr ? "pr" : "remote");
 	if (o->no_mcp && o->mcp_config)
 		return error_set(err, ERR_USAGE,
 				 "--no-mcp and --mcp-config are mutually "
@@ -823,6 +824,7 @@ int run_options_read(struct run_options *o, const struct args *args,
 		.apply = args_flag(args, "apply"),
 		.branch = args_value(args, "branch"),
 		.push = args_flag(args, "push"),
+		.pr = args_flag(args, "pr"),
 		.remote = args_value(args, "remote"),
 	};
 	if (transfer_options_read(&o->transfers, args, err) < 0)

@@ -69,7 +69,7 @@ struct run_options {
 	struct allow_list allow;
 	bool apply;         /* --apply */
 	const char *branch; /* --branch NAME, or NULL */
-	bool push;          /* --push */
+	bool push, pr;      /* --push, --pr */
 	const char *remote; /* --remote NAME, or NULL */
 	bool yolo; /* --yolo: like -y, but a chat asks the user once to confirm
 		      it */

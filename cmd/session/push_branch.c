@@ -105,6 +105,22 @@ static int check_branch(const struct push_job *j, const char *head,
 	return error_hint(err, "Choose another name with --branch.");
 }
 
+/* Checks whether a pull request can be opened, and looks for one. */
+static int open_request(struct push_job *j, const struct stop *stop,
+			struct error *err)
+{
+	j->pr.app = j->app;
+	j->pr.root = j->workspace->root;
+	j->pr.branch = j->branch;
+	j->pr.base = j->p.head;
+	if (!j->p.head[0])
+		return error_set(err, ERR_USAGE,
+				 "--pr: the server has no default branch");
+	if (pull_request_open(&j->pr, j->p.remote->push_url, stop, err) < 0)
+		return -1;
+	return pull_request_find(&j->pr, j->thread, j->title, stop, err);
+}
+
 int push_job_open(struct push_job *j, const struct stop *stop,
 		  struct error *err)
 {
@@ -134,7 +150,9 @@ int push_job_open(struct push_job *j, const struct stop *stop,
 			  remote->name);
 		return error_hint(err, "Push that branch with git.");
 	}
-	return check_branch(j, j->p.head, err);
+	if (check_branch(j, j->p.head, err) < 0)
+		return -1;
+	return j->requests ? open_request(j, stop, err) : 0;
 }
 
 /* Prints the commits, newest first. */
@@ -294,58 +312,104 @@ static void print_said(const struct push_job *j)
 	}
 }
 
-/* Asks the user. Returns 0 for yes. */
-static int confirm(const struct push_job *j, struct error *err)
+/* True if a new pull request is to be opened. */
+static bool has_request(const struct push_job *j)
 {
-	struct app *app = j->app;
+	return j->requests && !j->pr.url;
+}
+
+static bool can_ask(const struct push_job *j)
+{
+	return !j->app->unattended && !j->app->json && secret_terminal(j->app);
+}
+
+/* Asks the user, who can edit the text of a pull request. Returns 0 for yes. */
+static int confirm(struct push_job *j, bool pushes, struct error *err)
+{
 	int rc;
 
-	if (app->unattended || app->json || !secret_terminal(app))
+	if (!can_ask(j))
 		return 0;
-	rc = secret_confirm(app, "Push? [y/N] ", err);
+	if (!has_request(j))
+		rc = secret_confirm(j->app, "Push? [y/N] ", err);
+	else
+		while ((rc = secret_confirm_or_edit(
+				j->app,
+				pushes ? "Push and open it? [y/N/e] "
+				       : "Open it? [y/N/e] ",
+				err)) == 2) {
+			if (pull_request_edit(&j->pr, err) < 0)
+				return -1;
+			pull_request_show(&j->pr);
+		}
 	if (rc != 0)
 		return rc < 0 ? -1 : 0;
-	error_set(err, ERR_CANCELLED, "not pushed");
+	error_set(err, ERR_CANCELLED, pushes ? "not pushed" : "not opened");
 	return error_hint(err, "Branch %s stays in your repository.",
 			  j->branch);
+}
+
+/* Shows and asks, then pushes and opens the pull request. */
+static int ask_and_push(struct push_job *j, bool pushes,
+			const struct stop *stop, struct error *err)
+{
+	bool shows = can_ask(j) || !j->quiet;
+	int rc = shows && pushes ? show_push(j, stop, err) : 0;
+
+	if (rc == 0 && shows && has_request(j))
+		pull_request_show(&j->pr);
+	if (rc == 0)
+		rc = confirm(j, pushes, err);
+	if (rc == 0 && pushes) {
+		rc = push_send(&j->p, stop, err);
+		j->done = rc == 0;
+	}
+	if (j->done && !j->quiet) {
+		fprintf(stderr, "%s ", print_sign(j->app, GLYPH_CHECK));
+		print_text(j->app, "Pushed to branch ", j->branch, "");
+		if (!j->requests)
+			print_said(j);
+	}
+	if (rc == 0 && j->requests)
+		rc = pull_request_send(&j->pr, stop, err);
+	return rc;
+}
+
+/* Prints the address of the pull request. */
+static void print_request(const struct push_job *j)
+{
+	if (!j->requests || !j->pr.url || j->quiet)
+		return;
+	fprintf(stderr, "%s ", print_sign(j->app, GLYPH_CHECK));
+	print_text(j->app,
+		   j->pr.existed ? "It is in the open request " : "Opened ",
+		   j->pr.url, "");
 }
 
 int push_job_run(struct push_job *j, const char *commit,
 		 const struct stop *stop, struct error *err)
 {
-	bool asks =
-		!j->app->unattended && !j->app->json && secret_terminal(j->app);
 	struct push_record made = { .branch = (char *)j->branch };
 	struct buf line = BUF_INIT(2 * URL_SHOWN);
-	int rc;
+	bool pushes;
+	int rc = 0;
 
 	j->p.commit = commit;
 	snprintf(made.commit, sizeof(made.commit), "%s", commit);
 	memcpy(made.head, j->git.repo.head, sizeof(made.head));
-	if (push_record_write(&made, j->workspace, err) < 0)
+	if (push_record_write(&made, j->workspace, err) < 0 ||
+	    push_read(&j->p, stop, err) < 0)
 		return -1;
-	if (push_read(&j->p, stop, err) < 0)
-		return -1;
+	pushes = strcmp(j->p.tip, commit) != 0;
 	add_remote(j, &line);
-	if (!strcmp(j->p.tip, commit)) {
-		if (!j->quiet)
-			print_text(j->app, "Nothing to push: it is already on ",
-				   line.ptr, "");
-		buf_release(&line);
-		return 0;
-	}
-	rc = asks || !j->quiet ? show_push(j, stop, err) : 0;
-	if (rc == 0)
-		rc = confirm(j, err);
-	if (rc == 0)
-		rc = push_send(&j->p, stop, err);
-	j->done = rc == 0;
-	if (rc == 0 && !j->quiet) {
-		fprintf(stderr, "%s ", print_sign(j->app, GLYPH_CHECK));
-		print_text(j->app, "Pushed to branch ", j->branch, "");
-		print_said(j);
-	}
+	if (!pushes && !j->quiet)
+		print_text(j->app, "Nothing to push: it is already on ",
+			   line.ptr, "");
 	buf_release(&line);
+	if (pushes || has_request(j))
+		rc = ask_and_push(j, pushes, stop, err);
+	if (rc == 0)
+		print_request(j);
 	return rc;
 }
 
@@ -362,12 +426,18 @@ void push_job_json(const struct push_job *j, struct buf *out)
 	print_add_member(j->app, out, "branch", j->branch);
 	buf_addc(out, ',');
 	json_member(out, "commit", str_of(j->p.commit));
-	buf_addf(out, ",\"commits\":%zu}", j->p.n_commits);
+	buf_addf(out, ",\"commits\":%zu", j->p.n_commits);
+	if (j->pr.url) {
+		buf_addc(out, ',');
+		json_member(out, "request", str_of(j->pr.url));
+	}
+	buf_addc(out, '}');
 	buf_release(&url);
 }
 
 void push_job_close(struct push_job *j)
 {
+	pull_request_close(&j->pr);
 	push_release(&j->p);
 	server_git_close(&j->git);
 }

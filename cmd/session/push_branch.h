@@ -4,9 +4,11 @@
 #define CMD_SESSION_PUSH_BRANCH_H
 
 #include "cmd/app.h"
+#include "cmd/pull_request.h"
 #include "worktree/push.h"
 
-struct push_job { /* initialise with the first seven; borrowed */
+struct push_job {
+	/* set by the caller; borrowed: */
 	struct app *app;
 	const struct workspace *workspace; /* open */
 	const char *branch;
@@ -14,10 +16,13 @@ struct push_job { /* initialise with the first seven; borrowed */
 	/* no sandbox has the tree yet: do not compare the remote with the
 	 * stored one */
 	bool early;
-	bool quiet;    /* print only the question and failures */
-	struct push p; /* zeroed */
-	/* the rest is internal */
+	bool quiet;                 /* print only the question and failures */
+	bool requests;              /* --pr: also open a pull request */
+	const char *thread, *title; /* for its text; or NULL */
+	/* internal: */
+	struct push p;
 	struct server_git git;
+	struct pull_request pr;
 	bool done; /* the branch was pushed */
 };
 

@@ -425,6 +425,7 @@ static struct push_job make_push(struct run *r, const struct workspace *w)
 				  .workspace = w,
 				  .branch = r->options.branch,
 				  .remote = r->options.remote,
+				  .requests = r->options.pr,
 				  .quiet = r->options.quiet };
 }
 
@@ -511,6 +512,8 @@ static int merge_and_push(struct run *r, struct change_set *ch,
 	if (pushes) {
 		push_record_read(&record, ch->workspace);
 		ch->pushed = &record;
+		job.thread = ch->thread;
+		job.title = ch->task;
 		rc = push_job_open(&job, stop, err);
 	}
 	if (rc == 0)

@@ -1,7 +1,8 @@
-"""git_servers.py - real git servers: https (git http-backend) and sshd."""
+"""git_servers.py - a real git server over https, with a REST API."""
 # SPDX-License-Identifier: MIT
 import base64
 import http.server
+import json
 import os
 import pathlib
 import ssl
@@ -9,8 +10,10 @@ import subprocess
 import threading
 
 from apply_room import git
+from forges import Forge
 
 USER, PASSWORD = "ann", "pass-word-of-ann"
+TOKEN = "token-of-ann-0123456789"
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -22,6 +25,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def serve(self):
         site = self.server.site
         site.requests.append(f"{self.command} {self.path}")
+        if self.path.startswith("/api/"):
+            self.serve_api(site)
+            return
         wanted = base64.b64encode(f"{USER}:{PASSWORD}".encode()).decode()
         if self.headers.get("Authorization") != f"Basic {wanted}":
             site.refused += 1
@@ -32,6 +38,17 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return
         site.hold.wait(60)
         self.backend(site)
+
+    def serve_api(self, site):
+        length = int(self.headers.get("Content-Length") or 0)
+        status, answer = site.forge.answer(
+            self.command, self.path, self.headers, self.rfile.read(length))
+        data = json.dumps(answer).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
 
     def backend(self, site):
         path, _, query = self.path.partition("?")
@@ -104,6 +121,8 @@ class Https:
         self.server.socket = context.wrap_socket(self.server.socket,
                                                  server_side=True)
         self.port = self.server.server_address[1]
+        self.host = f"localhost:{self.port}"
+        self.forge = Forge(TOKEN, self.host)
         threading.Thread(target=self.server.serve_forever,
                          daemon=True).start()
 
@@ -112,6 +131,7 @@ class Https:
 
     def repository(self, name, source):
         """A bare copy of source, whose default branch is that of source."""
+        (self.root / name).parent.mkdir(exist_ok=True)
         git(source, "clone", "-q", "--bare", str(source),
             str(self.root / name))
         git(self.root / name, "config", "http.receivepack", "true")

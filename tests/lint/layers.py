@@ -20,6 +20,7 @@ MAY = {
     "session": "base model",
     "web": "base net",
     "egress": "base net web sandbox",
+    "forge": "base net",
     "tool": "base config net model sandbox web",
     "oauth": "base net web",
     "mcp": "base config net rpc model sandbox tool web",
@@ -34,7 +35,7 @@ MAY = {
     "ui": "base config term markup model tool agent",
     "cmd": "base config net archive term editor markup model sandbox "
            "contract vendor table session tool lifecycle worktree "
-           "skills subagents agent ui mcp trust hooks web oauth egress",
+           "skills subagents agent ui mcp trust hooks web oauth egress forge",
 }
 # cmd: what opens a conversation knows no command and no screen; a command knows
 # no chat; the chat runs commands; main() and what it starts know all of them.

@@ -1,7 +1,7 @@
 /* external.h - runs the user's editor or pager in the terminal. */
 /* SPDX-License-Identifier: MIT */
-#ifndef CMD_CHAT_EXTERNAL_H
-#define CMD_CHAT_EXTERNAL_H
+#ifndef CMD_EXTERNAL_H
+#define CMD_EXTERNAL_H
 
 #include "cmd/app.h"
 

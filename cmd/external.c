@@ -1,6 +1,6 @@
 /* external.c - runs the user's editor or pager in the terminal. */
 /* SPDX-License-Identifier: MIT */
-#include "cmd/chat/external.h"
+#include "cmd/external.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,7 +14,6 @@
 #include "base/path.h"
 #include "base/proc.h"
 #include "base/str.h"
-#include "cmd/chat/ends.h"
 
 static const char *choose_editor(void)
 {
@@ -25,8 +24,16 @@ static const char *choose_editor(void)
 	return value && value[0] ? value : "vi";
 }
 
-/* Waits until the program exits. A signal that ends the chat is passed on to
- * the program first. */
+/* True after a signal that ends dcode. */
+static bool must_end(void)
+{
+	int number = app_signal();
+
+	return number == SIGTERM || number == SIGHUP || number == SIGQUIT;
+}
+
+/* Waits until the program exits. A signal that ends dcode is passed on to the
+ * program first. */
 static int wait_for_program(pid_t pid, struct error *err)
 {
 	struct pollfd p = { .fd = proc_fd(pid, err), .events = POLLIN };
@@ -38,7 +45,7 @@ static int wait_for_program(pid_t pid, struct error *err)
 	sigfillset(&all);
 	pthread_sigmask(SIG_BLOCK, &all, &before);
 	while (p.fd >= 0 && waitpid(pid, &status, WNOHANG) == 0) {
-		if (!passed && chat_ends(ERR_NONE)) {
+		if (!passed && must_end()) {
 			passed = true;
 			(void)kill(pid, app_signal());
 		}
