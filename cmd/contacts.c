@@ -3,11 +3,13 @@
 #include "cmd/contacts.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/stop.h"
 #include "base/str.h"
 #include "sandbox/reach.h"
 #include "session/contact_log.h"
@@ -102,6 +104,35 @@ void contacts_note(struct contacts *c, const char *thread, struct sandbox *sb,
 	pthread_mutex_unlock(&c->lock);
 	free(command);
 	network_contacts_release(&new);
+}
+
+void contacts_refuse(struct contacts *c, struct str hosts)
+{
+	int64_t now = clock_unix_ms();
+	struct str line;
+
+	pthread_mutex_lock(&c->lock);
+	while (str_split(&hosts, '\n', &line)) {
+		struct network n = { 0 };
+		struct error ignored = { 0 };
+		struct network_contact one = { .verdict = "unlisted",
+					       .count = 1,
+					       .first = now,
+					       .last = now };
+		char *text = xstrndup(line.ptr, line.len);
+		const char *entry = text;
+
+		if (line.len && network_parse(&n, &entry, 1, &ignored) == 0 &&
+		    n.n == 1) {
+			snprintf(one.host, sizeof(one.host), "%s",
+				 n.rules[0].host);
+			one.port = n.rules[0].port;
+			network_contacts_add(&c->refused, &one);
+		}
+		network_release(&n);
+		free(text);
+	}
+	pthread_mutex_unlock(&c->lock);
 }
 
 void contacts_json(const struct contacts *c, struct buf *out)

@@ -25,6 +25,8 @@ void contacts_open(struct contacts *c, struct app *app);
  * tool call that has just run, or NULL. Any thread. */
 void contacts_note(struct contacts *c, const char *thread, struct sandbox *sb,
 		   const struct part *call);
+/* Records hosts, one per line, that a call named and nobody could allow. */
+void contacts_refuse(struct contacts *c, struct str hosts);
 /* Appends the member "network_refused" of the JSON result, if hosts were
  * refused. */
 void contacts_json(const struct contacts *c, struct buf *out);

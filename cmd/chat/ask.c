@@ -144,8 +144,11 @@ struct together {
 
 static bool is_granted(struct asker *k, const struct approval *a)
 {
-	return grants_take(&k->batch, a, a->call->id) ||
-	       run_allows_all(k->run) || grants_have(&k->run->grants, a);
+	if (grants_take(&k->batch, a, a->call->id))
+		return true;
+	/* no other answer than one to this call opens a host */
+	return !a->opens.len &&
+	       (run_allows_all(k->run) || grants_have(&k->run->grants, a));
 }
 
 /* Judges a call. *asks becomes true if the user must be asked; what the call

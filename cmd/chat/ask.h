@@ -22,6 +22,7 @@ struct call_view { /* The displayed description of a call; its texts are
 	/* private */
 	char *owned[CALL_VIEW_ITEMS];
 	size_t n_owned;
+	char *opens;       /* the hosts that the call opens, or NULL */
 	struct buf unused; /* arguments that the tool does not use */
 	struct buf change; /* diff of the file, shown instead of the old and new
 			      text */
@@ -81,6 +82,12 @@ int ask_approval(struct asker *k, struct approval *a, const struct stop *stop,
 		 struct error *err);
 void asker_release(struct asker *k);
 
+/* True if "always" is one of the answers: the question is about one call, which
+ * opens no host. */
+static inline bool ask_may_last(const struct question *q)
+{
+	return q->n == 1 && !q->list[0]->opens.len;
+}
 /* True if several calls of the model answer still have to be asked about. */
 bool ask_has_more(const struct question *q);
 /* Returns the name of the argument that the user may edit, and its text

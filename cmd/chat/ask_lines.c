@@ -338,6 +338,8 @@ static enum dialog_answer parse_answer(const struct question *q,
 		    !(words[i].word[1] && str_is_nocase(line, words[i].word)))
 			continue;
 		if ((words[i].single && q->n > 1) ||
+		    ((said == DIALOG_ALWAYS || said == DIALOG_CONFIG) &&
+		     !ask_may_last(q)) ||
 		    (said == DIALOG_ONE && q->n == 1) ||
 		    (said == DIALOG_TOGETHER && !ask_has_more(q)) ||
 		    (said == DIALOG_ELSEWHERE && !ask_editable(q, &ignored)))
@@ -358,9 +360,11 @@ static void explain_answers(const struct question *q)
 		return;
 	}
 	fprintf(stderr,
-		"Answers: y, n, \"n WHY\" (tell the model why), a (always "
-		"allow this call, until dcode ends),\nA (always, stored in "
-		"config.toml), v (view all)%s%s.\n",
+		"Answers: y, n, \"n WHY\" (tell the model why), %sv (view "
+		"all)%s%s.\n",
+		ask_may_last(q) ? "a (always allow this call, until dcode "
+				  "ends),\nA (always, stored in config.toml), "
+				: "",
 		ask_editable(q, &ignored) ? ", e (edit)" : "",
 		ask_has_more(q) ? ", all (answer all remaining calls together)"
 				: "");

@@ -130,6 +130,8 @@ static bool has_answer(const struct question *q, size_t i)
 	if ((q->n > 1 && answers[i].single) ||
 	    (q->n == 1 && answers[i].several))
 		return false;
+	if ((answers[i].letter | 0x20) == 'a' && !ask_may_last(q))
+		return false;
 	if (answers[i].letter == 'e')
 		return ask_editable(q, &ignored) != NULL;
 	return answers[i].letter != 't' || ask_has_more(q);
@@ -262,15 +264,16 @@ static enum dialog_answer handle_edit_key(struct dialog *d,
 static enum dialog_answer give_answer(struct dialog *d, char letter)
 {
 	bool alone = d->asked->n == 1;
+	bool lasts = ask_may_last(d->asked);
 
 	switch (letter) {
 	case 'y':
 	case 'Y':
 		return d->seen ? DIALOG_YES : DIALOG_OPEN;
 	case 'a':
-		return d->seen && alone ? DIALOG_ALWAYS : DIALOG_OPEN;
+		return d->seen && lasts ? DIALOG_ALWAYS : DIALOG_OPEN;
 	case 'A':
-		return d->seen && alone ? DIALOG_CONFIG : DIALOG_OPEN;
+		return d->seen && lasts ? DIALOG_CONFIG : DIALOG_OPEN;
 	case 'n':
 	case 'N':
 		return DIALOG_NO;
@@ -301,7 +304,8 @@ static enum dialog_answer on_letter(struct dialog *d, char letter)
 	bool again = d->pressed == letter;
 
 	d->pressed = '\0';
-	if ((letter | 0x20) != 'a' || again || !d->seen)
+	if ((letter | 0x20) != 'a' || again || !d->seen ||
+	    !ask_may_last(d->asked))
 		return give_answer(d, letter);
 	d->pressed = letter;
 	d->note = letter == 'a'
@@ -411,14 +415,14 @@ static struct str select_fitting(const char *text, const char *brief,
 /* The descriptions of the keys of a question about one call, the longest
  * first. */
 static const struct {
-	const char *always, *accept, *edit, *view, *together;
+	const char *once, *always, *accept, *edit, *view, *together;
 } key_texts[] = {
-	{ "y yes  n no  w no, because...  a always  A in config",
+	{ "y yes  n no  w no, because...", "  a always  A in config",
 	  "  Shift+Tab yes to all edits", "  e edit", "  v view",
 	  "  t together" },
-	{ "y yes  n no  w because  a always  A config", "  Shift+Tab all edits",
-	  "  e edit", "  v view", "  t together" },
-	{ "y/n/w/a/A", ", Shift+Tab: edits", "/e", ", v: all", "/t" },
+	{ "y yes  n no  w because", "  a always  A config",
+	  "  Shift+Tab all edits", "  e edit", "  v view", "  t together" },
+	{ "y/n/w", "/a/A", ", Shift+Tab: edits", "/e", ", v: all", "/t" },
 };
 
 /* Adds the longest description of the keys that fits. */
@@ -427,11 +431,13 @@ static void add_choice(const struct dialog *d, size_t columns, struct rows *out)
 	enum { N = sizeof(key_texts) / sizeof(*key_texts) };
 	struct str ignored;
 	bool more = ask_has_more(d->asked);
+	bool lasts = ask_may_last(d->asked);
 	bool edits = ask_editable(d->asked, &ignored) != NULL;
 	char text[160];
 
 	for (size_t i = 0; i < N; i++) {
-		snprintf(text, sizeof(text), "%s%s%s%s%s", key_texts[i].always,
+		snprintf(text, sizeof(text), "%s%s%s%s%s%s", key_texts[i].once,
+			 lasts ? key_texts[i].always : "",
 			 edits ? key_texts[i].edit : "",
 			 more ? key_texts[i].together : "",
 			 d->edits_allowed ? key_texts[i].accept : "",

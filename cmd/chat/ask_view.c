@@ -115,6 +115,24 @@ static void add_change(struct call_view *v, const struct approval *a)
 			 "no change: the file already has this text");
 }
 
+/* Adds the hosts that a yes opens: "crates.io, a.example:22 for everything in
+ * the sandbox while the command runs". */
+static void add_opens(struct call_view *v, const struct approval *a)
+{
+	struct buf text = BUF_INIT(a->opens.max + 100);
+	struct str rest = buf_str(&a->opens);
+	struct str host;
+
+	while (str_split(&rest, '\n', &host))
+		if (host.len)
+			buf_addf(&text, "%s%.*s", text.len ? ", " : "",
+				 (int)host.len, host.ptr);
+	buf_adds(&text, " for everything in the sandbox, while the command "
+			"runs");
+	v->opens = buf_detach(&text);
+	add_item(v, "opens", str_of(v->opens));
+}
+
 void call_view_open(struct call_view *v, const struct approval *a)
 {
 	const cJSON *item;
@@ -138,6 +156,8 @@ void call_view_open(struct call_view *v, const struct approval *a)
 		add_item(v, "the file", str_of(a->file_note));
 	if (a->place.len)
 		add_item(v, "acts on", buf_str(&a->place));
+	if (a->opens.len)
+		add_opens(v, a);
 	cJSON_ArrayForEach (item, a->args)
 		if (!is_read(a, item))
 			add_unused(v, item);
@@ -155,6 +175,7 @@ void call_view_close(struct call_view *v)
 {
 	for (size_t i = 0; i < v->n_owned; i++)
 		cJSON_free(v->owned[i]);
+	free(v->opens);
 	buf_release(&v->unused);
 	buf_release(&v->change);
 }

@@ -25,6 +25,7 @@
 #include "base/mem.h"
 #include "base/sanitize.h"
 #include "base/str.h"
+#include "cmd/hosts.h"
 #include "cmd/print.h"
 #include "cmd/secret.h"
 #include "cmd/session/money.h"
@@ -52,7 +53,7 @@ struct offer { /* the tools offered to the model; free with free_offer() */
 
 /* Adds the tools of list that this run offers. later: also those that are
  * otherwise offered only after a compaction. */
-static void add_tools(struct offer *o, const struct run *r, bool later,
+static void add_tools(struct offer *o, struct run *r, bool later,
 		      const struct tool *const *list)
 {
 	for (size_t i = 0; list && list[i] && o->n < MOST_TOOLS; i++) {
@@ -66,7 +67,11 @@ static void add_tools(struct offer *o, const struct run *r, bool later,
 		if (list[i]->flags & TOOL_DELEGATES)
 			o->specs[o->n].description = o->task =
 				run_subagents_task(r, list[i]);
-		o->specs[o->n++].schema = tool_schema(list[i]);
+		o->specs[o->n++].schema = tool_schema(
+			list[i],
+			list[i]->flags & TOOL_RUNS &&
+				hosts_are_offered(&r->client, &r->box.sandbox,
+						  &r->options.network));
 	}
 }
 

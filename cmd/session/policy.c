@@ -27,6 +27,7 @@
 #include "base/path.h"
 #include "base/sanitize.h"
 #include "base/str.h"
+#include "cmd/hosts.h"
 #include "cmd/print.h"
 #include "cmd/secret.h"
 #include "cmd/session/mcp_servers.h"
@@ -42,6 +43,8 @@
 #include "session/ledger.h"
 #include "tool/paths.h"
 #include "tool/result.h"
+
+enum { OPENS_BYTES = 1 << 13 }; /* of the hosts of a call */
 
 /* Returns the file that records the user's yolo confirmation. */
 static char *yolo_file(struct app *app)
@@ -563,6 +566,30 @@ static void apply_hook_decision(struct run *r, struct approval *a,
 	}
 }
 
+/* A call that names hosts outside the network list is always asked about: no
+ * mode, flag, hook or earlier answer opens a host. */
+static void decide_hosts(struct run *r, struct approval *a,
+			 enum run_verdict *verdict)
+{
+	int found;
+
+	buf_clear(&a->opens);
+	a->opens.max = OPENS_BYTES;
+	if (*verdict == RUN_REFUSE || !runs_command(a))
+		return;
+	found = hosts_read(a->acts_in, a->args, &a->opens, &a->reason);
+	if (found)
+		*verdict = found < 0 ? RUN_REFUSE : RUN_ASK;
+	if (found > 0 && !r->interactive) {
+		contacts_refuse(&r->contacts, buf_str(&a->opens));
+		buf_clear(&a->reason);
+		buf_addf(&a->reason,
+			 "Error: these hosts are not in the network list, and "
+			 "nobody can be asked in non-interactive mode: %s",
+			 a->opens.ptr);
+	}
+}
+
 /* Without a user, a call that needs approval is refused. */
 int run_decide(struct run *r, struct approval *a, enum run_verdict *verdict,
 	       const struct stop *stop, struct error *err)
@@ -583,6 +610,7 @@ int run_decide(struct run *r, struct approval *a, enum run_verdict *verdict,
 	if (decide_call(r, a, verdict, stop, err) < 0)
 		return -1;
 	apply_hook_decision(r, a, verdict);
+	decide_hosts(r, a, verdict);
 	if (*verdict == RUN_ASK && !r->interactive)
 		*verdict = RUN_REFUSE;
 	if (*verdict == RUN_ASK)

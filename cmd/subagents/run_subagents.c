@@ -20,6 +20,7 @@
 #include "agent/show.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "cmd/hosts.h"
 #include "cmd/print.h"
 #include "cmd/project_trust.h"
 #include "cmd/session/money.h"
@@ -300,7 +301,12 @@ static void add_tools(struct child_tools *t, const struct child *c,
 		if (!offers_tool(c, list[i]))
 			continue;
 		t->specs[t->n] = list[i]->spec;
-		t->specs[t->n++].schema = tool_schema(list[i]);
+		t->specs[t->n++].schema = tool_schema(
+			list[i],
+			list[i]->flags & TOOL_RUNS &&
+				hosts_are_offered(&c->run->client,
+						  c->agent.sandbox,
+						  &c->run->options.network));
 		t->runs_commands |= (list[i]->flags & TOOL_RUNS) != 0;
 	}
 }

@@ -697,6 +697,21 @@ static int local_set_network(struct sandbox *sb, const struct network *n,
 	return rc;
 }
 
+/* Implements sandbox_ops.widen_network. */
+static int local_widen_network(struct sandbox *sb, const struct network *n,
+			       const struct stop *stop, struct error *err)
+{
+	struct box *b = sb->priv;
+
+	if (!b || !b->egress)
+		return error_set(err, ERR_USAGE,
+				 "this sandbox was made without a list of "
+				 "hosts");
+	return egress_check(n, err) < 0
+		       ? -1
+		       : egress_change(b->egress, n, stop, err);
+}
+
 /* Implements sandbox_ops.take_contacts. */
 static void local_take_contacts(struct sandbox *sb, struct network_contacts *c)
 {
@@ -955,6 +970,7 @@ static const struct sandbox_ops local_ops = {
 	.info = local_info,
 	.extend = local_extend,
 	.set_network = local_set_network,
+	.widen_network = local_widen_network,
 	.get_network = local_get_network,
 	.take_contacts = local_take_contacts,
 	.snapshot = local_snapshot,

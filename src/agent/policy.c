@@ -307,6 +307,7 @@ void approval_clear(struct approval *a)
 {
 	buf_clear(&a->reason);
 	buf_clear(&a->place);
+	buf_clear(&a->opens);
 	free(a->real_path);
 	a->real_path = NULL;
 	a->allowed = a->auto_edit = a->declined = false;
@@ -319,6 +320,7 @@ void approval_release(struct approval *a)
 	approval_clear(a);
 	buf_release(&a->reason);
 	buf_release(&a->place);
+	buf_release(&a->opens);
 	cJSON_free(a->edited);
 	a->edited = NULL;
 	cJSON_Delete(a->edited_args);

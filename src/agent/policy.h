@@ -53,6 +53,9 @@ struct approval { /* A request for approval of one call. */
 	/* the sandbox of that subagent; NULL: the run's own */
 	struct sandbox *acts_in;
 	/* Filled in by agent_ui.approve: */
+	/* hosts outside the network list that an allowed call opens, one per
+	 * line */
+	struct buf opens;
 	/* where the call runs, for the user: "this machine"; or NULL */
 	const char *machine;
 	char called[APPROVAL_MACHINE]; /* buffer for machine */

@@ -50,7 +50,8 @@ struct tool_job {
 	/* the call's arguments if they were read for its approval; owned, or
 	 * NULL */
 	cJSON *args;
-	char *real_path; /* approval.real_path; owned, or NULL */
+	char *real_path;  /* approval.real_path; owned, or NULL */
+	struct buf opens; /* approval.opens, if the call is allowed */
 	/* the call with arguments changed by the user or a hook; args is
 	 * owned */
 	struct part edited;
@@ -582,6 +583,10 @@ static int approve_call(struct tool_job *job, struct error *err)
 		adopt_user_edit(job, &a);
 	job->real_path = a.real_path;
 	a.real_path = NULL;
+	if (a.allowed) {
+		job->opens = a.opens;
+		a.opens = (struct buf){ 0 };
+	}
 	job->change = a.change;
 	a.change = (struct tool_change){ 0 };
 	approval_release(&a);
@@ -683,6 +688,7 @@ static void *run_job(void *arg)
 		.stop = job->batch->stop,
 		.mask = job->batch->agent->mask,
 		.real_path = job->real_path,
+		.opens = job->opens.len ? job->opens.ptr : NULL,
 		.thread = job->batch->agent->thread,
 		.saved = &job->batch->agent->saved_results,
 		.secrets = job->batch->agent->secrets,
@@ -903,6 +909,7 @@ static int finish_call(struct tool_job *job, struct message *results,
 	attach_media(job, results);
 	cJSON_Delete(job->args);
 	free(job->real_path);
+	buf_release(&job->opens);
 	cJSON_free(job->edited.args);
 	buf_release(&job->remark);
 	buf_release(&job->end);

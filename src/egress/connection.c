@@ -137,7 +137,7 @@ static bool may_lead_to(const struct connection *c, const struct sockaddr *a)
 {
 	struct network_rule r = rule_of(a, c->destination.port);
 	const struct network_rule *listed;
-	bool allows = network_allows(c->server->network, &r, &listed);
+	bool allows = c->server->allows(&r, &listed);
 
 	if (listed)
 		return allows;
@@ -493,7 +493,9 @@ static void release_flow(struct flow *f)
 }
 
 void connection_serve(const struct egress_server *s, int fd,
-		      void (*settled)(void *arg), void *arg)
+		      void (*settled)(void *arg,
+				      const struct network_rule *destination),
+		      void *arg)
 {
 	struct connection c = { .server = s };
 	const struct network_rule *ignored;
@@ -504,9 +506,12 @@ void connection_serve(const struct egress_server *s, int fd,
 		reset_client(fd);
 		return;
 	}
-	if (network_allows(s->network, &c.destination, &ignored)) {
-		settled(arg);
-		remote = dial(&c);
+	if (s->allows(&c.destination, &ignored)) {
+		settled(arg, &c.destination);
+		/* The list may have changed before it was settled, and then
+		 * nobody else ends the connection. */
+		if (s->allows(&c.destination, &ignored))
+			remote = dial(&c);
 	}
 	if (remote >= 0) {
 		c.record.verdict = EGRESS_ALLOWED;

@@ -56,6 +56,7 @@ struct egress {
 	pthread_mutex_t lock; /* of all that follows */
 	int namespace_fd;
 	struct network list; /* what the proxy enforces */
+	struct network made; /* the list that its sockets were made for */
 	pid_t pid;           /* of the proxy; 0: none */
 	struct proxy_link link;
 };
@@ -402,8 +403,83 @@ int egress_start(struct egress **out, const struct network *n, pid_t inside,
 		return -1;
 	}
 	network_copy(&e->list, n);
+	network_copy(&e->made, n);
 	*out = e;
 	return 0;
+}
+
+/* True if the running proxy has the sockets and routes that the list needs. */
+static bool can_serve(const struct egress *e, const struct network *n)
+{
+	unsigned have[EGRESS_PORTS];
+	unsigned need[EGRESS_PORTS];
+	size_t n_have = egress_ports(&e->made, have);
+	size_t n_need = egress_ports(n, need);
+	size_t at = 0;
+
+	for (size_t i = 0; i < n_need; i++) {
+		while (at < n_have && have[at] < need[i])
+			at++;
+		if (at == n_have || have[at] != need[i])
+			return false;
+	}
+	for (size_t i = 0; i < n->n; i++) {
+		const struct network_rule *r = &n->rules[i];
+		bool known = !r->family || r->denies;
+
+		for (size_t k = 0; !known && k < e->made.n; k++)
+			known = e->made.rules[k].family == r->family &&
+				!e->made.rules[k].denies &&
+				e->made.rules[k].bits == r->bits &&
+				!memcmp(e->made.rules[k].address, r->address,
+					sizeof(r->address));
+		if (!known)
+			return false;
+	}
+	return true;
+}
+
+/* Sends the running proxy another list. */
+static int send_list(struct egress *e, const struct network *n,
+		     struct error *err)
+{
+	union {
+		struct cmsghdr head;
+		char room[CMSG_SPACE(sizeof(int))];
+	} control = { .head = { .cmsg_level = SOL_SOCKET,
+				.cmsg_type = SCM_RIGHTS,
+				.cmsg_len = CMSG_LEN(sizeof(int)) } };
+	struct egress_order order = { .kind = EGRESS_REPLACE };
+	struct iovec data = { .iov_base = &order, .iov_len = sizeof(order) };
+	struct msghdr msg = { .msg_iov = &data,
+			      .msg_iovlen = 1,
+			      .msg_control = &control,
+			      .msg_controllen = sizeof(control) };
+	int fd = write_list(n, err);
+	int rc = 0;
+
+	if (fd < 0)
+		return -1;
+	memcpy(CMSG_DATA(&control.head), &fd, sizeof(fd));
+	if (sendmsg(e->link.sock, &msg, MSG_NOSIGNAL) < 0)
+		rc = error_errno(err, "speaking to the network proxy");
+	close(fd);
+	return rc;
+}
+
+/* Ends the proxy and starts another one. */
+static int restart_proxy(struct egress *e, const struct network *n,
+			 const struct stop *stop, struct error *err)
+{
+	int rc;
+
+	end_proxy(e);
+	rc = start_proxy(e, n, stop, err);
+	if (rc == 0) {
+		network_release(&e->made);
+		network_copy(&e->made, n);
+	}
+	return rc;
 }
 
 int egress_change(struct egress *e, const struct network *n,
@@ -414,14 +490,15 @@ int egress_change(struct egress *e, const struct network *n,
 	int rc;
 
 	pthread_mutex_lock(&e->lock);
-	end_proxy(e);
-	rc = start_proxy(e, n, stop, err);
+	rc = can_serve(e, n) && send_list(e, n, &ignored) == 0
+		     ? 0
+		     : restart_proxy(e, n, stop, err);
 	if (rc == 0) {
 		network_release(&e->list);
 		network_copy(&e->list, n);
 	} else {
 		cleanup = stop_cleanup(START_MS);
-		(void)start_proxy(e, &e->list, &cleanup, &ignored);
+		(void)restart_proxy(e, &e->list, &cleanup, &ignored);
 	}
 	pthread_mutex_unlock(&e->lock);
 	return rc;
@@ -448,6 +525,7 @@ void egress_end(struct egress *e)
 	end_proxy(e);
 	release_link(&e->link);
 	network_release(&e->list);
+	network_release(&e->made);
 	close(e->namespace_fd);
 	pthread_mutex_destroy(&e->lock);
 	free(e);

@@ -45,9 +45,10 @@ int egress_check(const struct network *n, struct error *err);
  * list. */
 int egress_start(struct egress **e, const struct network *n, pid_t inside,
 		 const struct stop *stop, struct error *err);
-/* Ends the proxy and starts another one for the list n, in the same namespace.
- * Open connections end. If that fails, the old list holds again; if that fails
- * too, the sandbox has no network. */
+/* Makes the proxy enforce the list n. Connections that n does not allow end. A
+ * list with a port or an address that the old one did not have needs another
+ * proxy: then all connections end. If that fails, the old list holds again; if
+ * that fails too, the sandbox has no network. */
 int egress_change(struct egress *e, const struct network *n,
 		  const struct stop *stop, struct error *err);
 /* Writes one line for each host that was refused since the last call to room,

@@ -38,6 +38,18 @@ enum egress_verdict {
 	EGRESS_FAILED,   /* could not connect */
 };
 
+/* What dcode tells the child; a packet. */
+struct egress_order {
+	uint32_t kind;          /* enum egress_order_kind */
+	uint32_t port;          /* of host */
+	char host[EGRESS_NAME]; /* of EGRESS_REFUSE */
+};
+enum egress_order_kind {
+	/* With the descriptor of a new list, whose ports and addresses the
+	 * sockets serve already. Connections that it does not allow end. */
+	EGRESS_REPLACE = 1,
+};
+
 /* Returns the ports that the list opens, ascending: 80, 443 and those in it.
  * SIZE_MAX if there are more than EGRESS_PORTS. */
 size_t egress_ports(const struct network *n, unsigned ports[EGRESS_PORTS]);
@@ -90,12 +102,17 @@ long request_read(struct request_reader *r, const char *p, size_t len,
 
 /* connection.c */
 struct egress_server {
-	const struct network *network;
+	/* like network_allows(), of the list that holds now */
+	bool (*allows)(const struct network_rule *host,
+		       const struct network_rule **rule);
 	void (*report)(const struct egress_record *r); /* thread-safe */
 };
 /* Serves an accepted connection to its end; the caller closes it. settled is
- * called when its destination is known and allowed. */
+ * called when its destination is known and allowed. The caller may shut the
+ * connection down. */
 void connection_serve(const struct egress_server *s, int fd,
-		      void (*settled)(void *arg), void *arg);
+		      void (*settled)(void *arg,
+				      const struct network_rule *destination),
+		      void *arg);
 
 #endif

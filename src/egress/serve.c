@@ -1,10 +1,10 @@
 /* serve.c - the proxy's process: accepts connections and answers questions. */
 /* SPDX-License-Identifier: MIT */
 /*
- * The main thread waits for connections, and for dcode to close its socket,
- * which ends the process. Each connection has a thread. What the process parses
- * comes from the sandbox, so it has no secrets, no user's environment and no
- * right to start a program (restrict_process()).
+ * The main thread waits for connections, and for orders of dcode, whose socket
+ * ends the process when it closes. Each connection has a thread. What the
+ * process parses comes from the sandbox, so it has no secrets, no user's
+ * environment and no right to start a program (restrict_process()).
  */
 #include <errno.h>
 #include <linux/audit.h>
@@ -47,7 +47,31 @@ enum {
 };
 
 static struct network network;
+static pthread_rwlock_t network_lock = PTHREAD_RWLOCK_INITIALIZER;
 static struct egress_sockets sockets;
+
+/* The rule stays valid only as long as the list: callers use it as a bool. */
+static bool allows(const struct network_rule *host,
+		   const struct network_rule **rule)
+{
+	bool allowed;
+
+	pthread_rwlock_rdlock(&network_lock);
+	allowed = network_allows(&network, host, rule);
+	pthread_rwlock_unlock(&network_lock);
+	return allowed;
+}
+
+static size_t answer_question(const unsigned char *question, size_t len,
+			      unsigned char *out, char refused[EGRESS_NAME])
+{
+	size_t size;
+
+	pthread_rwlock_rdlock(&network_lock);
+	size = names_answer(&network, question, len, out, refused);
+	pthread_rwlock_unlock(&network_lock);
+	return size;
+}
 
 /* Never waits: if dcode does not read, a record is lost. */
 static void send_record(const struct egress_record *r)
@@ -56,25 +80,42 @@ static void send_record(const struct egress_record *r)
 		   MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
-static const struct egress_server server = { &network, send_record };
+static const struct egress_server server = { allows, send_record };
 
 /* The connections, oldest first. */
 struct client {
 	int fd;
 	bool is_dns;
 	bool settled; /* its destination is known and allowed */
+	struct network_rule destination; /* if settled; host is the next */
+	char host[EGRESS_NAME];
 	struct client *next;
 };
 static struct client *clients;
 static size_t n_clients;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-static void settle_client(void *arg)
+static void settle_client(void *arg, const struct network_rule *destination)
 {
 	struct client *c = arg;
 
 	pthread_mutex_lock(&lock);
 	c->settled = true;
+	c->destination = *destination;
+	snprintf(c->host, sizeof(c->host), "%s", destination->host);
+	c->destination.host = c->host;
+	pthread_mutex_unlock(&lock);
+}
+
+/* Ends the connections that the list does not allow any more. */
+static void end_disallowed(void)
+{
+	const struct network_rule *ignored;
+
+	pthread_mutex_lock(&lock);
+	for (struct client *c = clients; c; c = c->next)
+		if (c->destination.host && !allows(&c->destination, &ignored))
+			shutdown(c->fd, SHUT_RDWR);
 	pthread_mutex_unlock(&lock);
 }
 
@@ -151,8 +192,7 @@ static void serve_dns(int fd)
 
 		if (len > QUESTION || !read_whole(fd, question, len))
 			break;
-		len = names_answer(&network, question, len, answer + 2,
-				   refused);
+		len = answer_question(question, len, answer + 2, refused);
 		report_question(refused);
 		if (!len)
 			break;
@@ -174,8 +214,8 @@ static void answer_datagrams(int fd)
 
 	while ((n = recvfrom(fd, question, sizeof(question), 0,
 			     (struct sockaddr *)&from, &len)) >= 0) {
-		size_t size = names_answer(&network, question, (size_t)n,
-					   answer, refused);
+		size_t size =
+			answer_question(question, (size_t)n, answer, refused);
 
 		report_question(refused);
 		if (size)
@@ -238,6 +278,75 @@ static void accept_clients(int listener)
 		(void)poll(NULL, 0, FULL_MS);
 }
 
+/* Reads a list that dcode has written. */
+static int read_list(int fd, struct network *n, struct error *err)
+{
+	char *text = xcalloc(LIST_BYTES, 1);
+	ssize_t len = io_pread_all(fd, text, LIST_BYTES, 0);
+	int rc = len < 0 ? error_errno(err, "reading the list of hosts") : 0;
+
+	if (rc == 0)
+		rc = network_parse_lines(n, (struct str){ text, (size_t)len },
+					 err);
+	free(text);
+	return rc;
+}
+
+static int replace_list(int fd)
+{
+	struct network new = { 0 };
+	struct error ignored = { 0 };
+
+	if (fd < 0 || read_list(fd, &new, &ignored) < 0)
+		return -1;
+	pthread_rwlock_wrlock(&network_lock);
+	network_release(&network);
+	network = new;
+	pthread_rwlock_unlock(&network_lock);
+	end_disallowed();
+	return 0;
+}
+
+/* Receives an order, with its descriptor if it has one. 0: dcode has closed its
+ * socket. */
+static ssize_t receive_order(struct egress_order *o, int *fd)
+{
+	union {
+		struct cmsghdr head;
+		char room[CMSG_SPACE(sizeof(int))];
+	} control;
+	struct iovec data = { .iov_base = o, .iov_len = sizeof(*o) };
+	struct msghdr msg = { .msg_iov = &data,
+			      .msg_iovlen = 1,
+			      .msg_control = &control,
+			      .msg_controllen = sizeof(control) };
+	ssize_t n = recvmsg(EGRESS_CONTROL_FD, &msg,
+			    MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+	struct cmsghdr *c = n > 0 ? CMSG_FIRSTHDR(&msg) : NULL;
+
+	*fd = -1;
+	if (c && c->cmsg_type == SCM_RIGHTS)
+		memcpy(fd, CMSG_DATA(c), sizeof(*fd));
+	return n;
+}
+
+/* Obeys dcode. False: the process must end, because dcode is gone or a list
+ * cannot be read. */
+static bool obey_order(void)
+{
+	struct egress_order o;
+	int fd;
+	ssize_t n = receive_order(&o, &fd);
+	bool ok = n == sizeof(o) ||
+		  (n < 0 && (errno == EAGAIN || errno == EINTR));
+
+	if (n == sizeof(o) && o.kind == EGRESS_REPLACE)
+		ok = replace_list(fd) == 0;
+	if (fd >= 0)
+		close(fd);
+	return ok;
+}
+
 /* Serves until dcode closes its socket. */
 static void serve_clients(void)
 {
@@ -254,7 +363,7 @@ static void serve_clients(void)
 	for (;;) {
 		if (poll(set, n, -1) < 0 && errno != EINTR)
 			return;
-		if (set[0].revents)
+		if (set[0].revents && !obey_order())
 			return;
 		if (set[1].revents)
 			answer_datagrams(set[1].fd);
@@ -335,20 +444,6 @@ static int restrict_process(void)
 	return restrict_calls();
 }
 
-/* Reads the list that dcode has written. */
-static int read_list(struct error *err)
-{
-	char *text = xcalloc(LIST_BYTES, 1);
-	ssize_t len = io_pread_all(EGRESS_LIST_FD, text, LIST_BYTES, 0);
-	int rc = len < 0 ? error_errno(err, "reading the list of hosts") : 0;
-
-	if (rc == 0)
-		rc = network_parse_lines(
-			&network, (struct str){ text, (size_t)len }, err);
-	free(text);
-	return rc;
-}
-
 /* Sends what dcode waits for: that the proxy serves, or why not. */
 static void send_start(int rc, const struct error *err)
 {
@@ -373,7 +468,7 @@ int egress_main(int argc, char **argv)
 		return 2; /* usage error: only dcode starts this program */
 	(void)signal(SIGPIPE, SIG_IGN);
 	prctl(PR_SET_NAME, "egress-proxy");
-	rc = read_list(&err);
+	rc = read_list(EGRESS_LIST_FD, &network, &err);
 	if (rc == 0)
 		rc = egress_attach(EGRESS_NAMESPACE_FD, &network, &sockets,
 				   &err);

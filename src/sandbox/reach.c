@@ -2,10 +2,34 @@
 /* SPDX-License-Identifier: MIT */
 #include "sandbox/reach.h"
 
+#include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "base/str.h"
+
+enum {
+	COMMANDS = 64,    /* that run at once in one sandbox */
+	OPENED = 64,      /* hosts that are open for them */
+	CLOSE_MS = 30000, /* to close them, also after a cancel */
+};
+
+/* What the commands that run have opened. */
+struct opened {
+	const void *commands[COMMANDS]; /* in the order in which they began */
+	size_t n_commands;
+	struct {
+		char host[NETWORK_HOST + 8]; /* with a port */
+		const void *command;
+	} hosts[OPENED];
+	size_t n;
+	bool stuck; /* hosts could not be closed */
+};
+/* Of sb->opened and sb->network. Held during a vendor's request, so that two
+ * changes do not overtake each other. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 bool reach_take_contacts(struct sandbox *sb, struct network_contacts *c)
 {
@@ -59,14 +83,139 @@ int reach_check_attached(struct sandbox *sb, const struct stop *stop,
 	return rc;
 }
 
+/* Sets *wider to the sandbox's list with the hosts of its commands. ERR_POLICY
+ * if that exceeds the machine's policy. */
+static int add_opened(const struct sandbox *sb, struct network *wider,
+		      struct error *err)
+{
+	struct network all = { 0 };
+	int rc = 0;
+
+	network_copy(&all, &sb->network);
+	free(all.source);
+	all.source = xstrdup("hosts of the call");
+	for (size_t i = 0; rc == 0 && i < sb->opened->n; i++)
+		rc = network_add(&all, str_of(sb->opened->hosts[i].host), err);
+	if (rc == 0)
+		rc = sandbox_choose_network(sb->client, &all, wider, err);
+	network_release(&all);
+	return rc;
+}
+
+/* Makes the sandbox's network what sb->network and sb->opened say. Call with
+ * the lock held. */
+static int apply_opened(struct sandbox *sb, const struct stop *stop,
+			struct error *err)
+{
+	const struct sandbox_ops *ops = sb->client->provider->ops;
+	struct network wider = { 0 };
+	int rc = 0;
+
+	if (sb->opened->n)
+		rc = add_opened(sb, &wider, err);
+	else
+		network_copy(&wider, &sb->network);
+	if (rc == 0)
+		rc = ops->widen_network
+			     ? ops->widen_network(sb, &wider, stop, err)
+			     : ops->set_network(sb, &wider, stop, err);
+	network_release(&wider);
+	return rc < 0 ? sandbox_blame(sb->client, err) : 0;
+}
+
+/* Drops the command's hosts. Returns how many. */
+static size_t drop_hosts(struct opened *o, const void *command)
+{
+	size_t kept = 0;
+	size_t n = o->n;
+
+	for (size_t i = 0; i < n; i++)
+		if (o->hosts[i].command != command)
+			o->hosts[kept++] = o->hosts[i];
+	o->n = kept;
+	return n - kept;
+}
+
+static int add_host(struct opened *o, struct str host, const void *command,
+		    struct error *err)
+{
+	if (o->n == OPENED || host.len >= sizeof(o->hosts[0].host))
+		return error_set(err, ERR_LIMIT, "too many hosts at once");
+	snprintf(o->hosts[o->n].host, sizeof(o->hosts[0].host), "%.*s",
+		 (int)host.len, host.ptr);
+	o->hosts[o->n++].command = command;
+	return 0;
+}
+
+bool reach_can_open(const struct sandbox *sb)
+{
+	return sb->network.mode == NETWORK_LIST &&
+	       sb->client->provider->ops->set_network;
+}
+
+int reach_begin(struct sandbox *sb, const char *hosts, const void *command,
+		const struct stop *stop, struct error *err)
+{
+	struct str rest = str_of(hosts);
+	struct str host;
+	struct error ignored = { 0 };
+	struct opened *o;
+	int rc = 0;
+
+	if (!reach_can_open(sb))
+		return 0;
+	pthread_mutex_lock(&lock);
+	if (!sb->opened)
+		sb->opened = xcalloc(1, sizeof(*sb->opened));
+	o = sb->opened;
+	while (rc == 0 && str_split(&rest, '\n', &host))
+		rc = host.len ? add_host(o, host, command, err) : 0;
+	if (rc == 0 && (str_of(hosts).len || o->stuck))
+		rc = apply_opened(sb, stop, err);
+	if (rc == 0)
+		o->stuck = false;
+	if (rc < 0 && drop_hosts(o, command) &&
+	    apply_opened(sb, stop, &ignored) < 0)
+		o->stuck = true;
+	if (rc == 0 && o->n_commands < COMMANDS)
+		o->commands[o->n_commands++] = command;
+	pthread_mutex_unlock(&lock);
+	return rc;
+}
+
+int reach_end(struct sandbox *sb, const void *command, struct error *err)
+{
+	struct stop stop = stop_cleanup(CLOSE_MS);
+	struct opened *o;
+	size_t at = 0;
+	int rc = 0;
+
+	pthread_mutex_lock(&lock);
+	o = sb->opened;
+	while (o && at < o->n_commands && o->commands[at] != command)
+		at++;
+	if (o && at < o->n_commands) {
+		o->n_commands--;
+		memmove(o->commands + at, o->commands + at + 1,
+			(o->n_commands - at) * sizeof(*o->commands));
+	}
+	if (o && drop_hosts(o, command) &&
+	    (rc = apply_opened(sb, &stop, err)) < 0)
+		o->stuck = true;
+	pthread_mutex_unlock(&lock);
+	return rc;
+}
+
 int reach_allow_host(struct sandbox *sb, struct str host,
 		     const struct stop *stop, struct error *err)
 {
 	const struct sandbox_ops *ops = sb->client->provider->ops;
 	struct network wider = { 0 };
 	struct network n = { 0 };
-	int rc = reach_read(sb, stop, err);
+	int rc;
 
+	pthread_mutex_lock(&lock);
+	rc = reach_read(sb, stop, err);
 	if (rc == 0 && !ops->set_network)
 		rc = error_set(err, ERR_USAGE,
 			       "%s cannot change the network of a sandbox that "
@@ -83,6 +232,9 @@ int reach_allow_host(struct sandbox *sb, struct str host,
 		rc = sandbox_blame(sb->client, err);
 	if (rc == 0)
 		network_copy(&sb->network, &n);
+	if (rc == 0 && sb->opened && sb->opened->n)
+		rc = apply_opened(sb, stop, err);
+	pthread_mutex_unlock(&lock);
 	network_release(&wider);
 	network_release(&n);
 	return rc;

@@ -332,6 +332,7 @@ void sandbox_release(struct sandbox *sb)
 	free(sb->made_dir);
 	network_release(&sb->network);
 	secrets_release(&sb->secrets);
+	free(sb->opened);
 	supervise_read_free(sb->read);
 	mounts_release(&sb->mounts);
 	*sb = (struct sandbox){ 0 };

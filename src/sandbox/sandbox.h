@@ -122,6 +122,10 @@ struct sandbox_ops {
 	/* Changes the network of a running sandbox. NULL: it is fixed. */
 	int (*set_network)(struct sandbox *sb, const struct network *n,
 			   const struct stop *stop, struct error *err);
+	/* Like set_network, but stores nothing for the sandbox's next start.
+	 * NULL: set_network does it. */
+	int (*widen_network)(struct sandbox *sb, const struct network *n,
+			     const struct stop *stop, struct error *err);
 	/* Sets *n to what the vendor reports. NULL: it reports nothing. */
 	int (*get_network)(struct sandbox *sb, struct network *n,
 			   const struct stop *stop, struct error *err);
@@ -235,6 +239,7 @@ struct sandbox {
 	struct network network;        /* if known: see reach_read() */
 	struct secrets secrets;        /* owned; for attach() as for create() */
 	struct sandbox_mounts mounts;  /* host directories that it can write */
+	struct opened *opened;         /* of reach.h; owned, or NULL */
 	struct supervise_read *read;   /* of exec.h; owned, or NULL */
 	struct background *background; /* of exec.h; owned, or NULL */
 	struct kill_queue *kills;      /* of exec.h; owned, or NULL */

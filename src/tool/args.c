@@ -59,7 +59,7 @@ static void add_property(struct buf *out, const struct tool_arg *arg)
 	buf_addc(out, '}');
 }
 
-char *tool_schema(const struct tool *tool)
+char *tool_schema(const struct tool *tool, bool hosts)
 {
 	struct buf out = BUF_INIT(SCHEMA_MAX);
 	bool any = false;
@@ -68,6 +68,8 @@ char *tool_schema(const struct tool *tool)
 		return xstrdup(tool->spec.schema);
 	buf_adds(&out, "{\"type\":\"object\",\"properties\":{");
 	for (const struct tool_arg *arg = tool->args; arg->name; arg++) {
+		if (arg->for_hosts && !hosts)
+			continue;
 		if (arg != tool->args)
 			buf_addc(&out, ',');
 		add_property(&out, arg);

@@ -15,6 +15,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "sandbox/jobs/jobs.h"
+#include "sandbox/reach.h"
 #include "sandbox/supervise/kept.h"
 #include "sandbox/tree_changes.h"
 #include "tool/result.h"
@@ -457,6 +458,24 @@ static int run_background(const struct tool_env *env,
 	return 0;
 }
 
+/* Runs the command while its hosts are open. */
+static int execute_reaching(const struct tool_env *env,
+			    struct exec_request *req, struct exec_result *res,
+			    struct error *err)
+{
+	struct error unclosed = { 0 };
+	int rc = reach_begin(env->sandbox, env->opens, res, env->stop, err);
+
+	if (rc < 0)
+		return -1;
+	rc = sandbox_execute(env->sandbox, req, res, env->stop, err);
+	if (reach_end(env->sandbox, res, &unclosed) < 0)
+		snprintf(res->notice, sizeof(res->notice),
+			 "the hosts of this call are still open: %s",
+			 unclosed.message);
+	return rc;
+}
+
 /* Runs the command, and names the files that it changed. */
 static int execute_watched(const struct tool_env *env, struct exec_request *req,
 			   struct exec_result *res, struct error *err)
@@ -465,9 +484,9 @@ static int execute_watched(const struct tool_env *env, struct exec_request *req,
 	int rc;
 
 	if (!env->changed)
-		return sandbox_execute(env->sandbox, req, res, env->stop, err);
+		return execute_reaching(env, req, res, err);
 	tree_changes_begin(&changes, env->sandbox, req);
-	rc = sandbox_execute(env->sandbox, req, res, env->stop, err);
+	rc = execute_reaching(env, req, res, err);
 	return tree_changes_end(&changes, rc, env->changed, err);
 }
 
@@ -534,6 +553,22 @@ static int execute_command(const struct tool_env *env, const cJSON *args,
 	return rc;
 }
 
+/* Each element must be a string. */
+static void check_hosts(const cJSON *value, struct buf *wrong)
+{
+	const cJSON *item;
+	int n = 0;
+
+	cJSON_ArrayForEach (item, value) {
+		if (!cJSON_IsString(item))
+			buf_addf(wrong,
+				 " " TOOL_HOSTS ".%d: Input should be a valid "
+				 "string\n",
+				 n);
+		n++;
+	}
+}
+
 static const struct tool_arg args[] = {
 	{ .name = "command",
 	  .type = ARG_STRING,
@@ -549,6 +584,15 @@ static const struct tool_arg args[] = {
 	  .description = "true: for servers, watchers and long builds. Returns "
 			 "a job number at once, and the command runs while you "
 			 "do something else. No timeout unless you set one." },
+	{ .name = TOOL_HOSTS,
+	  .type = ARG_LIST,
+	  .items = "{\"type\":\"string\"}",
+	  .check = check_hosts,
+	  .for_hosts = true,
+	  .description = "Hosts that the command needs and the network list "
+			 "lacks, each \"host\" or \"host:port\". The user is "
+			 "asked, and they are open only while the command "
+			 "runs. Not with background." },
 	{ 0 },
 };
 

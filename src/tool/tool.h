@@ -104,6 +104,9 @@ enum inquiry_end {
 
 struct web; /* web/fetch.h */
 
+/* The argument of execute that names hosts which the network list lacks. */
+#define TOOL_HOSTS "hosts"
+
 struct tool_env {                /* all borrowed for the call */
 	const struct tool *tool; /* the called tool; set by tool_call() */
 	/* the call's arguments as args_read() returned them; NULL: tool_call()
@@ -125,6 +128,9 @@ struct tool_env {                /* all borrowed for the call */
 		*saved;
 	/* files that searches must leave out; or NULL */
 	const struct secret_files *secrets;
+	/* hosts that are open while execute's command runs, one per line, as
+	 * the user has approved them; or NULL */
+	const char *opens;
 	/* Out, unless NULL: the change that a successful call made to a file,
 	 * if the tool knows both versions. */
 	struct tool_change *change;
@@ -180,9 +186,11 @@ enum tool_arg_type { ARG_STRING = 1, ARG_INT, ARG_BOOL, ARG_LIST };
 struct tool_arg {
 	const char *name;
 	enum tool_arg_type type;
-	const char *description;    /* for the model, or NULL */
-	bool required;              /* false: may be missing or null */
-	bool positive;              /* ARG_INT: at least 1 */
+	const char *description; /* for the model, or NULL */
+	bool required;           /* false: may be missing or null */
+	bool positive;           /* ARG_INT: at least 1 */
+	bool for_hosts; /* the model is told of it only if the sandbox has a
+			   list of hosts */
 	const char *const *choices; /* ARG_STRING: NULL-terminated, or NULL */
 	/* the default as JSON, which the model is told; NULL: the default is
 	 * null */
@@ -229,8 +237,9 @@ const struct tool *tool_find(const char *name);
 const struct tool *tool_find_among(const struct tool *const *more,
 				   const char *name);
 /* Returns the JSON Schema made from the tool's parameters, or the tool's own
- * schema if it has one. The caller owns it. */
-char *tool_schema(const struct tool *tool);
+ * schema if it has one. hosts: the sandbox has a list of hosts. The caller owns
+ * it. */
+char *tool_schema(const struct tool *tool, bool hosts);
 /*
  * Runs one call: handles unknown tools and invalid arguments, runs the tool,
  * masks the result and saves it to a file if it is too large. *out must be

@@ -338,7 +338,7 @@ static void test_schemas(void **state)
 
 	(void)state;
 	for (size_t i = 0; tools[i]; i++) {
-		char *text = tool_schema(tools[i]);
+		char *text = tool_schema(tools[i], true);
 		cJSON *schema = json_parse(str_of(text));
 		const cJSON *all = json_get(schema, "properties");
 		int n = 0;
