@@ -56,17 +56,26 @@ static void print_answer_line(struct live *l, const char *said, struct str what)
 }
 
 /* Prints the answer with the call ("execute: make test") or the number of
- * calls. Calls of a subagent have no rows of their own. */
+ * calls. A call's own row follows and says what it is, so that the answer is
+ * printed only if it is about more. Calls of a subagent have no rows. */
 static void print_answer(struct live *l, enum dialog_answer a)
 {
-	static const char *const said[] = {
-		[DIALOG_YES] = "Allowed",
-		[DIALOG_ALWAYS] = "Allowed, and always from now on",
-		[DIALOG_CONFIG] = "Allowed, and always from now on",
-		[DIALOG_NO] = "Declined",
-		[DIALOG_REASON] = "Declined",
-		[DIALOG_EDITED] = "Changed",
-		[DIALOG_EDITS] = "Allowed, and all edits from now on",
+	static const struct {
+		const char *said;  /* about a subagent's call, or several */
+		const char *alone; /* about one call with a row; NULL: nothing
+				    */
+	} texts[] = {
+		[DIALOG_YES] = { "Allowed", NULL },
+		[DIALOG_ALWAYS] = { "Allowed, and always from now on",
+				    "This call is allowed until dcode ends" },
+		/* ask.c has printed where it is stored */
+		[DIALOG_CONFIG] = { "Allowed, and always from now on", NULL },
+		[DIALOG_NO] = { "Declined", NULL },
+		[DIALOG_REASON] = { "Declined", NULL },
+		[DIALOG_EDITED] = { "Changed", NULL },
+		[DIALOG_EDITS] = { "Allowed, and all edits from now on",
+				   "Edits are allowed from now on "
+				   "(auto-edit)" },
 	};
 	const struct question *q = l->asked;
 	const struct approval *call = q->list[0];
@@ -74,10 +83,15 @@ static void print_answer(struct live *l, enum dialog_answer a)
 	struct buf what = BUF_INIT(MOST_LINE);
 	struct buf masked = BUF_INIT(MOST_LINE);
 
-	if (a >= sizeof(said) / sizeof(*said) || !said[a])
+	if (a >= sizeof(texts) / sizeof(*texts) || !texts[a].said)
 		return;
-	if (declined && !call->subagent)
-		return; /* the call's own row says it */
+	if (!call->subagent && (q->n == 1 || declined)) {
+		live_print(l);
+		if (texts[a].alone)
+			live_say(l, (struct style){ 0, STYLE_MUTED },
+				 texts[a].alone);
+		return;
+	}
 	if (q->n > 1)
 		buf_addf(&what, "%zu calls", q->n);
 	else
@@ -85,7 +99,7 @@ static void print_answer(struct live *l, enum dialog_answer a)
 	if (l->theme.ascii)
 		summary_to_ascii(&what);
 	app_clean(l->run->app, CLEAN_LATER, buf_str(&what), &masked);
-	print_answer_line(l, said[a], buf_str(&masked));
+	print_answer_line(l, texts[a].said, buf_str(&masked));
 	buf_release(&what);
 	buf_release(&masked);
 }

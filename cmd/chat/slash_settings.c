@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "base/mem.h"
 #include "base/sanitize.h"
 #include "base/str.h"
@@ -192,17 +193,76 @@ bool slash_cmd_quit(struct run *r, int n, char **words)
 	return false;
 }
 
-enum { MAX_SHOWN = 1 << 16 };
+enum {
+	MAX_SHOWN = 1 << 16,
+	MAX_VALUE = 60, /* characters shown of an argument */
+};
 
-/* Prints an allowed call on one line. */
+/* Appends the arguments that the summary in out does not contain. */
+static void add_other_arguments(const cJSON *args, struct buf *out)
+{
+	const cJSON *item;
+
+	cJSON_ArrayForEach (item, args) {
+		char *text = cJSON_IsString(item)
+				     ? xstrdup(item->valuestring)
+				     : cJSON_PrintUnformatted(item);
+		struct str shown = str_of(text);
+
+		shown.len = str_find(shown, '\n');
+		shown.len = str_char_offset(shown, MAX_VALUE);
+		if (!shown.len || str_search(buf_str(out), shown) == out->len)
+			buf_addf(out, ", %s: %.*s%s", item->string,
+				 (int)shown.len, text,
+				 text[shown.len] ? "..." : "");
+		free(text);
+	}
+}
+
+/* Appends where an allowed call acts. */
+static void add_place(const cJSON *call, struct buf *out)
+{
+	const char *machine = json_string(call, "machine", "this machine");
+	const char *sandbox = json_string(call, "sandbox", NULL);
+	const char *directory = json_string(call, "directory", NULL);
+
+	if (!strcmp(machine, "this machine"))
+		buf_adds(out, "on this machine");
+	else if (sandbox)
+		buf_addf(out, "in the sandbox %s of %s", sandbox, machine);
+	else
+		buf_addf(out, "in each sandbox of %s", machine);
+	if (directory)
+		buf_addf(out, ", in %s", directory);
+}
+
+/* Prints an allowed call: what it does, and in a second line where, and how
+ * long it is allowed. */
 static void print_grant(const struct run *r, size_t i)
 {
-	struct buf line = BUF_INIT(MAX_SHOWN);
+	const struct grant *g = &r->grants.list[i];
+	cJSON *call = json_parse(str_of(g->call));
+	const cJSON *args = json_get(call, "args");
+	char *text = args ? cJSON_PrintUnformatted(args) : NULL;
+	struct part part = { .name = (char *)json_string(call, "tool", "?"),
+			     .args = text };
+	struct buf what = BUF_INIT(MAX_SHOWN);
+	struct buf place = BUF_INIT(MAX_SHOWN);
+	struct buf line = BUF_INIT(2 * MAX_SHOWN);
 
-	print_add_line(r->app, &line, r->grants.list[i].call);
-	fprintf(stderr, "%3zu %s %s\n", i + 1,
-		r->grants.list[i].stored ? "config.toml " : "this session",
-		line.len ? line.ptr : "");
+	summary_of_call(&part, &what);
+	add_other_arguments(args, &what);
+	add_place(call, &place);
+	buf_addf(&line, "%3zu  ", i + 1);
+	print_add_line(r->app, &line, what.ptr);
+	buf_adds(&line, "\n     ");
+	print_add_line(r->app, &line, place.ptr);
+	fprintf(stderr, "%s; %s\n", line.ptr,
+		g->stored ? "stored in config.toml" : "until dcode ends");
+	cJSON_free(text);
+	cJSON_Delete(call);
+	buf_release(&what);
+	buf_release(&place);
 	buf_release(&line);
 }
 

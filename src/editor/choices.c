@@ -985,7 +985,7 @@ enum {
 };
 
 /* How the choices are divided into columns. */
-struct layout {
+struct choice_columns {
 	size_t columns; /* of the window */
 	size_t left;    /* cells of names and arguments */
 	bool args;      /* arguments are shown */
@@ -1013,7 +1013,7 @@ static size_t add_cut(struct rows *rows, struct style style, struct str text,
 }
 
 /* Returns the cells for a description. */
-static size_t summary_room(const struct layout *at)
+static size_t summary_room(const struct choice_columns *at)
 {
 	return at->columns > at->left + 5 ? at->columns - at->left - 5 : 0;
 }
@@ -1021,7 +1021,7 @@ static size_t summary_room(const struct layout *at)
 /* Adds a row with all its texts cut to the width. The left column has the same
  * width in all rows. */
 static void add_choice(const struct completer *c, size_t i,
-		       const struct layout *at, struct rows *rows)
+		       const struct choice_columns *at, struct rows *rows)
 {
 	const struct fuzzy_item *item = &items_of(c)[c->order[i]];
 	const char *sign = c->cut_sign ? c->cut_sign : "";
@@ -1049,7 +1049,7 @@ static void add_choice(const struct completer *c, size_t i,
 
 /* Sets the width of the left column. No name is cut for the sake of the
  * descriptions. */
-static void measure_left(const struct completer *c, struct layout *at)
+static void measure_left(const struct completer *c, struct choice_columns *at)
 {
 	size_t most = at->columns / 3 < MOST_LEFT ? at->columns / 3 : MOST_LEFT;
 
@@ -1067,9 +1067,9 @@ static void measure_left(const struct completer *c, struct layout *at)
 
 /* In a narrow window, arguments are left out if a description would be cut for
  * them: it says more. */
-static struct layout lay_out(const struct completer *c, size_t columns)
+static struct choice_columns lay_out(const struct completer *c, size_t columns)
 {
-	struct layout at = { .columns = columns, .args = true };
+	struct choice_columns at = { .columns = columns, .args = true };
 
 	measure_left(c, &at);
 	for (size_t i = 0; i < c->n && columns < LEAST_FOR_ARGS; i++)
@@ -1084,7 +1084,8 @@ static struct layout lay_out(const struct completer *c, size_t columns)
 /* Adds the whole description of the selected choice if its row has only a part
  * of it. */
 static void add_whole_summary(const struct completer *c,
-			      const struct layout *at, struct rows *rows)
+			      const struct choice_columns *at,
+			      struct rows *rows)
 {
 	struct str text = items_of(c)[c->order[c->selected]].summary;
 	struct wrap w = { .columns = at->columns, .words = true };
@@ -1102,7 +1103,7 @@ static void add_whole_summary(const struct completer *c,
 void complete_render(const struct completer *c, size_t columns, size_t max_rows,
 		     struct rows *rows)
 {
-	struct layout at = lay_out(c, columns);
+	struct choice_columns at = lay_out(c, columns);
 	struct rows whole = { 0 };
 	char hidden[32];
 	size_t first;

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <time.h>
 
 #include "base/mem.h"
 #include "base/str.h"
@@ -22,6 +23,8 @@ enum {
 	/* Bytes of a prompt before the match that a row may show. */
 	MOST_BEFORE = 1024,
 	LEAST_PROJECT = 60, /* with fewer columns, projects are not named */
+	LEAST_AGE = 30,     /* with fewer columns, no ages are shown */
+	AGE_CELLS = 6,      /* "59 min" */
 };
 
 static struct str item_at(const struct history_search *s, size_t i)
@@ -313,7 +316,31 @@ static struct str other_project(const struct history_search *s, size_t i)
 	return str_of(slash && slash[1] ? slash + 1 : project);
 }
 
-/* Adds a prompt as one row, with the match visible and bold. */
+static void add_blanks(size_t n, struct rows *rows)
+{
+	while (n--)
+		rows_adds(rows, muted, " ");
+}
+
+/* Appends how long ago a prompt was sent: "5 min", "3 h" or "2 d". */
+static void add_age(int64_t sent, struct buf *out)
+{
+	int64_t s = (int64_t)time(NULL) - sent;
+
+	if (sent <= 0 || s < 0)
+		return;
+	if (s < 60)
+		buf_adds(out, "now");
+	else if (s < 3600)
+		buf_addf(out, "%d min", (int)(s / 60));
+	else if (s < 86400)
+		buf_addf(out, "%d h", (int)(s / 3600));
+	else if (s / 86400 < 10000)
+		buf_addf(out, "%d d", (int)(s / 86400));
+}
+
+/* Adds a prompt as one row, with the match visible and bold, the name of
+ * another project and, on the right, the age. */
 static void add_match(const struct history_search *s, size_t i, bool selected,
 		      size_t columns, struct rows *rows)
 {
@@ -325,7 +352,13 @@ static void add_match(const struct history_search *s, size_t i, bool selected,
 	struct str match = { text.ptr + at, s->query.len };
 	size_t room = columns > MARGIN + 1 ? columns - MARGIN - 1 : 1;
 	size_t name = columns >= LEAST_PROJECT ? width_cells(project) : 0;
+	struct buf age = BUF_INIT(AGE_CELLS + 1);
 	struct str before;
+
+	if (columns >= LEAST_AGE) {
+		add_age(s->history->items[i].time, &age);
+		room -= AGE_CELLS + 2;
+	}
 
 	name = name && name + 2 < room / 3 ? name + 2 : 0;
 	room -= name;
@@ -340,12 +373,17 @@ static void add_match(const struct history_search *s, size_t i, bool selected,
 	}
 	room -= cut_text_add(rows, style, before, room);
 	room -= cut_text_add(rows, bold, match, room);
-	(void)cut_text_add(rows, style, str_skip(text, at + match.len), room);
+	room -= cut_text_add(rows, style, str_skip(text, at + match.len), room);
 	if (name) {
 		rows_adds(rows, muted, "  ");
 		(void)cut_text_add(rows, muted, project, name - 2);
 	}
+	if (age.len) {
+		add_blanks(room + 2 + AGE_CELLS - age.len, rows);
+		rows_add(rows, muted, buf_str(&age));
+	}
 	rows_end(rows);
+	buf_release(&age);
 }
 
 void history_search_render(struct history_search *s, size_t columns,

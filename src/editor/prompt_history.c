@@ -11,10 +11,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/io.h"
@@ -53,7 +55,7 @@ static bool is_last(const struct prompt_history *h, struct str text)
 
 /* Adds a prompt in memory. The caller limits the number of items. */
 static void append_item(struct prompt_history *h, struct str text,
-			const char *project)
+			const char *project, int64_t when)
 {
 	struct prompt *item;
 
@@ -66,7 +68,8 @@ static void append_item(struct prompt_history *h, struct str text,
 	item = &h->items[h->n++];
 	*item = (struct prompt){ .text = xstrndup(text.ptr, text.len),
 				 .len = text.len,
-				 .project = xstrdup(project) };
+				 .project = xstrdup(project),
+				 .time = when };
 }
 
 /* Moves the texts of items[from] and all later ones into the spool. */
@@ -145,8 +148,8 @@ static void parse_line(struct prompt_history *h, struct str line)
 				   : json_string(json, "prompt", "");
 
 	if (str_trim(str_of(text)).len)
-		append_item(h, str_of(text),
-			    json_string(json, "project", NULL));
+		append_item(h, str_of(text), json_string(json, "project", NULL),
+			    json_int(json, "time", 0));
 	cJSON_Delete(json);
 }
 
@@ -232,7 +235,8 @@ int prompt_history_open(struct prompt_history *h, const char *path,
 	return rc;
 }
 
-static void add_line(struct buf *out, struct str text, const char *project)
+static void add_line(struct buf *out, struct str text, const char *project,
+		     int64_t when)
 {
 	if (text.len > PROMPT_HISTORY_TEXT) {
 		text.len = PROMPT_HISTORY_TEXT;
@@ -244,6 +248,8 @@ static void add_line(struct buf *out, struct str text, const char *project)
 		json_member(out, "prompt", text);
 		buf_addc(out, ',');
 		json_member(out, "project", str_of(project));
+		if (when > 0)
+			buf_addf(out, ",\"time\":%" PRId64, when);
 		buf_addc(out, '}');
 	} else {
 		json_quote(out, text);
@@ -318,7 +324,7 @@ static void add_newest_lines(const struct prompt_history *h, struct buf *out)
 		bytes += h->items[--from].len;
 	for (; from < h->n; from++)
 		add_line(out, prompt_history_text(h, from),
-			 h->items[from].project);
+			 h->items[from].project, h->items[from].time);
 }
 
 /* A process without the lock may have appended to the file after it was read.
@@ -387,7 +393,7 @@ static int store_prompt(struct prompt_history *h, struct str text,
 	off_t size;
 	int rc;
 
-	add_line(&line, text, h->project);
+	add_line(&line, text, h->project, (int64_t)time(NULL));
 	size = append_line(h->path, buf_str(&line), err);
 	rc = size < 0 ? -1 : 0;
 	free(name);
@@ -410,7 +416,7 @@ int prompt_history_add(struct prompt_history *h, struct str prompt,
 	h->at = h->n;
 	if (!str_trim(prompt).len || is_last(h, prompt))
 		return 0;
-	append_item(h, prompt, h->project);
+	append_item(h, prompt, h->project, (int64_t)time(NULL));
 	if (!secret)
 		spool_items(h, h->n - 1);
 	limit_items(h);

@@ -10,6 +10,7 @@
  * PROMPT_HISTORY_COMPACT.
  */
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/buf.h"
 #include "base/error.h"
@@ -33,12 +34,13 @@ struct prompt {
 	size_t at;     /* position in the spool */
 	size_t len;    /* bytes of the text */
 	char *project; /* owned: the directory it was sent in; NULL: unknown */
+	int64_t time;  /* Unix seconds when it was sent; 0: unknown */
 };
 
 /*
- * Each line of the file is a JSON object with "prompt" and "project", or a
- * JSON string, as the Python dcode and earlier versions write it. Several
- * processes append to the file. Invalid lines are skipped.
+ * Each line of the file is a JSON object with "prompt", "project" and "time"
+ * (Unix seconds), or a JSON string, as the Python dcode and earlier versions
+ * write it. Several processes append to the file. Invalid lines are skipped.
  */
 struct prompt_history {
 	char *path;              /* owned; NULL: no file is used */

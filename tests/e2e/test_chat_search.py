@@ -1,6 +1,7 @@
 """test_chat_search.py - Ctrl+R in the chat with a screen."""
 # SPDX-License-Identifier: MIT
 import json
+import time
 
 import pytest
 
@@ -96,6 +97,25 @@ def test_several_matches_are_listed_while_typing(live, home, columns, lines):
     s.keys("Enter")
     s.until("Hello there.")
     assert prompts(server) == ["prompt 0 of many"]
+
+
+@pytest.mark.parametrize("columns, lines", [(80, 24), (40, 12), (200, 50)])
+def test_a_match_shows_its_age(live, home, columns, lines):
+    state = home / ".deepagents" / ".state"
+    state.mkdir(parents=True)
+    (state / "history.jsonl").write_text(json.dumps(
+        {"prompt": "fix the parser", "project": "/srv/elsewhere",
+         "time": int(time.time()) - 2 * 86400 - 60}) + "\n")
+    s, _ = live(HELLO, columns=columns, lines=lines, ready="this machine")
+    s.type("fix it")
+    s.keys("Enter")
+    s.until("Hello there.")
+    s.keys("C-r")
+    s.type("fix")
+    rows = s.until("1 of 2").splitlines()
+    assert [row.split()[-1] for row in rows if "> fix it" in row] == ["now"]
+    assert [row.split()[-2:] for row in rows if "fix the parser" in row] == \
+        [["2", "d"]]
 
 
 def test_a_chat_in_this_project_finds_its_prompts_first(

@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/str.h"
 #include "editor/history_search.h"
@@ -25,6 +26,8 @@ static int open_search(void **state)
 					   .filter = BUF_INIT(SIZE_MAX) };
 	for (size_t i = 0; i < sizeof(prompts) / sizeof(*prompts); i++)
 		prompt_history_add(&history, str_of(prompts[i]), &err);
+	for (size_t i = 0; i < history.n; i++)
+		history.items[i].time = 0; /* as an older dcode stored them */
 	history_search_begin(&search, &history);
 	return 0;
 }
@@ -231,6 +234,28 @@ static void prompts_of_other_projects_come_last_and_are_named(void **state)
 	      "History:    2 of 5\n  last words  other\n> make it fast\n", 9);
 }
 
+static void the_age_of_a_match_is_on_the_right(void **state)
+{
+	static const int64_t ages[] = { 3 * 86400, 2 * 86400 + 5, 7230, 310,
+					5 };
+
+	(void)state;
+	for (size_t i = 0; i < history.n; i++)
+		history.items[i].time = (int64_t)time(NULL) - ages[i];
+	shows(40, 9,
+	      "History:    1 of 5\n"
+	      "> last words                        now\n"
+	      "  make it fast                    5 min\n"
+	      "  one two tests three               2 h\n"
+	      "  Fix TEST of cells                 2 d\n"
+	      "  make the tests pass               3 d\n",
+	      9);
+	history.items[4].time = 0;
+	shows(29, 2, "History:    1 of 5\n> last words\n", 9);
+	press(KEY_DOWN, 0);
+	shows(29, 3, "History:    2 of 5\n  last words\n> make it fast\n", 9);
+}
+
 static void an_empty_history_has_nothing(void **state)
 {
 	struct prompt_history none = { 0 };
@@ -261,6 +286,7 @@ int main(void)
 		TEST(the_caret_stands_behind_the_query),
 		TEST(the_matches_are_a_list),
 		TEST(prompts_of_other_projects_come_last_and_are_named),
+		TEST(the_age_of_a_match_is_on_the_right),
 		TEST(an_empty_history_has_nothing),
 	};
 

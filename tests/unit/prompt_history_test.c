@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/mem.h"
@@ -53,6 +54,20 @@ static void add(struct prompt_history *h, const char *text)
 	assert_int_equal(prompt_history_add(h, str_of(text), &err), 0);
 }
 
+/* Removes the times, which differ from run to run. */
+static void drop_times(struct buf *all)
+{
+	static const char name[] = ",\"time\":";
+	char *at;
+
+	while ((at = strstr(all->ptr, name))) {
+		char *end = at + strlen(name);
+
+		end += strspn(end, "0123456789");
+		memmove(at, end, strlen(end) + 1);
+	}
+}
+
 static void expect_file(const char *want)
 {
 	struct buf all = BUF_INIT(1 << 20);
@@ -60,6 +75,7 @@ static void expect_file(const char *want)
 	struct stat st;
 
 	assert_int_equal(path_read(path, &all, &err), 0);
+	drop_times(&all);
 	assert_string_equal(all.ptr, want);
 	assert_int_equal(stat(path, &st), 0);
 	assert_int_equal(st.st_mode & 07777, 0600);
@@ -278,6 +294,21 @@ static void test_prompts_of_this_project_come_first(void **state)
 	prompt_history_release(&h);
 }
 
+static void test_the_time_of_a_prompt_is_stored(void **state)
+{
+	struct prompt_history h;
+	int64_t now = (int64_t)time(NULL);
+
+	(void)state;
+	open_in(&h, "/here", NULL);
+	add(&h, "old");
+	prompt_history_release(&h);
+	open_in(&h, "/here", NULL);
+	assert_int_equal(h.n, 1);
+	assert_true(h.items[0].time >= now && h.items[0].time <= now + 60);
+	prompt_history_release(&h);
+}
+
 static void test_a_file_with_too_many_bytes_shrinks(void **state)
 {
 	struct buf text = BUF_INIT(1 << 20);
@@ -391,6 +422,7 @@ int main(void)
 		ROW(test_a_long_prompt_is_stored_cut_between_characters),
 		ROW(test_the_file_shrinks_to_the_newest_5000),
 		ROW(test_prompts_of_this_project_come_first),
+		ROW(test_the_time_of_a_prompt_is_stored),
 		ROW(test_a_file_with_too_many_bytes_shrinks),
 		ROW(test_processes_that_add_at_once_lose_nothing),
 		ROW(test_without_the_lock_nothing_is_lost_either),
