@@ -68,6 +68,10 @@ static void update_progress(struct live *l, const struct agent_event *ev)
 		if (!l->lent && !l->gone)
 			(void)tty_write(&l->screen.tty, ev->text);
 		break;
+	case EVENT_COMPACT:
+		if (ev->compact.over)
+			l->context = ev->compact.after;
+		break;
 	case EVENT_TURN:
 		if (!ev->usage)
 			break;

@@ -389,6 +389,11 @@ static void read_run(struct live *l)
 	l->asks = run_asks(r);
 	(void)set_text(&l->model, run_model_name(r));
 	l->window = find_window(r);
+	/* No answer has said how full the window is. While the run is being
+	 * opened, a message that was sent ahead uses the model. */
+	if (!l->context && r->model && l->state != LIVE_OPENING)
+		l->context =
+			window_about(&r->agent.window, model_size(r->model));
 	if (set_text(&l->place,
 		     run_has_sandbox(r)
 			     ? xasprintf("%s %.12s",

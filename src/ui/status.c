@@ -10,12 +10,19 @@
 #include "model/money.h"
 #include "term/rows.h"
 
-enum { MOST_PARTS = 11, PART_BYTES = 256, SOON_S = 300, HOUR_S = 3600 };
+enum {
+	MOST_PARTS = 11,
+	PART_BYTES = 256,
+	SOON_S = 300,
+	HOUR_S = 3600,
+	HIGHEST = 11, /* weight of a part */
+};
 
 struct status_part {
 	char text[PART_BYTES];
 	char brief[PART_BYTES]; /* short form for narrow terminals; "": none */
-	int weight; /* parts with a lower weight are shortened first */
+	int weight; /* 1 to HIGHEST: a lower one is shortened and dropped first
+		     */
 	uint8_t role;
 };
 
@@ -73,7 +80,8 @@ static void add_sandbox(struct status_line *l, const struct status *s)
 	snprintf(text, sizeof(text), "%s%s%s%s%s", s->sandbox,
 		 s->state ? ", " : "", s->state ? s->state : "", left,
 		 left[0] ? " left" : "");
-	add_part(l, soon ? 8 : 6, soon ? STYLE_WARN : STYLE_MUTED, text, brief);
+	add_part(l, soon || s->state ? 9 : 4, soon ? STYLE_WARN : STYLE_MUTED,
+		 text, brief);
 }
 
 static void add_context(struct status_line *l, const struct status *s)
@@ -86,14 +94,14 @@ static void add_context(struct status_line *l, const struct status *s)
 		return;
 	(void)money_tokens(s->context, size);
 	snprintf(text, sizeof(text), "context %s", size);
-	snprintf(brief, sizeof(brief), "%s", size);
+	snprintf(brief, sizeof(brief), "ctx %s", size);
 	if (s->window > 0) {
 		int percent = (int)(s->context * 100 / s->window);
 
 		snprintf(text, sizeof(text), "context %s, %d%%", size, percent);
 		snprintf(brief, sizeof(brief), "ctx %d%%", percent);
 	}
-	add_part(l, 4, STYLE_MUTED, text, brief);
+	add_part(l, 6, STYLE_MUTED, text, brief);
 }
 
 /* Adds the thread's tokens. */
@@ -123,11 +131,11 @@ static void add_named(struct status_line *l, const struct status *s,
 {
 	switch (name) {
 	case STATUS_MODE:
-		add_part(l, 7, s->unasked ? STYLE_WARN : STYLE_MUTED, s->mode,
+		add_part(l, 8, s->unasked ? STYLE_WARN : STYLE_MUTED, s->mode,
 			 NULL);
 		break;
 	case STATUS_MODEL:
-		add_part(l, 5, STYLE_MUTED, s->model,
+		add_part(l, 7, STYLE_MUTED, s->model,
 			 after_last(s->model, ':'));
 		break;
 	case STATUS_SANDBOX:
@@ -141,7 +149,7 @@ static void add_named(struct status_line *l, const struct status *s,
 		add_part(l, 3, STYLE_MUTED, s->branch, NULL);
 		break;
 	case STATUS_COST:
-		add_part(l, 3, STYLE_MUTED, s->cost, NULL);
+		add_part(l, 5, STYLE_MUTED, s->cost, NULL);
 		break;
 	case STATUS_CONTEXT:
 		add_context(l, s);
@@ -184,12 +192,12 @@ static void collect_parts(struct status_line *l, const struct status *s)
 {
 	char text[PART_BYTES];
 
-	add_part(l, 10, STYLE_WARN, s->hint, NULL);
+	add_part(l, 11, STYLE_WARN, s->hint, NULL);
 	if (s->queued) {
 		snprintf(text, sizeof(text), "%zu queued", s->queued);
-		add_part(l, 9, STYLE_ACCENT, text, NULL);
+		add_part(l, 10, STYLE_ACCENT, text, NULL);
 	}
-	add_part(l, 7, STYLE_MUTED, s->keys, NULL);
+	add_part(l, 8, STYLE_MUTED, s->keys, NULL);
 	for (size_t i = 0; i < (s->order ? s->order->n : STATUS_NAMES); i++)
 		add_named(l, s,
 			  s->order ? (enum status_name)s->order->names[i]
@@ -223,17 +231,28 @@ static bool shorten_least(struct status_line *l)
 	return true;
 }
 
-/* Removes the least important part. */
-static void drop_least(struct status_line *l)
+/* Keeps the most important part, and of the others those that fit beside the
+ * more important ones. */
+static void drop_parts(struct status_line *l, const char *dot, size_t columns)
 {
-	size_t least = 0;
+	struct status_line kept = { .n = 0 };
+	bool stays[MOST_PARTS] = { false };
+	size_t used = 0;
 
-	for (size_t i = 1; i < l->n; i++)
-		if (l->parts[i].weight < l->parts[least].weight)
-			least = i;
-	l->n--;
-	memmove(&l->parts[least], &l->parts[least + 1],
-		(l->n - least) * sizeof(l->parts[0]));
+	for (int weight = HIGHEST; weight; weight--)
+		for (size_t i = 0; i < l->n; i++) {
+			size_t cells = width_cells(str_of(l->parts[i].text));
+
+			if (l->parts[i].weight != weight)
+				continue;
+			cells += used ? width_cells(str_of(dot)) + 2 : 0;
+			stays[i] = !used || used + cells <= columns;
+			used += stays[i] ? cells : 0;
+		}
+	for (size_t i = 0; i < l->n; i++)
+		if (stays[i])
+			kept.parts[kept.n++] = l->parts[i];
+	*l = kept;
 }
 
 void status_render(const struct status *s, const struct theme *theme,
@@ -244,12 +263,10 @@ void status_render(const struct status *s, const struct theme *theme,
 	struct status_line l = { .n = 0 };
 
 	collect_parts(&l, s);
-	while (l.n && cells_of(&l, dot) > columns)
-		if (!shorten_least(&l)) {
-			if (l.n == 1)
-				break;
-			drop_least(&l);
-		}
+	while (cells_of(&l, dot) > columns && shorten_least(&l))
+		;
+	if (cells_of(&l, dot) > columns)
+		drop_parts(&l, dot, columns);
 	for (size_t i = 0; i < l.n; i++) {
 		struct str text = str_of(l.parts[i].text);
 		struct style style = { 0, l.parts[i].role };

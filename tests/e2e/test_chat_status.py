@@ -28,8 +28,10 @@ def work(tmp_path):
 def test_model_mode_place_directory_and_branch_are_named(live, work):
     s, _ = live(HELLO, columns=200)
     seen = status(s, "topic")
-    assert seen.split(" \u00b7 ") == [
+    parts = seen.split(" \u00b7 ")
+    assert parts[:-1] == [
         "manual", "anthropic:m", "this machine", str(work), "topic"]
+    assert re.fullmatch(r"context \d\.\dK", parts[-1])
 
 
 def test_the_branch_is_read_again_after_each_turn(live, work):
@@ -52,7 +54,7 @@ def test_tokens_and_the_percentage_of_a_known_window(live, home, work):
     s, _ = live([turn], columns=200)
     s.type("hi")
     s.keys("Enter")
-    assert "context 50.0K, 50% \u00b7 48.0K in, 2.0K out" in status(s, "%")
+    assert "context 50.0K, 50% \u00b7 48.0K in, 2.0K out" in status(s, "50%")
 
 
 def test_a_model_of_its_own_window_takes_precedence(live, home, work):
@@ -67,7 +69,7 @@ def test_a_model_of_its_own_window_takes_precedence(live, home, work):
     s, _ = live([turn], columns=200)
     s.type("hi")
     s.keys("Enter")
-    assert "context 500, 10%" in status(s, "%")
+    assert "context 500, 10%" in status(s, " 10%")
 
 
 def test_the_user_chooses_and_orders_the_parts(live, work, config):
@@ -89,7 +91,44 @@ def test_a_narrow_line_keeps_what_matters_most(live, work, columns):
     s, _ = live(HELLO, columns=columns, ready="manual")
     seen = status(s, "manual")
     assert len(seen) <= columns
-    assert ("topic" in seen) == (columns > 30)
+    assert seen.startswith(("manual \u00b7 m", "manual \u00b7 anthropic:m"))
+    assert (re.search(r"(ctx|context) 3.", seen) is None) == (columns < 30)
+    assert ("topic" in seen and "this machine" in seen) == (columns > 40)
+
+
+PRICED = {"text": "Hello there.", "usage": {"input": 90000, "output": 900}}
+
+
+@pytest.mark.parametrize("columns, parts", [
+    (200, ["yolo", "anthropic:claude-opus-5", "this machine", "<work>",
+           "topic", "$0.47", "context 90.9K, 9%", "90.0K in, 900 out"]),
+    (80, ["yolo", "claude-opus-5", "this machine", "work", "topic", "$0.47",
+          "ctx 9%"]),
+    (40, ["yolo", "claude-opus-5", "$0.47", "ctx 9%"]),
+    (30, ["yolo", "claude-opus-5", "ctx 9%"])])
+def test_context_and_cost_stay_longer_than_the_place(
+        live, work, columns, parts):
+    s, _ = live([PRICED], args=["-y", "-M", "anthropic:claude-opus-5"],
+                columns=columns, ready="yolo")
+    s.type("hi")
+    s.keys("Enter")
+    seen = status(s, "9%").split(" \u00b7 ")
+    assert seen[:4] == [p.replace("<work>", str(work)) for p in parts[:4]]
+    assert sorted(set(parts[4:]) - set(seen)) == []
+
+
+@pytest.mark.parametrize("columns", [40, 80, 200])
+def test_the_context_is_estimated_before_an_answer(live, work, columns):
+    args = ["-y", "-M", "anthropic:claude-opus-5"]
+    s, _ = live([{**PRICED, "text": "word " * 60000, "token_chars": 9999}],
+                args=args, columns=columns, ready="yolo")
+    assert re.search(r"(ctx|context \d\.\dK,) 0%", status(s, "0%"))
+    s.type("hi")
+    s.keys("Enter")
+    s.until("Done in")
+    s.close()
+    s, _ = live([PRICED], args=[*args, "-r"], columns=columns, ready="yolo")
+    assert re.search(r"(ctx|context \d+\.\dK,) [5-9]%|1\d%", status(s, "%"))
 
 
 def test_a_sandbox_is_named_with_its_id(live, work):

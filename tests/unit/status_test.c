@@ -73,7 +73,7 @@ static void parts_are_shortened_before_one_is_left_out(void **state)
 {
 	(void)state;
 	shows(&full, 100,
-	      "claude-opus-5 - daytona 3f2a91c0ab12, 3 h left - dcode - "
+	      "anthropic:claude-opus-5 - daytona 3f2a91c0ab12 - dcode - "
 	      "main - ctx 42% - 91.0K in, 4.2K out\n");
 	shows(&full, 80,
 	      "claude-opus-5 - daytona 3f2a91c0ab12 - dcode - main - ctx "
@@ -82,9 +82,9 @@ static void parts_are_shortened_before_one_is_left_out(void **state)
 	      "claude-opus-5 - daytona 3f2a91c0ab12 - dcode - main - ctx "
 	      "42%\n");
 	shows(&full, 50, "claude-opus-5 - daytona 3f2a91c0ab12 - ctx 42%\n");
-	shows(&full, 40, "claude-opus-5 - daytona 3f2a91c0ab12\n");
-	shows(&full, 20, "daytona 3f2a91c0ab12\n");
-	shows(&full, 10, "daytona 3f\n");
+	shows(&full, 40, "claude-opus-5 - dcode - main - ctx 42%\n");
+	shows(&full, 20, "claude-opus-5 - main\n");
+	shows(&full, 10, "claude-opu\n");
 }
 
 static void what_waits_and_a_hint_stay_longest(void **state)
@@ -94,8 +94,9 @@ static void what_waits_and_a_hint_stay_longest(void **state)
 	(void)state;
 	s.queued = 2;
 	s.mode = "manual";
-	shows(&s, 40, "2 queued - manual - daytona 3f2a91c0ab12\n");
-	shows(&s, 38, "2 queued - manual\n");
+	shows(&s, 40, "2 queued - manual - claude-opus-5 - main\n");
+	shows(&s, 33, "2 queued - manual - claude-opus-5\n");
+	shows(&s, 32, "2 queued - manual - ctx 42%\n");
 	s.hint = "Ctrl-C again leaves";
 	shows(&s, 40, "Ctrl-C again leaves - 2 queued - manual\n");
 	shows(&s, 30, "Ctrl-C again leaves - 2 queued\n");
@@ -109,10 +110,11 @@ static void an_end_that_is_near_is_not_left_out(void **state)
 
 	(void)state;
 	s.left_s = 299;
-	shows(&s, 40, "daytona 3f2a91c0ab12, 4 min\n");
+	shows(&s, 40, "daytona 3f2a91c0ab12, 4 min - ctx 42%\n");
 	status_render(&s, &theme, 40, &rows);
 	shown = markup(&rows);
-	assert_string_equal(shown, "{warn|daytona 3f2a91c0ab12, 4 min}\n");
+	assert_string_equal(shown, "{warn|daytona 3f2a91c0ab12, 4 min}"
+				   "{muted| - ctx 42%}\n");
 	free(shown);
 	rows_release(&rows);
 	s.left_s = -1;
