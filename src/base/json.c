@@ -6,6 +6,7 @@
  */
 #include "base/json.h"
 
+#include <endian.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -87,9 +88,9 @@ static char short_escape(unsigned char c)
 	return c < 0x20 || c >= 0x7F ? 'u' : 0;
 }
 
-/* True if none of the eight bytes needs an escape, which is usual for prompts
- * (Hacker's Delight, 6-1). */
-static bool are_plain(uint64_t x)
+/* Returns how many of the eight bytes before the first that needs an escape
+ * (Hacker's Delight, 6-1). bytes: the first in memory is the lowest. */
+static size_t count_plain(uint64_t x)
 {
 	static const uint64_t ones = 0x0101010101010101u;
 	static const uint64_t highs = 0x8080808080808080u;
@@ -100,8 +101,9 @@ static bool are_plain(uint64_t x)
 			   (slash - ones) | (del - ones);
 
 	/* Only a special byte makes a subtraction borrow from the next byte, so
-	 * a borrow cannot make the answer wrong. */
-	return !(special & highs);
+	 * the lowest mark is right. */
+	special &= highs;
+	return special ? (size_t)__builtin_ctzll(special) / 8 : sizeof(x);
 }
 
 /* Returns how many bytes at the front are ASCII and need no escape. */
@@ -111,10 +113,13 @@ static size_t plain_ascii(struct str s)
 	size_t n = 0;
 
 	while (s.len - n >= sizeof(eight)) {
+		size_t plain;
+
 		memcpy(&eight, s.ptr + n, sizeof(eight));
-		if (!are_plain(eight))
-			break;
-		n += sizeof(eight);
+		plain = count_plain(le64toh(eight));
+		n += plain;
+		if (plain < sizeof(eight))
+			return n;
 	}
 	while (n < s.len && !short_escape((unsigned char)s.ptr[n]))
 		n++;

@@ -9,6 +9,7 @@
 #include "base/sanitize.h"
 
 #include <stdint.h>
+#include <string.h>
 
 #include "base/str.h"
 
@@ -246,14 +247,38 @@ static void add_byte(struct sanitizer *c, unsigned char b, struct buf *out)
 		emit_replacement(c, out);
 }
 
+/* True if all eight bytes are printable ASCII (Hacker's Delight, 6-1). */
+static bool are_printable(const char *p)
+{
+	static const uint64_t ones = 0x0101010101010101u;
+	uint64_t x;
+
+	memcpy(&x, p, sizeof(x));
+	return !((x | (x - ones * 0x20) | ((x ^ ones * 0x7F) - ones)) &
+		 ones * 0x80);
+}
+
 /* Returns how many bytes at the front are printable ASCII. In state TEXT they
  * can be copied without looking at each. */
-static size_t count_plain(struct str s)
+static size_t count_printable(struct str s)
 {
 	size_t n = 0;
 
+	while (s.len - n >= 8 && are_printable(s.ptr + n))
+		n += 8;
 	while (n < s.len && s.ptr[n] >= 0x20 && s.ptr[n] < 0x7F)
 		n++;
+	return n;
+}
+
+/* Like count_printable(), but with the LF and tabs that are copied, too. */
+static size_t count_copied(const struct sanitizer *c, struct str s)
+{
+	size_t n = count_printable(s);
+
+	while (n < s.len && (s.ptr[n] == '\n' || s.ptr[n] == '\t') &&
+	       (n || !c->after_cr))
+		n += 1 + count_printable(str_skip(s, n + 1));
 	return n;
 }
 
@@ -263,7 +288,8 @@ void sanitize_feed(struct sanitizer *c, struct str chunk, struct buf *out)
 		size_t n = 0;
 
 		if (c->state == TEXT && !c->part_len)
-			n = count_plain(chunk);
+			n = c->sink ? count_printable(chunk)
+				    : count_copied(c, chunk);
 		if (n && c->sink) {
 			c->sink->text(c->sink->arg,
 				      (struct str){ chunk.ptr, n }, 0);
@@ -271,8 +297,14 @@ void sanitize_feed(struct sanitizer *c, struct str chunk, struct buf *out)
 			c->after_cr = false;
 			buf_add(out, chunk.ptr, n);
 		} else {
-			add_byte(c, (unsigned char)chunk.ptr[0], out);
+			unsigned char b = (unsigned char)chunk.ptr[0];
+
 			n = 1;
+			if (b < 0x80 && !c->part_len)
+				handle_char(c, b, (struct str){ chunk.ptr, 1 },
+					    out);
+			else
+				add_byte(c, b, out);
 		}
 		chunk = str_skip(chunk, n);
 	}

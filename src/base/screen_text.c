@@ -93,7 +93,7 @@ static void write_row(struct screen_text *s, size_t i, bool whole,
 	struct screen_row *r = row_at(s, i);
 	size_t number = s->gone + i + 1;
 	struct buf text = BUF_INIT(SIZE_MAX / 2);
-	struct str now;
+	struct str now = buf_str(&r->text);
 
 	if (r->ended && !r->stale)
 		return;
@@ -107,8 +107,10 @@ static void write_row(struct screen_text *s, size_t i, bool whole,
 		r->given = 0;
 	r->stale = false;
 	r->ended = false;
-	append_row(r, &text);
-	now = buf_str(&text);
+	if (r->cells) {
+		append_row(r, &text);
+		now = buf_str(&text);
+	}
 	if (now.len > r->given)
 		buf_addstr(out, str_skip(now, r->given));
 	if (now.len || r->cut)
