@@ -22,6 +22,7 @@
 #include "model/money.h"
 #include "sandbox/jobs/jobs.h"
 #include "session/records.h"
+#include "tool/result.h"
 
 enum {
 	/* ms between two tries while other requests have reserved the money
@@ -415,10 +416,7 @@ static void refuse_calls(struct agent *a, const struct message *m,
 		if (call->kind != PART_TOOL_CALL)
 			continue;
 		if (why->code == ERR_CANCELLED)
-			buf_addf(&text,
-				 "Tool call %s with id %s was cancelled before "
-				 "it ran.",
-				 call->name, call->id);
+			result_add_cancelled(call, false, &text);
 		else
 			buf_addf(&text,
 				 "This call has not run: there is no sandbox. "

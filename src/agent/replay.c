@@ -15,6 +15,7 @@
 #include "agent/show.h"
 #include "base/str.h"
 #include "session/history.h"
+#include "tool/result.h"
 
 enum {
 	/* more messages than a screen has rows; a call takes two rows */
@@ -138,6 +139,7 @@ static void show_results(const struct replay_view *v,
 					  .text = str_of(result->text),
 					  .failed = result->failed };
 		struct str ignored;
+		bool ran = true;
 
 		if (result->kind != PART_TOOL_RESULT)
 			continue;
@@ -146,6 +148,11 @@ static void show_results(const struct replay_view *v,
 			ev.failed && approval_read_decline(ev.text, &ignored);
 		if (!ev.call)
 			continue;
+		ev.interrupted = ev.failed &&
+				 result_is_cancelled(ev.call, ev.text, &ran);
+		ev.ran_ms = ran ? 0 : -1;
+		if (ev.interrupted && str_ends(ev.text, RESULT_CANCELLED))
+			ev.end = STR(RESULT_CANCELLED);
 		show_call(v, ev.call);
 		show(v, &ev);
 	}

@@ -738,9 +738,7 @@ static void set_cancelled_result(struct tool_job *job)
 	if (job->refused)
 		return;
 	buf_clear(&job->out);
-	buf_addf(&job->out,
-		 "Tool call %s with id %s was cancelled before it ran.",
-		 job->call->name, job->call->id);
+	result_add_cancelled(job->call, false, &job->out);
 	job->failed = job->interrupted = true;
 }
 

@@ -388,7 +388,7 @@ static void add_failure(const struct error *err, struct buf *out)
 	if (out->len)
 		buf_addc(out, '\n');
 	if (err->code == ERR_CANCELLED)
-		buf_adds(out, "[Command was cancelled by the user]");
+		buf_adds(out, RESULT_CANCELLED);
 	else
 		buf_addf(out, "Error: %s", err->message);
 }

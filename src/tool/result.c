@@ -143,6 +143,47 @@ void tool_change_release(struct tool_change *c)
 	*c = (struct tool_change){ 0 };
 }
 
+/* Appends "Tool call NAME with id ID ". */
+static void add_name_and_id(const struct part *call, struct buf *out)
+{
+	buf_addf(out, "Tool call %s with id %s ", call->name,
+		 call->id ? call->id : "unknown");
+}
+
+void result_add_cancelled(const struct part *call, bool ran, struct buf *out)
+{
+	add_name_and_id(call, out);
+	buf_adds(out, ran ? "was cancelled by the user before it was completed."
+			  : "was cancelled before it ran.");
+}
+
+bool result_is_cancelled(const struct part *call, struct str result, bool *ran)
+{
+	bool is = str_ends(result, RESULT_CANCELLED);
+
+	*ran = true;
+	for (int i = 0; i < 2 && !is; i++) {
+		struct buf text = BUF_INIT(RESULT_RAW_BYTES);
+
+		*ran = i;
+		result_add_cancelled(call, *ran, &text);
+		is = str_eq(buf_str(&text), result);
+		buf_release(&text);
+	}
+	return is;
+}
+
+struct str result_without_id(const struct part *call, struct str result)
+{
+	struct buf head = BUF_INIT(RESULT_RAW_BYTES);
+
+	add_name_and_id(call, &head);
+	if (str_starts(result, head.ptr ? head.ptr : ""))
+		result = str_skip(result, head.len);
+	buf_release(&head);
+	return result;
+}
+
 enum { MAX_DEPTH = 8 }; /* levels of a JSON value that are printed */
 
 /*

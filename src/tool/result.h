@@ -57,6 +57,17 @@ void tool_change_set(struct tool_change *c, struct str before,
 		     struct str after);
 void tool_change_release(struct tool_change *c);
 
+/* The last line of the result of a command that the user cancelled. */
+#define RESULT_CANCELLED "[Command was cancelled by the user]"
+/* Appends the result of a call that the user cancelled, before it ran or while
+ * it ran. */
+void result_add_cancelled(const struct part *call, bool ran, struct buf *out);
+/* True if result is that text for this call, or ends in RESULT_CANCELLED. */
+bool result_is_cancelled(const struct part *call, struct str result, bool *ran);
+/* Returns result without the words "Tool call NAME with id ID" at its start,
+ * which are for the model. */
+struct str result_without_id(const struct part *call, struct str result);
+
 /* The pylist functions print values like Python, which models read well. */
 
 /* Appends 'text', or "text" if it contains ' but not ". Backslashes and

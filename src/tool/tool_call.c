@@ -78,10 +78,7 @@ static void explain_failure(const struct part *call, const struct error *err,
 	if (out->len)
 		return;
 	if (err->code == ERR_CANCELLED)
-		buf_addf(out,
-			 "Tool call %s with id %s was cancelled by the user "
-			 "before it was completed.",
-			 call->name, call->id ? call->id : "unknown");
+		result_add_cancelled(call, true, out);
 	else
 		buf_adds(out, err->message);
 }

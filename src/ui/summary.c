@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "base/str.h"
 #include "term/rows.h"
+#include "tool/result.h"
 
 static const struct {
 	const char *text; /* the mark in plain text */
@@ -336,7 +337,10 @@ void summary_of_interrupt(const struct agent_event *ev, struct buf *out)
 		buf_adds(out, "not run: interrupted");
 		return;
 	}
-	buf_adds(out, "interrupted after ");
+	buf_adds(out, "interrupted");
+	if (ev->replayed) /* its time is not stored */
+		return;
+	buf_adds(out, " after ");
 	summary_add_time(ev->ran_ms, out);
 }
 
@@ -397,7 +401,7 @@ void summary_of_result(const struct agent_event *ev, struct buf *out)
 	else if (why.len)
 		add_line(out, why);
 	else if (ev->failed)
-		add_line(out, ev->text);
+		add_line(out, result_without_id(ev->call, ev->text));
 	else if (at < end.len)
 		add_line(out, str_skip(end, at));
 }

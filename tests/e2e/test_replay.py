@@ -117,6 +117,35 @@ def test_a_declined_call_says_so_without_the_words_for_the_model(talk):
     assert "User rejected" not in seen and "with id" not in seen
 
 
+@on_screen
+@pytest.mark.parametrize("command, shown", [
+    ("sleep 60", "interrupted"), ("echo half''way; sleep 60", "halfway")])
+def test_an_interrupted_call_says_so_without_its_id(talk, command, shown):
+    c = begin(talk, {"turns": [{"tool_calls": [
+        {"name": "execute", "args": {"command": command}}]}], "by": "count"},
+        "-y")
+    c.say("do it", "execute " + command[:6])
+    c.until("Esc stops it")
+    if shown == "halfway":
+        c.until("    halfway")
+    else:
+        c.until(lambda t: re.search(r"1\.\d s$", t, re.M))
+    c.keys("Escape")
+    c.until("Interrupted after")
+    seen = resume(c)
+    assert shown in seen and "interrupted" in seen, seen
+    assert "with id" not in seen and "cancelled" not in seen, seen
+
+
+def test_a_call_with_bad_arguments_says_so_without_its_id(talk):
+    c = begin(talk, {"turns": [
+        {"tool_calls": [{"name": "execute", "raw_args": "{\"command\": 1"}]},
+        {"text": "Sorry."}], "by": "count"}, "-y")
+    c.say("do it", "Sorry.")
+    seen = c.text(True)
+    assert "could not be executed" in seen and "with id" not in seen, seen
+
+
 def test_a_known_secret_in_a_stored_answer_is_masked(talk, env):
     c = begin(talk, {"turns": [{"text": "It is hunter2-of-the-vault."}],
                      "repeat": True, "by": "count"})

@@ -407,7 +407,7 @@ static void add_command_end(const struct toolview *v,
 	size_t lines = count_output(v);
 	struct buf note = BUF_INIT(TOOL_RESULT_BYTES);
 
-	if (!v->bytes && !ev->end.len && status.len) {
+	if (!v->bytes && (ev->replayed || (!ev->end.len && status.len))) {
 		output = output_of_result(ev->text);
 		lines = str_count_lines(output);
 	}
@@ -573,7 +573,8 @@ static void add_failure(const struct agent_event *ev, bool edits,
 	else if (ev->unchanged && edits)
 		buf_adds(&note, "Nothing was changed. ");
 	if (!ev->interrupted)
-		buf_addstr(&note, first_line(ev->text));
+		buf_addstr(&note,
+			   first_line(result_without_id(ev->call, ev->text)));
 	add_call_note(look, failed, buf_str(&note), out);
 	buf_release(&note);
 }
