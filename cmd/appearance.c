@@ -118,10 +118,9 @@ static bool read_user_theme(struct app *app, struct str name,
 	return true;
 }
 
-/* Chooses the theme with this name. The default themes of the Python program
- * have other names. A theme of the user's own may not hide a built-in one.
- * Returns false if there is no such theme. */
-static bool choose_theme(struct app *app, struct theme *t, struct str name)
+/* The default themes of the Python program have other names. A theme of the
+ * user's own may not hide a built-in one. */
+bool appearance_try(struct app *app, struct theme *t, struct str name)
 {
 	struct theme_user own;
 	enum theme_name found;
@@ -193,7 +192,7 @@ static void choose_stored(struct app *app, struct theme *t)
 	char *path = app_state_path(app, file_name, &ignored);
 
 	if (path && path_read(path, &text, &ignored) == 0)
-		(void)choose_theme(app, t, str_trim(buf_str(&text)));
+		(void)appearance_try(app, t, str_trim(buf_str(&text)));
 	buf_release(&text);
 	free(path);
 }
@@ -218,7 +217,7 @@ static void load_theme(struct app *app, struct theme *t)
 
 	if (!value)
 		choose_stored(app, t);
-	else if (!choose_theme(app, t, str_of(value))) {
+	else if (!appearance_try(app, t, str_of(value))) {
 		add_names(app, &names);
 		app_warn("[ui] theme = \"%s\": use one of %s", value,
 			 names.len ? names.ptr : "");
@@ -287,7 +286,7 @@ int appearance_choose(struct app *app, struct theme *t, const char *name,
 	struct buf names = BUF_INIT(1 << 14);
 	const char *value;
 
-	if (!choose_theme(app, t, str_of(name))) {
+	if (!appearance_try(app, t, str_of(name))) {
 		add_names(app, &names);
 		error_set(err, ERR_USAGE, "unknown theme: %.40s", name);
 		(void)error_hint(err, "Type /theme and one of %s.",

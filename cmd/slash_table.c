@@ -239,10 +239,11 @@ const struct slash_command slash_commands[] = {
 	  .command = &command_install },
 	{ .name = "/theme",
 	  .args = "[NAME]",
-	  .summary = "List the themes, or set the colours of the screen, also "
-		     "for later sessions",
+	  .summary = "Choose the colours of the screen, also for later "
+		     "sessions",
 	  .group = GROUP_SETTINGS,
 	  .show = slash_cmd_theme,
+	  .run = slash_cmd_theme_list,
 	  .list = slash_list_themes },
 	{ .name = "/thinking",
 	  .summary =

@@ -66,6 +66,10 @@ void live_open_pick(struct live *l, int64_t now)
 
 static void answer_pick(struct live *l, int chosen)
 {
+	const struct pick *p = l->asked_pick;
+
+	if (p->closed)
+		p->closed(p->view->arg, chosen);
 	l->asked_pick = NULL;
 	worker_answer(&l->worker, chosen);
 }

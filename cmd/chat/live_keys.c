@@ -194,7 +194,6 @@ static bool on_reply(struct live *l, const struct key_event *ev)
 	switch (ev->kind) {
 	case KEY_EVENT_BACKGROUND:
 		theme_background(&l->theme, ev->value);
-		screen_redraw(&l->screen);
 		return true;
 	case KEY_EVENT_KITTY_FLAGS:
 		l->kitty = true;

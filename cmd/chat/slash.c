@@ -207,6 +207,7 @@ bool slash_show(struct run *r, struct str line, size_t columns, struct buf *out)
 	const struct slash_command *s = find_command(r->app, line);
 	struct str name = message_first_word(line);
 	char *words[WORDS_MOST + 1];
+	bool shows;
 	int n;
 
 	if (!s) {
@@ -216,9 +217,11 @@ bool slash_show(struct run *r, struct str line, size_t columns, struct buf *out)
 	if (!s->show)
 		return false;
 	n = split_words(s, str_skip(line, name.len), words);
-	s->show(r, n, words, columns, out);
+	shows = n || !s->run || !r->theme;
+	if (shows)
+		s->show(r, n, words, columns, out);
 	free_words(words);
-	return true;
+	return shows;
 }
 
 bool slash_needs_sandbox(const struct app *app, struct str line)

@@ -38,7 +38,8 @@ struct slash_command {
 	 * when the chat is over. */
 	bool (*run)(struct run *r, int n, char **words);
 	/* Set instead of run for a command that uses nothing that a turn uses.
-	 * It can then run during a turn. */
+	 * It can then run during a turn. With both, run is for the command
+	 * without an argument in a chat with a screen: it opens a list. */
 	void (*show)(struct run *r, int n, char **words, size_t columns,
 		     struct buf *out);
 	/* show needs the sandbox: it waits while the sandbox is being opened,
@@ -63,6 +64,9 @@ struct pick {
 			       none */
 	bool asks; /* dcode needs an answer; the last item is the safe one */
 	const struct list_view *view; /* how to draw it, or NULL */
+	/* Called with view.arg on the thread that draws when the list closes;
+	 * chosen: -1 if nothing was. May be NULL. */
+	void (*closed)(void *arg, int chosen);
 };
 
 /*
@@ -89,6 +93,7 @@ bool slash_cmd_resume(struct run *r, int n, char **words);
 bool slash_cmd_rewind(struct run *r, int n, char **words);
 bool slash_cmd_sandbox(struct run *r, int n, char **words);
 bool slash_cmd_threads(struct run *r, int n, char **words);
+bool slash_cmd_theme_list(struct run *r, int n, char **words);
 bool slash_cmd_tokens(struct run *r, int n, char **words);
 bool slash_cmd_todos(struct run *r, int n, char **words);
 bool slash_cmd_upload(struct run *r, int n, char **words);

@@ -1,4 +1,4 @@
-/* slash_settings.c - /mode, /approvals, /mcp, /reload, /theme, ... */
+/* slash_settings.c - /mode, /approvals, /mcp, /reload, ... */
 /* SPDX-License-Identifier: MIT */
 /*
  * Small commands that show or change a setting of this session, and /reload,
@@ -13,7 +13,6 @@
 #include "base/mem.h"
 #include "base/sanitize.h"
 #include "base/str.h"
-#include "cmd/appearance.h"
 #include "cmd/chat/ends.h"
 #include "cmd/chat/slash_cmd.h"
 #include "cmd/config.h"
@@ -41,78 +40,11 @@ bool slash_cmd_download(struct run *r, int n, char **words)
 	return true;
 }
 
-/* Appends the theme in use and the names of all. */
-static void add_themes(struct run *r, struct buf *out)
-{
-	struct buf list = BUF_INIT(1 << 14);
-	struct str rest;
-	struct str line;
-
-	buf_addf(out, "The theme is %s%s.\n",
-		 r->theme->chosen == THEME_AUTO ? "auto: " : "",
-		 appearance_theme(r->theme));
-	appearance_list_themes(r->app, &list);
-	rest = buf_str(&list);
-	while (str_split(&rest, '\n', &line)) {
-		size_t name = str_find(line, '\t');
-
-		buf_addf(out, "  %-14.*s  %.*s\n", (int)name, line.ptr,
-			 (int)(line.len - name - 1), line.ptr + name + 1);
-	}
-	buf_release(&list);
-}
-
-/* Appends "Theme: deuteranopia (blue and orange for green and red)". */
-static void add_chosen_theme(struct run *r, const char *name, struct buf *out)
-{
-	struct buf list = BUF_INIT(1 << 14);
-	struct str rest;
-	struct str line;
-
-	appearance_list_themes(r->app, &list);
-	rest = buf_str(&list);
-	while (str_split(&rest, '\n', &line)) {
-		size_t end = str_find(line, '\t');
-		struct str note = str_skip(line, end + 1);
-
-		line.len = end;
-		if (!str_is(line, name))
-			continue;
-		buf_addf(out, "Theme: %s", name);
-		if (note.len)
-			buf_addf(out, " (%.*s)", (int)note.len, note.ptr);
-		buf_addc(out, '\n');
-	}
-	buf_release(&list);
-}
-
-void slash_cmd_theme(struct run *r, int n, char **words, size_t columns,
-		     struct buf *out)
-{
-	struct error err = { 0 };
-
-	(void)columns;
-	if (!r->theme)
-		buf_adds(out, "Not available: this chat runs line by line, "
-			      "without a screen.\n");
-	else if (n && appearance_choose(r->app, r->theme, words[0], &err) < 0)
-		(void)app_fail(r->app, &err);
-	else if (n)
-		add_chosen_theme(r, words[0], out);
-	else
-		add_themes(r, out);
-}
-
 void slash_list_modes(struct run *r, struct buf *out)
 {
 	(void)r;
 	for (int i = 0; i < N_RUN_MODES; i++)
 		buf_addf(out, "%s\t\n", mode_name((enum run_mode)i));
-}
-
-void slash_list_themes(struct run *r, struct buf *out)
-{
-	appearance_list_themes(r->app, out);
 }
 
 void slash_cmd_thinking(struct run *r, int n, char **words, size_t columns,

@@ -414,7 +414,8 @@ static size_t measure_names(const struct selection_list *l, size_t columns)
 {
 	size_t most = 0;
 
-	for (size_t i = 0; !l->view && i < l->n_items; i++) {
+	for (size_t i = 0; !(l->view && l->view->n_columns) && i < l->n_items;
+	     i++) {
 		size_t cells = width_cells(l->items[i].name);
 
 		most = cells > most ? cells : most;
@@ -468,8 +469,8 @@ static void add_head(const struct selection_list *l, size_t columns,
 	*caret_column = 8 + width_cells(filter);
 }
 
-/* Adds the lines about the selected item, in exactly n rows. On a large screen
- * the first one is empty. */
+/* Adds what the view shows about the selected item: lines, in exactly n rows,
+ * the first one empty on a large screen, or at most n rows with styles. */
 static void add_preview(struct selection_list *l, size_t n, size_t columns,
 			struct rows *rows)
 {
@@ -477,6 +478,12 @@ static void add_preview(struct selection_list *l, size_t n, size_t columns,
 	struct str rest;
 	struct str line;
 
+	if (l->view->preview_rows) {
+		if (l->n)
+			l->view->preview_rows(l->view->arg, item, columns, n,
+					      rows);
+		return;
+	}
 	if (l->n && l->previewed != item + 1) {
 		buf_clear(&l->preview);
 		l->view->preview(l->view->arg, item, &l->preview);
@@ -528,7 +535,8 @@ static size_t divide_rows(struct selection_list *l, size_t max_rows)
 
 	if (l->view) {
 		frame += 1 + count_groups(l);
-		if (l->view->preview && max_rows >= 9)
+		if ((l->view->preview || l->view->preview_rows) &&
+		    max_rows >= 9)
 			preview = max_rows / 3 - (max_rows < 12);
 		if (preview > PREVIEW_ROWS)
 			preview = PREVIEW_ROWS;

@@ -74,6 +74,9 @@ struct list_view {
 	 * that begins with "> " like a prompt. Called on the thread that
 	 * draws. */
 	void (*preview)(void *arg, size_t item, struct buf *out);
+	/* Instead of it: appends at most rows rows with styles. */
+	void (*preview_rows)(void *arg, size_t item, size_t columns,
+			     size_t rows, struct rows *out);
 	void *arg;
 };
 

@@ -90,6 +90,9 @@ void screen_live(struct screen *s, const struct rows *rows, size_t caret_row,
 	rows_append(&s->live, rows, 0, rows->n);
 	s->caret_row = caret_row < rows->n ? caret_row : SIZE_MAX;
 	s->caret_column = caret_column;
+	if (s->choices != s->theme->choices)
+		s->fresh = true;
+	s->choices = s->theme->choices;
 }
 
 void screen_redraw(struct screen *s)

@@ -43,6 +43,7 @@ struct screen {
 			of drawn to the terminal's last line */
 	bool caret_shown;
 	bool fresh;         /* redraw everything */
+	unsigned choices;   /* theme->choices of the last frame */
 	bool away;          /* suspended */
 	int64_t hold_until; /* no frame before this CLOCK_MONOTONIC time in ms
 			     */

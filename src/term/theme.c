@@ -260,6 +260,7 @@ static bool is_light(const struct theme *t)
 
 void theme_choose(struct theme *t, enum theme_name chosen)
 {
+	t->choices++;
 	t->chosen = chosen;
 	t->name = chosen == THEME_AUTO ? t->own : chosen;
 }

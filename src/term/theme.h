@@ -74,6 +74,8 @@ struct theme {
 	enum theme_name name;   /* the theme in use: never THEME_AUTO */
 	enum theme_name chosen; /* the user's choice */
 	enum theme_name own;    /* the theme that THEME_AUTO stands for */
+	unsigned choices; /* how often a theme was chosen: after that, rows look
+			     different */
 	struct theme_user user; /* for THEME_USER */
 	enum theme_depth depth;
 	bool ascii;       /* use ASCII glyphs */

@@ -1,5 +1,7 @@
 """test_chat_theme.py - colours and signs, by choice and by the terminal."""
 # SPDX-License-Identifier: MIT
+import re
+
 import pytest
 
 from test_chat_notify import chat  # noqa: F401
@@ -80,6 +82,32 @@ def test_a_chosen_theme_is_confirmed_in_one_line(chat):
     assert "Theme: dark\x1b[0m" in command(t, "/theme dark")
 
 
+DOWN = "\x1b[B"
+LIGHT_ADDED, DARK_ADDED = ";48;5;194m", ";48;5;22m"  # backgrounds
+
+
+def test_the_list_of_themes_shows_each_theme_while_moving(chat, env):
+    env["TERM"] = "xterm-256color"
+    t, _ = begin(chat)
+    seen = command(t, "/theme")
+    assert "The theme is auto: dark." in seen and DARK_ADDED in seen
+    t.type(DOWN)
+    t.wait(0.3)
+    t.type(DOWN)
+    seen = t.wait(0.3)
+    assert LIGHT_ADDED in seen and DARK_ADDED not in seen
+    t.type("\x1b")
+    assert DARK + SIGN in t.wait(0.5)
+    command(t, "/theme")
+    t.type(DOWN)
+    t.wait(0.2)
+    t.type(DOWN + "\r")
+    seen = t.wait(0.5)
+    assert LIGHT + SIGN in seen and "Theme: light" in seen
+    _, seen = begin(chat)
+    assert LIGHT + SIGN in seen
+
+
 def test_a_name_that_is_no_theme_is_refused(chat):
     t, _ = begin(chat)
     seen = command(t, "/theme pink")
@@ -133,10 +161,12 @@ def test_a_theme_of_config_toml_has_its_colours_and_names_wrong_ones(
     plain = " ".join(seen.replace("\r\n", " ").split())
     assert f"{path}:7: [themes.mine] muted: use a colour such as" in plain
     assert f"{path}:8: [themes.mine] wrong: unknown key; ignored" in plain
-    seen = command(t, "/theme")
-    assert "The theme is mine." in seen
-    for name in ("auto", "deuteranopia", "high-contrast", "mine"):
+    seen = re.sub("\x1b\\[[0-9;]*m", "", command(t, "/theme"))
+    assert "The theme is mine." in seen and "> mine " in seen
+    for name in ("auto", "deuteranopia", "high-contrast"):
         assert f"  {name} " in seen
+    t.type("\x1b")
+    t.wait(0.5)
     assert DARK + SIGN in command(t, "/theme dark")
     seen = command(t, "/theme mine")
     assert "\x1b[0;1;38;2;255;136;0m" + SIGN in seen
