@@ -7,7 +7,8 @@
 # bytes (0: none). ALL, if not empty, includes files that git ignores.
 # The first line is "LEFT HOW". LEFT is the number of matching files that were
 # left out because git ignores them. HOW is g (git said which of them are
-# tracked), p (git could not say), or n (nothing is left out); a "!" after it
+# tracked), p (git could not say), s (matching patterns took more than $seconds:
+# later files were not left out), or n (nothing is left out); a "!" after it
 # means that the time was not enough or something could not be read. Each record
 # starts with ".//./", which no path contains, and ends with a newline. A last
 # line "//" means that something could not be read.

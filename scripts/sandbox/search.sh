@@ -185,7 +185,8 @@ function is_in(c, name) {
 	return 0
 }
 # Parses the bracket expression of the pattern p whose "[" is before position i.
-# Sets re to a regular expression. Returns the position after it, or 0.
+# Sets re to a regular expression, and chars to the characters that it matches.
+# Returns the position after it, or 0.
 function class(p, i,   not, first, c, hi, k, name, set, out, rest) {
 	not = substr(p, i, 1) ~ /[!^]/
 	i += not
@@ -216,8 +217,10 @@ function class(p, i,   not, first, c, hi, k, name, set, out, rest) {
 		}
 		for (k = ord[c]; k <= ord[hi]; k++) set[k]
 	}
+	chars = ""
 	for (k = 1; k < 256; k++) {
 		if (((k in set) ? 1 : 0) == not || chr[k] == "/") continue
+		chars = chars chr[k]
 		if (index("\\][^-", chr[k])) rest = rest "|" literal(chr[k])
 		else out = out chr[k]
 	}
@@ -226,36 +229,112 @@ function class(p, i,   not, first, c, hi, k, name, set, out, rest) {
 	else re = "(" substr(rest, 2) ")"
 	return i + 1
 }
-# Returns a pattern as a regular expression, or "" if it cannot match anything.
-function compile(p,   i, c, out, stars, before) {
-	for (i = 1; i <= length(p); ) {
-		c = substr(p, i, 1)
-		if (c == "*") {
-			before = i == 1 || substr(p, i - 1, 1) == "/"
-			for (stars = 0; substr(p, i, 1) == "*"; i++) stars++
-			if (stars > 1 && before && i > length(p)) {
-				out = out ".*"
-			} else if (stars > 1 && before &&
-				   substr(p, i, 1) == "/") {
-				out = out "(.*/)?"
-				i++
-			} else
-				out = out "[^/]*"
+# Splits a component of a pattern at each "*" into the segments segment[c, 1] to
+# [c, parts[c]]. width[c, k] is their length in characters. fixed[c, k] is set
+# if they are text and not a regular expression; else any[c, k, n] has what the
+# nth character may be, or "" for all. parts[c] is 0 if the component cannot
+# match anything.
+function compile(c,   i, k, x, text, out, n, plain) {
+	k = plain = 1
+	for (i = 1; i <= length(c) + 1; ) {
+		x = substr(c, i++, 1)
+		if (x == "*" || x == "") {
+			segment[c, k] = plain ? text : out
+			width[c, k] = n + 0
+			fixed[c, k] = plain
+			if (x == "") break
+			while (substr(c, i, 1) == "*") i++
+			k++
+			text = out = ""
+			n = 0
+			plain = 1
 			continue
 		}
-		i++
-		if (c == "?") {
+		n++
+		if (x == "?") {
+			plain = 0
 			out = out "[^/]"
-		} else if (c == "[") {
-			if (!(i = class(p, i))) return ""
+			any[c, k, n] = ""
+		} else if (x == "[") {
+			plain = 0
+			if (!(i = class(c, i))) return parts[c] = 0
 			out = out re
-		} else if (c == "\\") {
-			if ((c = substr(p, i++, 1)) == "") return ""
-			out = out literal(c)
-		} else
-			out = out literal(c)
+			any[c, k, n] = chars
+		} else {
+			if (x == "\\" && (x = substr(c, i++, 1)) == "")
+				return parts[c] = 0
+			text = text x
+			out = out literal(x)
+			any[c, k, n] = x
+		}
 	}
-	return "^" out "$"
+	return parts[c] = k
+}
+# True if a segment is the text s, which has its length. (A regular expression
+# for each of many patterns would be slow: some awk look it up in a list.)
+function is_segment(c, k, s,   n) {
+	if (fixed[c, k]) return s == segment[c, k]
+	for (n = width[c, k]; n > 0; n--)
+		if (any[c, k, n] != "" &&
+		    !index(any[c, k, n], substr(s, n, 1)))
+			return 0
+	return 1
+}
+# True if the component c of a pattern matches the whole name s. Each segment
+# matches as early as possible, so that the time is length(c) * length(s).
+function matches(c, s,   n, k, w, p) {
+	if (!(c in parts)) compile(c)
+	n = parts[c]
+	w = width[c, 1]
+	if (n < 2) return n && length(s) == w && is_segment(c, 1, s)
+	if (length(s) < w || !is_segment(c, 1, substr(s, 1, w))) return 0
+	s = substr(s, w + 1)
+	w = width[c, n]
+	if (length(s) < w) return 0
+	if (!is_segment(c, n, substr(s, length(s) - w + 1))) return 0
+	s = substr(s, 1, length(s) - w)
+	for (k = 2; k < n; k++) {
+		if (fixed[c, k]) p = index(s, segment[c, k])
+		else p = match(s, segment[c, k])
+		if (!p) return 0
+		s = substr(s, p + width[c, k])
+	}
+	return 1
+}
+# True if a pattern with "/" matches the path. "**" stands for any number of
+# components, at its end for one or more. Git compares the text before the first
+# special character apart, so that "**" in "a**/b" begins a component, too.
+function matches_path(pattern, path,   a, b, n, m, i, k, star, from) {
+	if (pattern ~ /^[^*?[\\]*[^*?[\\\/]\*\*+(\/|$)/) {
+		n = index(pattern, "*")
+		if (substr(path, 1, n - 1) != substr(pattern, 1, n - 1))
+			return 0
+		path = substr(path, n)
+		pattern = substr(pattern, n)
+		if (pattern ~ /^\*+$/) return 1
+	}
+	n = split(pattern, a, "/")
+	m = split(path, b, "/")
+	if (a[n] ~ /^\*\*+$/) {
+		a[n] = "*"
+		a[++n] = "**"
+	}
+	for (i = k = 1; k <= m; ) {
+		if (over()) return 0
+		if (i <= n && a[i] ~ /^\*\*+$/) {
+			star = i++
+			from = k
+		} else if (i <= n && matches(a[i], b[k])) {
+			i++
+			k++
+		} else if (star) {
+			i = star + 1
+			k = ++from
+		} else
+			return 0
+	}
+	while (i <= n && a[i] ~ /^\*\*+$/) i++
+	return i > n
 }
 function trim(s,   i, c, cut) {
 	for (i = 1; i <= length(s); i++) {
@@ -266,10 +345,41 @@ function trim(s,   i, c, cut) {
 	}
 	return cut ? substr(s, 1, cut - 1) : s
 }
+# True if the time for patterns is over. Then no more files are left out.
+function over() {
+	if (++steps % 2000 == 0 && now() - began > ENVIRON["seconds"]) slow = 1
+	return slow
+}
+# Adds pattern p to those of the list that are tried for names with this key.
+function add(key, p) {
+	found[key, ++found[key]] = p
+}
+# Adds pattern p to those that are tried if the literal text at its start, or at
+# its end, is that of the name. Only the length of that text is kept: the names
+# that it is compared with have all of them.
+function add_wild(id, w, s, p,   n) {
+	n = match(s, /[*?\\[]/) - 1
+	if (n > 0) {
+		if (n > 8) n = 8
+		if (!((id, w, "^", n) in has_length)) {
+			has_length[id, w, "^", n]
+			lengths[id, w] = lengths[id, w] " " n
+		}
+		add(id SUBSEP w SUBSEP "^" substr(s, 1, n), p)
+		return
+	}
+	match(s, /[^]*?\\[\/]*$/)
+	n = RLENGTH > 8 ? 8 : RLENGTH
+	if (!((id, w, "$", n) in has_length)) {
+		has_length[id, w, "$", n]
+		lengths[id, w] = lengths[id, w] " -" n
+	}
+	add(id SUBSEP w SUBSEP "$" substr(s, length(s) - n + 1), p)
+}
 # Reads the patterns of a file as the list id. They apply below the path base.
-function load(file, base, id,   s, n, p) {
+function load(file, base, id,   s, n, p, w) {
 	from[id] = base == "" ? 1 : length(base) + 2
-	while ((getline s < file) > 0) {
+	while (!over() && (getline s < file) > 0) {
 		if (!n++ && substr(s, 1, 3) == "\357\273\277") s = substr(s, 4)
 		sub(/\r$/, "", s)
 		if (s ~ /^#/) continue
@@ -279,41 +389,50 @@ function load(file, base, id,   s, n, p) {
 		if (no[id, p]) s = substr(s, 2)
 		dir[id, p] = s ~ /\/$/
 		if (dir[id, p]) s = substr(s, 1, length(s) - 1)
-		whole[id, p] = index(s, "/") > 0
+		w = index(s, "/") > 0
 		sub(/^\//, "", s)
-		kind[id, p] = "re"
-		if (s == "") {
-			count[id]--
-		} else if (s !~ /[*?\\[]/) {
-			kind[id, p] = "is"
-			like[id, p] = s
-		} else if (!whole[id, p] && s ~ /^\*[^*?\\[]*$/) {
-			kind[id, p] = "end"
-			like[id, p] = substr(s, 2)
-		} else {
-			like[id, p] = compile(s)
-			if (like[id, p] == "") count[id]--
-		}
+		like[id, p] = s
+		if (s == "" || length(s) > 4096) count[id]--
+		else if (s !~ /[*?\\[]/) add(id SUBSEP w SUBSEP "=" s, p)
+		else add_wild(id, w, s, p)
 	}
 	close(file)
 }
+# Returns the last pattern of a list that matches, but at least `best`, of those
+# with this key. They need not be matched if it is the whole name.
+function last_of(id, key, w, s, isdir, best, whole,   k, p) {
+	for (k = found[key]; k > 0 && (p = found[key, k]) > best; k--) {
+		if (over()) return 0
+		if (dir[id, p] && !isdir) continue
+		if (whole) return p
+		if (w ? matches_path(like[id, p], s) : matches(like[id, p], s))
+			return p
+	}
+	return best
+}
+# The same of all patterns with (w) or without a "/".
+function last_match(id, w, s, isdir, best,   n, i, list, key) {
+	key = id SUBSEP w SUBSEP
+	if ((key "=" s) in found)
+		best = last_of(id, key "=" s, w, s, isdir, best, 1)
+	n = split(lengths[id, w], list, " ")
+	for (i = 1; i <= n; i++) {
+		key = list[i] > 0 ? "^" substr(s, 1, list[i]) : \
+			"$" substr(s, length(s) + list[i] + 1)
+		key = id SUBSEP w SUBSEP key
+		if (key in found) best = last_of(id, key, w, s, isdir, best)
+	}
+	return best
+}
 # True if a chain of lists ignores the path, whose last component is name. The
 # first match decides, from the end of each list.
-function ignored(path, name, isdir, chain,   lists, n, i, id, p, s, k, hit) {
+function ignored(path, name, isdir, chain,   lists, n, i, id, p) {
 	n = split(chain, lists, " ")
-	for (i = 1; i <= n; i++) {
+	for (i = 1; i <= n && !slow; i++) {
 		id = lists[i]
-		for (p = count[id]; p > 0; p--) {
-			if (dir[id, p] && !isdir) continue
-			s = whole[id, p] ? substr(path, from[id]) : name
-			k = like[id, p]
-			if (kind[id, p] == "is") hit = s == k
-			else if (kind[id, p] == "end")
-				hit = length(s) >= length(k) &&
-				      substr(s, length(s) - length(k) + 1) == k
-			else hit = s ~ k
-			if (hit) return !no[id, p]
-		}
+		p = last_match(id, 0, name, isdir, 0)
+		p = last_match(id, 1, substr(path, from[id]), isdir, p)
+		if (p && !slow) return !no[id, p]
 	}
 	return 0
 }
@@ -479,6 +598,7 @@ END {
 			delete out[i]
 			left--
 		}
+	if (slow) how = "s"
 	printf "%d %s%s\n%s", left, how, bad ? "!" : "", ENVIRON["form"]
 	act = ENVIRON["act"]
 	for (i = 1; i <= n; i++) {

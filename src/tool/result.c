@@ -94,6 +94,10 @@ void result_note_left(const struct files_left *left, struct buf *out)
 {
 	const char *about = left->at_most ? "up to " : "";
 
+	if (left->slow)
+		buf_adds(out, "\n\nNote: the patterns of .gitignore take too "
+			      "long, so files that git ignores were searched, "
+			      "too.");
 	if (!left->n)
 		return;
 	buf_addf(out,

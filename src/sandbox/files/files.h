@@ -130,6 +130,8 @@ struct files_left { /* files skipped by a search because git ignores them */
 	/* n is an upper bound: some names might not have matched */
 	bool at_most;
 	bool no_git; /* git is missing: some files may be tracked */
+	/* The patterns took too long: ignored files may have been searched. */
+	bool slow;
 };
 struct files_names { /* owned strings, sorted by bytes */
 	char **names;

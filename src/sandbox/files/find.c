@@ -163,6 +163,7 @@ static bool read_head(const struct answer_head *head, bool exact,
 		*left = (struct files_left){ .n = n,
 					     .at_most = !exact,
 					     .no_git = str_starts(how, "p") };
+	left->slow = head->whole && str_starts(how, "s");
 	return !str_ends(how, "!");
 }
 
