@@ -138,6 +138,7 @@ int docker_network_open(struct docker_box *box, const cJSON *inspected,
 {
 	int64_t pid = json_int(json_get(inspected, "State"), "Pid", 0);
 	struct network n = { 0 };
+	const struct egress_policy policy = { .network = &n };
 	struct egress *new = NULL;
 	struct egress *old;
 	int rc = read_label(inspected, &n, err);
@@ -152,7 +153,7 @@ int docker_network_open(struct docker_box *box, const cJSON *inspected,
 	     rc > 0 || (rc < 0 && err->code == ERR_BUSY && try < BUSY_TRIES &&
 			stop_sleep(stop, BUSY_MS, err) == 0);
 	     try++)
-		rc = egress_start(&new, &n, (pid_t)pid, stop, err);
+		rc = egress_start(&new, &policy, (pid_t)pid, stop, err);
 	if (rc < 0 && err->code == ERR_BUSY)
 		rc = 0;
 	pthread_mutex_lock(&box->lock);

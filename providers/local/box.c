@@ -244,12 +244,39 @@ static int args_fd(const char *text, size_t len, struct error *err)
 	return fd;
 }
 
+/* True if the path is in a part of this machine's /etc that the sandbox
+ * sees. */
+static bool is_shown(const char *path)
+{
+	for (size_t i = 0; i < sizeof(host_etc) / sizeof(*host_etc); i++) {
+		size_t len = strlen(host_etc[i]);
+
+		if (!strncmp(path, host_etc[i], len) && path[len] == '/')
+			return true;
+	}
+	return false;
+}
+
+/* Adds the bundle of certificates, in its own place and over the system's
+ * files. */
+static void add_trust(struct words *w, const struct box *b)
+{
+	append_words(w, "--ro-bind", b->trust, LOCAL_TRUST, NULL);
+	for (size_t i = 0; trust_files[i]; i++) {
+		char *path = realpath(trust_files[i], NULL);
+
+		if (path && is_shown(path))
+			append_words(w, "--ro-bind", b->trust, path, NULL);
+		free(path);
+	}
+}
+
 static int args_etc(struct words *w, const struct local_meta *m, int *fds,
 		    size_t *n, struct error *err)
 {
 	/* the last one is for a sandbox with a list of hosts */
-	size_t last = sizeof(etc_files) / sizeof(*etc_files) -
-		      (m->hosts.mode != NETWORK_LIST);
+	size_t last =
+		sizeof(etc_files) / sizeof(*etc_files) - !local_has_proxy(m);
 
 	for (size_t i = 0; i < last; i++) {
 		char number[16];
@@ -758,6 +785,8 @@ static int spawn_box(struct box *b, const struct local *l,
 		 (!b->git || (fds[AT_GIT] = guard_fd(b->git, err)) >= 0))
 		rc = args_etc(&w, m, fds, &n, err);
 	if (rc == 0) {
+		if (b->trust)
+			add_trust(&w, b);
 		add_box(&w, b);
 		spec.argv = w.v;
 		spec.nfds = n;
@@ -783,6 +812,18 @@ static int write_mark(struct box *b, const char *dir, struct error *err)
 	return 0;
 }
 
+/* Starts the proxy. The sandbox trusts its authority from then on. */
+static int start_proxy(struct box *b, const struct local_meta *m,
+		       const struct stop *stop, struct error *err)
+{
+	const struct egress_policy policy = { &m->hosts, &b->secrets };
+
+	if (egress_start(&b->egress, &policy, proc_child(b->pid), stop, err) <
+	    0)
+		return -1;
+	return b->trust ? egress_write_trust(b->egress, b->trust, err) : 0;
+}
+
 int box_start(struct box *b, const struct local *l, const char *dir,
 	      const struct local_meta *m, const struct stop *stop,
 	      struct error *err)
@@ -794,6 +835,11 @@ int box_start(struct box *b, const struct local *l, const char *dir,
 
 	b->home = path_join(dir, "home");
 	b->workspace = path_join(dir, m->bind ? m->bind : "workspace");
+	if (local_has_proxy(m) && b->secrets.n) {
+		b->trust = path_join(dir, "trust.pem");
+		if (trust_write(b->trust, NULL, err) < 0)
+			return -1;
+	}
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0 ||
 	    pipe2(messages, O_CLOEXEC) < 0)
 		error_errno(err, "starting bubblewrap");
@@ -809,9 +855,8 @@ int box_start(struct box *b, const struct local *l, const char *dir,
 	}
 	if (rc == 0)
 		rc = wait_started(b, messages[0], l->start_ms, stop, err);
-	if (rc == 0 && m->hosts.mode == NETWORK_LIST)
-		rc = egress_start(&b->egress, &m->hosts, proc_child(b->pid),
-				  stop, err);
+	if (rc == 0 && local_has_proxy(m))
+		rc = start_proxy(b, m, stop, err);
 	if (rc == 0) {
 		cgroup_open(&b->group, &l->limits);
 		cgroup_add(&b->group, b->pid);
@@ -902,6 +947,7 @@ void box_free(struct box *b, struct pipe_reaper *reaper)
 	guard_free(b->git);
 	guard_free(b->guard);
 	egress_end(b->egress);
+	free(b->trust);
 	close_fd(&b->sock);
 	if (b->pid > 0)
 		pipe_reaper_reap(reaper, b->pid);
@@ -958,56 +1004,6 @@ int box_copy(struct local *l, const char *from, const char *workspace,
 	free(home);
 	free(work);
 	return rc;
-}
-
-/* Appends a string with its terminating NUL. */
-static void add_string(struct buf *b, struct str s)
-{
-	buf_addstr(b, s);
-	buf_addc(b, '\0');
-}
-
-/* True if the list has a NAME=value with the NAME of variable. */
-static bool has_name(const char *variable, const char *const *list, size_t n)
-{
-	size_t len = strcspn(variable, "=") + 1;
-
-	for (size_t i = 0; i < n; i++)
-		if (!strncmp(list[i], variable, len))
-			return true;
-	return false;
-}
-
-/* Appends directory, command and environment. The environment contains no
- * variables of the user, except those that the settings list. */
-static int add_strings(const struct sandbox *sb, const struct exec_request *req,
-		       struct buf *b, struct error *err)
-{
-	static const char path[] =
-		"PATH=/home/user/.local/bin:/usr/local/bin:/usr/bin:/bin:"
-		"/usr/local/sbin:/usr/sbin:/sbin";
-	static const char *const base[] = {
-		"HOME=/home/user", "USER=user",    "LOGNAME=user",
-		"SHELL=/bin/sh",   "LANG=C.UTF-8", "TMPDIR=/tmp",
-		"TERM=dumb",       path,
-	};
-	const struct local *l = sb->client->priv;
-	size_t nenv = 0;
-
-	while (req->env && req->env[nenv])
-		nenv++;
-	add_string(b, str_of(req->cwd ? req->cwd : sb->workdir));
-	add_string(b, req->command);
-	for (size_t i = 0; i < sizeof(base) / sizeof(*base); i++)
-		if (!has_name(base[i], l->env, l->nenv) &&
-		    !has_name(base[i], req->env, nenv))
-			add_string(b, str_of(base[i]));
-	for (size_t i = 0; i < l->nenv; i++)
-		if (!has_name(l->env[i], req->env, nenv))
-			add_string(b, str_of(l->env[i]));
-	for (size_t i = 0; i < nenv; i++)
-		add_string(b, str_of(req->env[i]));
-	return buf_check(b, "the command with its environment", err);
 }
 
 /* Waits up to ms for the runner's reply. Without one, either a command has
@@ -1157,7 +1153,7 @@ static int start_command(struct sandbox *sb, const struct exec_request *req,
 	int fds[JAIL_FDS] = { -1, -1, pump->theirs[1], pump->theirs[2],
 			      pump->theirs[0] };
 	int pair[2] = { -1, -1 };
-	int rc = add_strings(sb, req, &strings, err);
+	int rc = environment_add(sb, req, &strings, err);
 
 	if (rc == 0) {
 		fds[JAIL_STRINGS] = args_fd(strings.ptr, strings.len, err);

@@ -204,7 +204,7 @@ static void write_hosts(const struct network *n, struct buf *text)
 	struct buf entry = BUF_INIT(1024);
 
 	buf_adds(text, ",\"hosts\":[");
-	if (n->open)
+	if (n->open || n->mode == NETWORK_FULL)
 		buf_adds(text, "\"full\"");
 	for (size_t i = 0; i < n->n; i++) {
 		buf_clear(&entry);
@@ -251,7 +251,7 @@ static int local_meta_write(const char *dir, const struct local_meta *m,
 		buf_addc(&text, ',');
 		json_member(&text, "bind", str_of(m->bind));
 	}
-	if (m->hosts.mode == NETWORK_LIST)
+	if (m->hosts.mode != NETWORK_DEFAULT)
 		write_hosts(&m->hosts, &text);
 	buf_adds(&text, "}\n");
 	rc = buf_check(&text, "sandbox.json", err);
@@ -556,24 +556,32 @@ static int guard_bound(struct box *b, const struct settings *set,
 	return rc;
 }
 
+struct start { /* of a sandbox that has its directory */
+	struct local_meta *meta;
+	const struct secrets *secrets; /* lives as long as the sandbox */
+	int64_t lifetime_s;
+};
+
 /* Starts bubblewrap for an existing directory and fills sb. */
-static int start_box(struct sandbox *sb, const char *dir, struct local_meta *m,
-		     int64_t lifetime_s, const struct stop *stop,
-		     struct error *err)
+static int start_box(struct sandbox *sb, const char *dir, struct start *s,
+		     const struct stop *stop, struct error *err)
 {
 	struct local *l = sb->client->priv;
+	struct local_meta *m = s->meta;
 	struct box *b = xcalloc(1, sizeof(*b));
 	int rc = 0;
 
 	b->sock = -1;
+	if (s->secrets)
+		b->secrets = *s->secrets;
 	b->inside = xstrdup("/workspace");
 	if (m->bind)
 		rc = guard_bound(b, sb->client->settings, m->bind,
 				 strrchr(dir, '/') + 1, stop, err);
-	m->ends = clock_unix_ms() / 1000 + lifetime_s;
+	m->ends = clock_unix_ms() / 1000 + s->lifetime_s;
 	if (rc < 0 || local_meta_write(dir, m, err) < 0 ||
 	    box_start(b, l, dir, m, stop, err) < 0 ||
-	    box_lifetime(b, lifetime_s * 1000, err) < 0) {
+	    box_lifetime(b, s->lifetime_s * 1000, err) < 0) {
 		box_free(b, &l->reaper);
 		return -1;
 	}
@@ -637,10 +645,13 @@ static int local_create(struct sandbox *sb, const struct sandbox_spec *spec,
 	if (!is_valid_id(spec->label))
 		return error_set(err, ERR_USAGE, "not a sandbox name: %s",
 				 spec->label);
-	if (spec->network->mode == NETWORK_LIST) {
+	/* a secret is put in by the proxy, which then is the only way out */
+	if (spec->network->mode == NETWORK_LIST ||
+	    (spec->secrets && m.network)) {
 		if (egress_check(spec->network, err) < 0)
 			return -1;
 		network_copy(&m.hosts, spec->network);
+		m.network = false;
 	}
 	snprintf(m.owner, sizeof(m.owner), "%s",
 		 spec->owner ? spec->owner : "");
@@ -656,7 +667,10 @@ static int local_create(struct sandbox *sb, const struct sandbox_spec *spec,
 	if (rc == 0)
 		rc = fill_dirs(sb->client, dir, spec->snapshot, stop, err);
 	if (rc == 0)
-		rc = start_box(sb, dir, &m, lifetime_of(l, spec), stop, err);
+		rc = start_box(sb, dir,
+			       &(struct start){ &m, spec->secrets,
+						lifetime_of(l, spec) },
+			       stop, err);
 out:
 	local_meta_release(&m);
 	free(dir);
@@ -731,7 +745,7 @@ static int local_get_network(struct sandbox *sb, struct network *n,
 
 	(void)stop;
 	network_release(n);
-	if (rc == 0 && m.hosts.mode == NETWORK_LIST)
+	if (rc == 0 && m.hosts.mode != NETWORK_DEFAULT)
 		network_copy(n, &m.hosts);
 	else if (rc == 0)
 		n->mode = m.network ? NETWORK_FULL : NETWORK_NONE;
@@ -774,7 +788,10 @@ static int local_attach(struct sandbox *sb, const char *id,
 		local_not_found(id, err);
 	else if (local_meta_read(dir, &m, err) == 0 &&
 		 (!m.bind || check_bind(sb, m.bind, err) == 0))
-		rc = start_box(sb, dir, &m, lifetime_of(l, NULL), stop, err);
+		rc = start_box(sb, dir,
+			       &(struct start){ &m, &sb->secrets,
+						lifetime_of(l, NULL) },
+			       stop, err);
 	if (rc == 0 && !sb->id)
 		sb->id = xstrdup(id);
 	local_meta_release(&m);
@@ -1005,5 +1022,6 @@ const struct sandbox_provider local_provider = {
 	.isolation = ISOLATION_NAMESPACES,
 	.binding = &local_binding,
 	.network = &egress_limits,
+	.secrets = &egress_secret_limits,
 	.topic = "local",
 };

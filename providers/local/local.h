@@ -10,6 +10,7 @@
 
 #include "base/proc.h"
 #include "egress/egress.h"
+#include "egress/trust/trust.h"
 #include "providers/local/jail.h"
 #include "sandbox/bind.h"
 #include "sandbox/sandbox.h"
@@ -130,6 +131,12 @@ struct local_meta {
 	/* owned; the user's directory that replaces workspace/, or NULL */
 	char *bind;
 };
+/* True if the way out is the proxy: with a list of hosts, or with "full" and
+ * secrets. */
+static inline bool local_has_proxy(const struct local_meta *m)
+{
+	return m->hosts.mode == NETWORK_LIST || m->hosts.mode == NETWORK_FULL;
+}
 
 struct local { /* sandbox_client.priv points to it */
 	struct pipe_reaper reaper;
@@ -243,6 +250,12 @@ const char *guard_inside(const struct guard *g);
 /* Removes the placeholders. The sandbox must have ended. NULL is allowed. */
 void guard_free(struct guard *g);
 
+/* The certificates that a sandbox with secrets trusts. */
+#define LOCAL_TRUST "/run/dcode-trust.pem"
+/* environment.c: appends the directory, the command and its variables. */
+int environment_add(const struct sandbox *sb, const struct exec_request *req,
+		    struct buf *b, struct error *err);
+
 /* box.c */
 
 /* Control groups of a sandbox. Not every machine allows them. */
@@ -262,6 +275,9 @@ struct box {      /* initialise with { .sock = -1 } */
 	char *tree;
 	/* owned: the way to the listed hosts; NULL without a list */
 	struct egress *egress;
+	struct secrets secrets; /* what the proxy puts into requests;
+				   borrowed */
+	char *trust; /* owned: the file with their authority; NULL: none */
 	struct cgroup group;
 	char *home, *workspace; /* owned; paths on this machine */
 	char *inside;           /* owned: path of workspace in the sandbox */
@@ -270,8 +286,8 @@ struct box {      /* initialise with { .sock = -1 } */
 	 * run at once. */
 	_Atomic uint64_t disk_used, disk_base;
 };
-/* Starts bubblewrap. Set guard, git, tree and inside before. The caller frees
- * the box, even on failure. */
+/* Starts bubblewrap. Set guard, git, tree, inside and secrets before. The
+ * caller frees the box, even on failure. */
 int box_start(struct box *b, const struct local *l, const char *dir,
 	      const struct local_meta *m, const struct stop *stop,
 	      struct error *err);

@@ -22,6 +22,8 @@
 #include "base/io.h"
 #include "base/mem.h"
 #include "base/stop.h"
+#include "egress/credential/credential.h"
+#include "egress/intercept/intercept.h"
 #include "egress/internal.h"
 #include "net/resolve.h"
 #include "web/url.h"
@@ -251,6 +253,18 @@ static bool inspect_hello(struct connection *c)
 	return true;
 }
 
+/* True if the next n bytes, which are not encrypted, have the placeholder of a
+ * secret. */
+static bool has_placeholder(const struct connection *c, long n)
+{
+	const struct intercept *i = c->server->intercept;
+	const char *bytes = c->up.bytes + c->up.cleared;
+
+	return i && n > 0 &&
+	       head_find_placeholder(i->secrets,
+				     (struct str){ bytes, (size_t)n });
+}
+
 static bool inspect_requests(struct connection *c)
 {
 	struct flow *f = &c->up;
@@ -260,6 +274,8 @@ static bool inspect_requests(struct connection *c)
 		long n = request_read(&c->requests, f->bytes + f->cleared,
 				      f->have - f->cleared, &whole);
 
+		if (has_placeholder(c, n == REQUEST_UPGRADE ? (long)whole : n))
+			return refuse(c, EGRESS_SECRET);
 		if (n == REQUEST_UPGRADE) {
 			clear_bytes(c, whole);
 			c->stage = STAGE_UPGRADE;
@@ -492,6 +508,34 @@ static void release_flow(struct flow *f)
 	free(f->bytes);
 }
 
+/* Passes bytes between the two sockets. */
+static void pass_bytes(struct connection *c, int fd, int remote)
+{
+	c->requests = (struct request_reader){ .host = c->record.host,
+					       .port = c->destination.port };
+	c->up = (struct flow){ .from = fd,
+			       .to = remote,
+			       .bytes = xcalloc(BUFFER, 1),
+			       .pipe = { -1, -1 } };
+	c->down = (struct flow){ .from = remote,
+				 .to = fd,
+				 .bytes = xcalloc(BUFFER, 1),
+				 .pipe = { -1, -1 } };
+	relay(c);
+	c->record.up = c->up.total;
+	c->record.down = c->down.total;
+	release_flow(&c->up);
+	release_flow(&c->down);
+}
+
+static bool must_intercept(const struct connection *c)
+{
+	const struct intercept *i = c->server->intercept;
+
+	return i && c->named &&
+	       intercept_is_for(i, c->record.host, c->destination.port);
+}
+
 void connection_serve(const struct egress_server *s, int fd,
 		      void (*settled)(void *arg,
 				      const struct network_rule *destination),
@@ -499,6 +543,7 @@ void connection_serve(const struct egress_server *s, int fd,
 {
 	struct connection c = { .server = s };
 	const struct network_rule *ignored;
+	bool reported = false;
 	int remote = -1;
 
 	c.record.verdict = EGRESS_UNLISTED;
@@ -515,26 +560,16 @@ void connection_serve(const struct egress_server *s, int fd,
 	}
 	if (remote >= 0) {
 		c.record.verdict = EGRESS_ALLOWED;
-		c.requests =
-			(struct request_reader){ .host = c.record.host,
-						 .port = c.destination.port };
-		c.up = (struct flow){ .from = fd,
-				      .to = remote,
-				      .bytes = xcalloc(BUFFER, 1),
-				      .pipe = { -1, -1 } };
-		c.down = (struct flow){ .from = remote,
-					.to = fd,
-					.bytes = xcalloc(BUFFER, 1),
-					.pipe = { -1, -1 } };
 		set_options(fd);
 		set_options(remote);
-		relay(&c);
-		c.record.up = c.up.total;
-		c.record.down = c.down.total;
-		release_flow(&c.up);
-		release_flow(&c.down);
+		if (must_intercept(&c))
+			reported = intercept_serve(s, fd, remote, &c.record);
+		else
+			pass_bytes(&c, fd, remote);
 		close(remote);
 	}
+	if (reported)
+		return;
 	if (c.record.verdict != EGRESS_ALLOWED)
 		reset_client(fd);
 	s->report(&c.record);

@@ -20,6 +20,8 @@
 #include "base/str.h"
 #include "base/thread.h"
 #include "egress/internal.h"
+#include "egress/tls/tls.h"
+#include "egress/trust/trust.h"
 
 enum {
 	START_MS = 10000, /* until the proxy serves */
@@ -31,6 +33,11 @@ const struct network_limits egress_limits = {
 	.can = NETWORK_CAN_PORTS | NETWORK_CAN_ADDRESSES |
 	       NETWORK_CAN_NETWORKS | NETWORK_CAN_DENY_NAMES |
 	       NETWORK_CAN_DENY_ADDRESSES | NETWORK_CAN_MIX,
+};
+
+const struct secret_limits egress_secret_limits = {
+	.can = SECRET_CAN_HEADER | SECRET_CAN_PLACEHOLDER | SECRET_CAN_WILD |
+	       SECRET_CAN_PATHS | SECRET_CAN_METHODS | SECRET_NEEDS_DCODE,
 };
 
 /*
@@ -55,9 +62,11 @@ struct proxy_link {
 struct egress {
 	pthread_mutex_t lock; /* of all that follows */
 	int namespace_fd;
-	struct network list; /* what the proxy enforces */
-	struct network made; /* the list that its sockets were made for */
-	pid_t pid;           /* of the proxy; 0: none */
+	struct network list;    /* what the proxy enforces */
+	struct network made;    /* the list that its sockets were made for */
+	pid_t pid;              /* of the proxy; 0: none */
+	struct secrets secrets; /* borrowed */
+	int authority; /* file in memory for tls_open(); -1: no secrets */
 	struct proxy_link link;
 };
 
@@ -76,6 +85,22 @@ static const struct {
 	[EGRESS_PLAIN] = { "plain",
 			   "refused (neither plain HTTP nor TLS was spoken)" },
 	[EGRESS_FAILED] = { NETWORK_FAILED, "could not be reached" },
+	[EGRESS_SECRET] = { "secret",
+			    "refused (it got the placeholder of a secret that "
+			    "is not for it; see `dcode sandbox secrets`)" },
+	[EGRESS_PINNED] = { "pinned",
+			    "was closed by the program in the sandbox: it does "
+			    "not accept the certificate with which dcode puts "
+			    "the secret in" },
+	[EGRESS_HTTP2] = { "http2",
+			   "refused (the program speaks only HTTP/2, into "
+			   "which dcode cannot put a secret)" },
+	[EGRESS_SERVER] = { "certificate",
+			    "refused (its certificate is not trusted on this "
+			    "machine)" },
+	[EGRESS_ANSWER] = { "answer",
+			    "refused (dcode could not hide the secret in its "
+			    "answer)" },
 };
 enum { VERDICTS = sizeof(verdicts) / sizeof(*verdicts) };
 
@@ -287,26 +312,94 @@ static int write_list(const struct network *n, struct error *err)
 	return fd;
 }
 
-static int spawn_proxy(struct egress *e, int list, int sock, struct error *err)
+/* Writes the values to a file in memory, which only the proxy reads. */
+static int write_secrets(const struct secrets *s, struct error *err)
 {
-	char *const argv[] = { (char *)"dcode", (char *)EGRESS_ARGUMENT, NULL };
-	const char *libraries = getenv("LD_LIBRARY_PATH");
-	char *path =
-		xasprintf("LD_LIBRARY_PATH=%s", libraries ? libraries : "");
-	/* of the user's variables it gets only this one: see page_reader.c */
-	char *const env[] = { (char *)"PATH=/usr/bin:/bin",
-			      libraries ? path : NULL, NULL };
-	const int fds[] = { -1, -1, -1, sock, e->namespace_fd, list };
+	struct buf bytes = BUF_INIT(4 << 20);
+	int fd = memfd_create("secrets", MFD_CLOEXEC);
+
+	secrets_pack(s, &bytes);
+	if (fd < 0 || io_write_all(fd, bytes.ptr, bytes.len) < 0) {
+		error_errno(err, "making a file in memory");
+		if (fd >= 0)
+			close(fd);
+		fd = -1;
+	}
+	buf_wipe(&bytes);
+	return fd;
+}
+
+/* The files of a proxy with secrets. */
+struct proxy_files {
+	int list;    /* entries of the network list */
+	int secrets; /* values; -1: none */
+};
+
+static void close_files(struct proxy_files *f)
+{
+	if (f->list >= 0)
+		close(f->list);
+	if (f->secrets >= 0)
+		close(f->secrets);
+}
+
+static int open_files(struct egress *e, const struct network *n,
+		      struct proxy_files *f, struct error *err)
+{
+	*f = (struct proxy_files){ write_list(n, err), -1 };
+	if (f->list < 0)
+		return -1;
+	if (!e->secrets.n)
+		return 0;
+	if (e->authority < 0)
+		e->authority = memfd_create("authority", MFD_CLOEXEC);
+	if (e->authority < 0)
+		return error_errno(err, "making a file in memory");
+	f->secrets = write_secrets(&e->secrets, err);
+	return f->secrets < 0 ? -1 : 0;
+}
+
+/* Copies variables of the user that the proxy needs: where the loader finds
+ * libraries (see page_reader.c), and with secrets, which servers are
+ * trusted. */
+static void add_variables(struct egress *e, char **env)
+{
+	static const char *const names[] = { "LD_LIBRARY_PATH", "SSL_CERT_FILE",
+					     "SSL_CERT_DIR" };
+	size_t n = e->secrets.n ? 3 : 1;
+
+	for (size_t i = 0; i < n; i++) {
+		const char *value = getenv(names[i]);
+
+		if (value)
+			*env++ = xasprintf("%s=%s", names[i], value);
+	}
+}
+
+static int spawn_proxy(struct egress *e, const struct proxy_files *f, int sock,
+		       struct error *err)
+{
+	char *const argv[] = { (char *)"dcode", (char *)EGRESS_ARGUMENT,
+			       e->secrets.n ? (char *)EGRESS_SECRETS : NULL,
+			       NULL };
+	char *env[5] = { (char *)"PATH=/usr/bin:/bin" };
+	const int fds[] = {
+		-1,      -1,         -1,          sock, e->namespace_fd,
+		f->list, f->secrets, e->authority
+	};
 	const struct proc_spec spec = { .path = "/proc/self/exe",
 					.argv = argv,
 					.env = env,
 					.cwd = "/",
 					.fds = fds,
-					.nfds = sizeof(fds) / sizeof(*fds),
+					.nfds = e->secrets.n ? 8 : 6,
 					.session = true };
-	int rc = proc_spawn(&spec, &e->pid, err);
+	int rc;
 
-	free(path);
+	add_variables(e, env + 1);
+	rc = proc_spawn(&spec, &e->pid, err);
+	for (size_t i = 1; env[i]; i++)
+		free(env[i]);
 	return rc;
 }
 
@@ -362,15 +455,15 @@ static void end_proxy(struct egress *e)
 static int start_proxy(struct egress *e, const struct network *n,
 		       const struct stop *stop, struct error *err)
 {
+	struct proxy_files files;
 	int pair[2];
-	int list = write_list(n, err);
-	int rc = list < 0 ? -1 : 0;
+	int rc = open_files(e, n, &files, err);
 
 	if (rc == 0 &&
 	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		rc = error_errno(err, "speaking to the network proxy");
 	if (rc == 0) {
-		rc = spawn_proxy(e, list, pair[1], err);
+		rc = spawn_proxy(e, &files, pair[1], err);
 		close(pair[1]);
 		if (rc == 0)
 			rc = await_ready(pair[0], stop, err);
@@ -379,15 +472,14 @@ static int start_proxy(struct egress *e, const struct network *n,
 		else
 			close(pair[0]);
 	}
-	if (list >= 0)
-		close(list);
+	close_files(&files);
 	if (rc < 0)
 		end_proxy(e);
 	return rc;
 }
 
-int egress_start(struct egress **out, const struct network *n, pid_t inside,
-		 const struct stop *stop, struct error *err)
+int egress_start(struct egress **out, const struct egress_policy *p,
+		 pid_t inside, const struct stop *stop, struct error *err)
 {
 	struct egress *e;
 	int namespace_fd = open_namespace(inside, err);
@@ -397,15 +489,27 @@ int egress_start(struct egress **out, const struct network *n, pid_t inside,
 	e = xcalloc(1, sizeof(*e));
 	pthread_mutex_init(&e->lock, NULL);
 	e->namespace_fd = namespace_fd;
+	e->authority = -1;
+	if (p->secrets)
+		e->secrets = *p->secrets;
 	init_link(&e->link);
-	if (start_proxy(e, n, stop, err) < 0) {
+	if (start_proxy(e, p->network, stop, err) < 0) {
 		egress_end(e);
 		return -1;
 	}
-	network_copy(&e->list, n);
-	network_copy(&e->made, n);
+	network_copy(&e->list, p->network);
+	network_copy(&e->made, p->network);
 	*out = e;
 	return 0;
+}
+
+int egress_write_trust(struct egress *e, const char *path, struct error *err)
+{
+	char pem[TLS_CERTIFICATE];
+	bool found =
+		e->authority >= 0 && tls_read_certificate(e->authority, pem);
+
+	return trust_write(path, found ? pem : NULL, err);
 }
 
 /* True if the running proxy has the sockets and routes that the list needs. */
@@ -527,6 +631,8 @@ void egress_end(struct egress *e)
 	network_release(&e->list);
 	network_release(&e->made);
 	close(e->namespace_fd);
+	if (e->authority >= 0)
+		close(e->authority);
 	pthread_mutex_destroy(&e->lock);
 	free(e);
 }

@@ -26,6 +26,7 @@
 #include "base/error.h"
 #include "base/stop.h"
 #include "sandbox/network/network.h"
+#include "sandbox/secrets/secrets.h"
 
 #define EGRESS_ARGUMENT "--egress-proxy"
 /* The sandbox's /etc/resolv.conf. */
@@ -34,17 +35,30 @@
 /* What the proxy can enforce. */
 extern const struct network_limits egress_limits;
 
+/* The secrets that it can put into requests. */
+extern const struct secret_limits egress_secret_limits;
+
 struct egress; /* a running proxy */
+
+/* What a proxy enforces. */
+struct egress_policy {
+	const struct network *network; /* copied; must be a list */
+	/* with values, or NULL; its list must live as long as the proxy */
+	const struct secrets *secrets;
+};
 
 /* ERR_USAGE if a list that egress_limits allows cannot be enforced: an address
  * without a port, too many ports. */
 int egress_check(const struct network *n, struct error *err);
 /* Starts the proxy for the network namespace of the process `inside`, which is
  * not this process's. Fails if that namespace cannot be entered; the caller
- * must then end the sandbox. ERR_BUSY: another dcode serves it. n must be a
- * list. */
-int egress_start(struct egress **e, const struct network *n, pid_t inside,
+ * must then end the sandbox. ERR_BUSY: another dcode serves it. */
+int egress_start(struct egress **e, const struct egress_policy *p, pid_t inside,
 		 const struct stop *stop, struct error *err);
+/* Writes a bundle of certificates: those that this machine trusts, and that of
+ * the proxy's authority, which stays the same until egress_end(). The file may
+ * be mounted in the sandbox. */
+int egress_write_trust(struct egress *e, const char *path, struct error *err);
 /* Makes the proxy enforce the list n. Connections that n does not allow end. A
  * list with a port or an address that the old one did not have needs another
  * proxy: then all connections end. If that fails, the old list holds again; if

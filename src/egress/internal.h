@@ -20,7 +20,11 @@ enum {
 	EGRESS_CONTROL_FD = 3,   /* socket to dcode */
 	EGRESS_NAMESPACE_FD = 4, /* of the sandbox */
 	EGRESS_LIST_FD = 5,      /* a file: the list's entries, a line each */
+	/* Only with EGRESS_SECRETS as an argument, files in memory: */
+	EGRESS_SECRETS_FD = 6,   /* secrets_pack() */
+	EGRESS_AUTHORITY_FD = 7, /* for tls_open() */
 };
+#define EGRESS_SECRETS "secrets"
 
 /* One connection or question that is over; a packet from the child to dcode. */
 struct egress_record {
@@ -36,6 +40,12 @@ enum egress_verdict {
 	EGRESS_MISMATCH, /* TLS or HTTP names another host */
 	EGRESS_PLAIN,    /* neither TLS nor HTTP, on a port of the two */
 	EGRESS_FAILED,   /* could not connect */
+	/* on connections that carry a secret: */
+	EGRESS_SECRET, /* a placeholder was sent where it does not belong */
+	EGRESS_PINNED, /* the client does not accept dcode's certificate */
+	EGRESS_HTTP2,  /* the client speaks only HTTP/2 */
+	EGRESS_SERVER, /* the server's certificate is not trusted here */
+	EGRESS_ANSWER, /* the answer could not be searched for the secret */
 };
 
 /* What dcode tells the child; a packet. */
@@ -100,11 +110,42 @@ enum { REQUEST_BAD = -1, REQUEST_OTHER_HOST = -2, REQUEST_UPGRADE = -3 };
 long request_read(struct request_reader *r, const char *p, size_t len,
 		  size_t *n);
 
+/* True if a request begins at the next byte. */
+bool request_is_at_head(const struct request_reader *r);
+
+/* answer.c: the answers of HTTP/1, in parts. */
+struct answer_reader { /* begin with answer_begin() */
+	bool chunked;  /* the body is in chunks */
+	bool encoded;  /* the body is compressed */
+	bool began;    /* the final head was read */
+	bool switched; /* the server has switched protocols */
+	bool done;     /* the answer is complete */
+	/* internal */
+	bool head_only, upgrades;
+	int state;
+	uint64_t left;
+};
+enum answer_part {
+	ANSWER_MORE, /* more bytes are needed */
+	ANSWER_BAD,
+	ANSWER_HEAD, /* a whole head, with the empty line */
+	ANSWER_BODY, /* bytes without the frames of chunks; may be empty */
+};
+/* head_only: the request's method was HEAD. upgrades: it wants to switch
+ * protocols. */
+void answer_begin(struct answer_reader *r, bool head_only, bool upgrades);
+/* Reads the next part of the bytes. *part lies in them; *used is how many were
+ * read. ended: nothing follows them. */
+enum answer_part answer_read(struct answer_reader *r, struct str bytes,
+			     bool ended, struct str *part, size_t *used);
+
 /* connection.c */
+struct intercept; /* intercept/intercept.h */
 struct egress_server {
 	/* like network_allows(), of the list that holds now */
 	bool (*allows)(const struct network_rule *host,
 		       const struct network_rule **rule);
+	const struct intercept *intercept; /* NULL: there are no secrets */
 	void (*report)(const struct egress_record *r); /* thread-safe */
 };
 /* Serves an accepted connection to its end; the caller closes it. settled is

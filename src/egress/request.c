@@ -62,7 +62,8 @@ static bool names_host(const struct request_reader *r, struct str authority)
 {
 	size_t colon = str_find(authority, ':');
 	struct str port = str_skip(authority, colon + 1);
-	int64_t number = 80;
+	/* on port 443 the request is inside of TLS */
+	int64_t number = r->port == 443 ? 443 : 80;
 
 	authority.len = colon;
 	if (port.len && (port.len > 5 || port.ptr[0] < '0' ||
@@ -268,6 +269,11 @@ static long pass_chunk(struct request_reader *r, struct str text)
 		return REQUEST_BAD;
 	r->state = AT_CHUNK;
 	return 2;
+}
+
+bool request_is_at_head(const struct request_reader *r)
+{
+	return r->state == AT_HEAD;
 }
 
 long request_read(struct request_reader *r, const char *p, size_t len,

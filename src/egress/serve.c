@@ -3,8 +3,9 @@
 /*
  * The main thread waits for connections, and for orders of dcode, whose socket
  * ends the process when it closes. Each connection has a thread. What the
- * process parses comes from the sandbox, so it has no secrets, no user's
- * environment and no right to start a program (restrict_process()).
+ * process parses comes from the sandbox, so it has no user's environment, no
+ * secrets but those that it puts into requests, and no right to start a program
+ * (restrict_process()).
  */
 #include <errno.h>
 #include <linux/audit.h>
@@ -24,11 +25,14 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/ids.h"
 #include "base/io.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "egress/egress.h"
+#include "egress/intercept/intercept.h"
 #include "egress/internal.h"
+#include "egress/tls/tls.h"
 
 #if defined(__x86_64__)
 enum { OURS = (int)AUDIT_ARCH_X86_64 };
@@ -42,6 +46,7 @@ enum {
 	CONNECTIONS = 1024, /* at once */
 	STACK = 256 << 10,  /* bytes of a connection's thread */
 	LIST_BYTES = 1 << 20,
+	SECRETS_BYTES = 4 << 20,
 	QUESTION = 512, /* bytes of a DNS message over UDP */
 	FULL_MS = 20,   /* after a failure to accept */
 };
@@ -80,7 +85,10 @@ static void send_record(const struct egress_record *r)
 		   MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
-static const struct egress_server server = { allows, send_record };
+static struct secrets secrets;
+static struct intercept intercept = { .secrets = &secrets };
+static struct egress_server server = { .allows = allows,
+				       .report = send_record };
 
 /* The connections, oldest first. */
 struct client {
@@ -444,6 +452,27 @@ static int restrict_process(void)
 	return restrict_calls();
 }
 
+/* Reads the secrets that dcode has written, and makes the certificates. */
+static int open_intercept(struct error *err)
+{
+	char *bytes = xcalloc(SECRETS_BYTES, 1);
+	ssize_t len = io_pread_all(EGRESS_SECRETS_FD, bytes, SECRETS_BYTES, 0);
+	int rc = len < 0 ? error_errno(err, "reading the secrets") : 0;
+
+	ids_init(); /* for locked memory */
+	if (rc == 0)
+		rc = secrets_unpack(&secrets,
+				    (struct str){ bytes, (size_t)len }, err);
+	explicit_bzero(bytes, len > 0 ? (size_t)len : 0);
+	free(bytes);
+	if (rc == 0)
+		rc = tls_open(&intercept.tls, EGRESS_AUTHORITY_FD, err);
+	close(EGRESS_SECRETS_FD);
+	close(EGRESS_AUTHORITY_FD);
+	server.intercept = &intercept;
+	return rc;
+}
+
 /* Sends what dcode waits for: that the proxy serves, or why not. */
 static void send_start(int rc, const struct error *err)
 {
@@ -463,8 +492,7 @@ int egress_main(int argc, char **argv)
 	struct error err = { 0 };
 	int rc;
 
-	(void)argv;
-	if (argc != 2)
+	if (argc != 2 && (argc != 3 || strcmp(argv[2], EGRESS_SECRETS) != 0))
 		return 2; /* usage error: only dcode starts this program */
 	(void)signal(SIGPIPE, SIG_IGN);
 	prctl(PR_SET_NAME, "egress-proxy");
@@ -474,6 +502,8 @@ int egress_main(int argc, char **argv)
 				   &err);
 	close(EGRESS_NAMESPACE_FD);
 	close(EGRESS_LIST_FD);
+	if (rc == 0 && argc == 3)
+		rc = open_intercept(&err);
 	if (rc == 0 && restrict_process() < 0)
 		rc = error_errno(&err, "restricting the network proxy");
 	send_start(rc, &err);

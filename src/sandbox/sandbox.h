@@ -65,8 +65,7 @@ struct sandbox_spec { /* What to create. Borrowed for the call. */
 	/* What the command line asks for, or NULL. Operations get the choice
 	 * of network_choose(), never NULL. */
 	const struct network *network;
-	/* Set by sandbox_create(): what to put into requests, with values. Its
-	 * list lives as long as the sandbox. NULL: nothing. */
+	/* set by sandbox_create(), or NULL; the list outlives the call */
 	const struct secrets *secrets;
 	/* seconds after which the sandbox must end by itself */
 	int64_t lifetime_s;
@@ -306,8 +305,7 @@ bool sandbox_move(struct sandbox *sb, struct str dir);
 /* Returns the directory that has the user's files: the workdir that the sandbox
  * was created with. */
 const char *sandbox_tree_dir(const struct sandbox *sb);
-/* Fills in the facts, without a request, if the provider runs commands on this
- * machine's own system. False: only the sandbox knows. */
+/* Fills in the facts if they are those of this machine; else returns false. */
 bool sandbox_expect_facts(const struct sandbox_client *client,
 			  struct sandbox_facts *f);
 /* For providers: calls kills_run() with the sandbox's queue. If the sandbox can
@@ -340,8 +338,7 @@ int sandbox_stop(struct sandbox_client *client, const char *id, int64_t *keep_s,
 void sandbox_settle(struct sandbox *sb, char notice[SANDBOX_NOTICE]);
 void sandbox_check(struct sandbox *sb, bool last,
 		   void (*each)(void *arg, const char *line), void *arg);
-/* Asks an external provider program what it supports; returns 0 at once for
- * other providers. */
+/* Asks a provider program what it supports; 0 at once for other providers. */
 int sandbox_probe(struct sandbox_client *client, const struct stop *stop,
 		  struct error *err);
 bool sandbox_needs_probe(const struct sandbox_client *client);
@@ -384,9 +381,8 @@ int sandbox_blame(const struct sandbox_client *client, struct error *err);
 /* Frees the struct's memory; the sandbox itself continues to exist. */
 void sandbox_release(struct sandbox *sb);
 
-/* True if tools can change the user's own files: with provider `none`, with a
- * writable mount of the host, and on a shared machine. Tool calls then need the
- * user's approval. */
+/* True if tools can change the user's own files: with `none`, a writable mount
+ * of the host, or a shared machine. Tool calls then need approval. */
 bool sandbox_acts_on_host(const struct sandbox *sb);
 /* True if the sandbox's provider has SANDBOX_SHARED. */
 bool sandbox_is_shared(const struct sandbox *sb);

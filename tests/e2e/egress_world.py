@@ -3,10 +3,14 @@
 egress_world.py DIR: run it under `unshare -n -m` (with -r for a user who is not
 root). Public-looking addresses are on its loopback interface, names of them in
 its /etc/hosts, and servers for HTTP and HTTPS at each. It prints "ready", and
-then a line for each packet to a DNS server that leaves a program.
+then a line for each packet to a DNS server that leaves a program. DIR/heads
+gets the requests. Paths below /echo/ return them, /repo.git is an empty
+repository that asks for a password.
 """
 # SPDX-License-Identifier: MIT
+import base64
 import fcntl
+import gzip
 import http.server
 import pathlib
 import socket
@@ -16,6 +20,7 @@ import struct
 import subprocess
 import sys
 import threading
+import urllib.parse
 
 HOSTS = {"good.example": "93.184.216.34", "api.good.example": "93.184.216.34",
          "evil-good.example": "93.184.216.35",
@@ -62,7 +67,59 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body)
 
+    def parse_request(self):
+        ok = super().parse_request()
+        if ok:
+            with open(pathlib.Path(sys.argv[1]) / "heads", "a",
+                      encoding="latin-1") as log:
+                log.write(f"{self.requestline}\n{self.headers}\n")
+        return ok
+
+    def echo(self, form):
+        """Returns the request's head in the body, and in a header."""
+        head = str(self.headers)
+        body = {"base64": lambda: base64.b64encode(b"xy" + head.encode()),
+                "quoted": lambda: urllib.parse.quote(head, "").encode(),
+                "gzip": lambda: gzip.compress(head.encode())}.get(
+                    form, head.encode)()
+        self.send_response(200)
+        if form == "gzip":
+            self.send_header("Content-Encoding", "gzip")
+        self.send_header("X-Seen", self.headers.get("Authorization", "none"))
+        if form != "chunked":
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+            return
+        self.send_header("Transfer-Encoding", "chunked")
+        self.end_headers()
+        for i in range(0, len(body), 7):
+            part = body[i:i + 7]
+            self.wfile.write(b"%x\r\n%s\r\n" % (len(part), part))
+        self.wfile.write(b"0\r\n\r\n")
+
+    def serve_repository(self):
+        if "Authorization" not in self.headers:
+            self.send_response(401)
+            self.send_header("WWW-Authenticate", 'Basic realm="x"')
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+            return
+        body = b"001e# service=git-upload-pack\n00000000"
+        self.send_response(200)
+        self.send_header("Content-Type",
+                         "application/x-git-upload-pack-advertisement")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
     def do_GET(self):
+        if self.path.startswith("/echo/"):
+            self.echo(self.path[6:])
+            return
+        if self.path.startswith("/repo.git/"):
+            self.serve_repository()
+            return
         address, port = self.connection.getsockname()[:2]
         if self.path.startswith("/big/"):
             self.answer("x" * int(self.path[5:]))
@@ -97,7 +154,8 @@ def serve(folder):
         ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt",
          "ec_paramgen_curve:P-256", "-nodes", "-keyout", folder / "key.pem",
          "-out", folder / "cert.pem", "-days", "30", "-subj", "/CN=x",
-         "-addext", "subjectAltName=DNS:good.example,DNS:bad.example"],
+         "-addext", "subjectAltName=DNS:good.example,DNS:bad.example,"
+         "DNS:api.good.example"],
         check=True, capture_output=True)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(folder / "cert.pem", folder / "key.pem")

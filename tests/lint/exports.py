@@ -23,7 +23,6 @@ ALLOWED = {
     "ws_reason",         # contract of WebSockets is checked with
     "supervise_follow",  # a job outlives its reader: what the reader's own
                          # retries rest on
-    "secret_has_request",  # for who puts secrets into requests: soon
 }
 # `type name(...)` from column 0 to the brace that opens the body.
 DEFINED = re.compile(r"^(?!static\b|extern\b|typedef\b|#)[a-z][^;{}()=]*?"

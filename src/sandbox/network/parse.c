@@ -382,7 +382,7 @@ int network_parse(struct network *n, const char *const *list, size_t count,
 
 void network_print_lines(const struct network *n, struct buf *out)
 {
-	buf_adds(out, n->open ? "full\n" : "");
+	buf_adds(out, n->open || n->mode == NETWORK_FULL ? "full\n" : "");
 	for (size_t i = 0; i < n->n; i++) {
 		network_print_rule(&n->rules[i], out);
 		buf_addc(out, '\n');

@@ -109,7 +109,6 @@ static int read_preset(struct secret *s, const char *name, struct error *err)
 		s->env = xstrdup(p->env);
 		s->header = xstrdup(p->header);
 		s->format = xstrdup(p->format);
-		s->prefixes = p->prefixes;
 		return read_hosts(s, p->hosts, err);
 	}
 	for (p = secret_presets; p->name; p++)

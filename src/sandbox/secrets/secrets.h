@@ -48,7 +48,6 @@ struct secret {
 	char *source;         /* "/home/me/config.toml:3:1: secrets.GITHUB" */
 	char *value_env;      /* variable that has the value; or NULL */
 	const char **command; /* program that prints it; or NULL */
-	const char *const *prefixes; /* static: how such values begin */
 	/* After secrets_load(): in locked memory; and of the same length, or
 	 * SECRET_PLACEHOLDER. */
 	char *value;
@@ -83,6 +82,11 @@ int secrets_load(struct secrets *s, const struct settings *set,
  * stored key secret:GITHUB". Owned. */
 char *secret_print_origin(const struct secret *s);
 void secrets_release(struct secrets *s); /* zeroes the values */
+
+/* Append and read secrets as bytes, with their values, for the process that
+ * puts them into requests. Wipe the bytes after use. ERR_PROTOCOL. */
+void secrets_pack(const struct secrets *s, struct buf *out);
+int secrets_unpack(struct secrets *s, struct str bytes, struct error *err);
 
 /* Appends what the header gets for this value (or placeholder): "Bearer x". The
  * secret must have a format. */

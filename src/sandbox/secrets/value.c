@@ -127,23 +127,32 @@ static int check_value(const struct secret *s, struct error *err)
 	return 0;
 }
 
+/* Returns how the value's kind begins ("ghp_"), if presets.c has it; else "".
+ */
+static const char *find_prefix(const char *value)
+{
+	for (const struct secret_preset *p = secret_presets; p->name; p++)
+		for (size_t i = 0; p->prefixes[i]; i++)
+			if (str_starts(str_of(value), p->prefixes[i]))
+				return p->prefixes[i];
+	return "";
+}
+
 /* Makes the placeholder: it begins as the value's kind does, since programs
  * check that, and is of the same length. */
 static void make_placeholder(struct secret *s)
 {
 	static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 				      "abcdefghijklmnopqrstuvwxyz0123456789";
+	const char *prefix = find_prefix(s->value);
 	size_t len = strlen(s->value);
 	size_t at = 0;
 
 	if (len < SECRET_PLACEHOLDER)
 		len = SECRET_PLACEHOLDER;
 	s->placeholder = xcalloc(len + 1, 1);
-	for (size_t i = 0; s->prefixes && s->prefixes[i] && !at; i++)
-		if (str_starts(str_of(s->value), s->prefixes[i]) &&
-		    strlen(s->prefixes[i]) + SECRET_PLACEHOLDER / 2 <= len)
-			at = (size_t)(stpcpy(s->placeholder, s->prefixes[i]) -
-				      s->placeholder);
+	if (strlen(prefix) + SECRET_PLACEHOLDER / 2 <= len)
+		at = (size_t)(stpcpy(s->placeholder, prefix) - s->placeholder);
 	while (at < len)
 		s->placeholder[at++] = letters[ids_below(sizeof(letters) - 1)];
 }

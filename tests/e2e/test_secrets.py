@@ -1,0 +1,271 @@
+"""test_secrets.py - a sandbox uses a credential that it never sees.
+
+The servers of egress_world.py record each request; the sandbox's programs get a
+placeholder and the server gets the value.
+"""
+# SPDX-License-Identifier: MIT
+import base64
+import shutil
+
+import pytest
+
+import test_egress
+from test_egress import Box, fixture_world  # noqa: F401
+
+VALUE = "ghp_Real0123456789abcdefghijklmnopqrstuv"
+HOST = "api.good.example"
+CONFIG = """
+[network]
+allow = ["good.example", "*.good.example", "bad.example"]
+[secrets.TOKEN]
+env = "TOKEN"
+hosts = ["api.good.example"]
+value_env = "THE_VALUE"
+"""
+
+
+def write_config(home, text=CONFIG):
+    (home / ".deepagents").mkdir(exist_ok=True)
+    (home / ".deepagents/config.toml").write_text(text)
+
+
+class Place:
+    """A sandbox in a world, and what the servers of it got."""
+
+    def __init__(self, world, dcode, env, home, work, kind="local"):
+        work.mkdir(exist_ok=True)
+        self.folder = world[1].parent
+        env = {**env, "THE_VALUE": VALUE,
+               "SSL_CERT_FILE": str(self.folder / "cert.pem")}
+        self.box = Box(world[0], dcode, env, home, work, kind)
+
+    def do(self, command):
+        return self.box.do(command)
+
+    def heads(self):
+        path = self.folder / "heads"
+        return path.read_text("latin-1") if path.exists() else ""
+
+
+@pytest.fixture(name="place")
+def fixture_place(world, dcode, env, home, tmp_path):
+    write_config(home)
+    return Place(world, dcode, env, home, tmp_path / "work")
+
+
+CURL = "curl -sS -m 10 "
+PYTHON = "/usr/bin/python3 -c "
+# name: (program that must be there, command)
+CLIENTS = {
+    "curl": ("curl", CURL + f'-H "Authorization: Bearer $TOKEN" '
+             f"https://{HOST}/"),
+    "curl -u": ("curl", CURL + f'-u "me:$TOKEN" https://{HOST}/'),
+    "wget": ("wget", f'wget -qO- --header "Authorization: Bearer $TOKEN" '
+             f"https://{HOST}/"),
+    "urllib": ("python3", PYTHON + "'import os, urllib.request as r; print("
+               'r.urlopen(r.Request("https://' + HOST + '/", headers={'
+               '"Authorization": "Bearer " + os.environ["TOKEN"]}))'
+               ".read())'"),
+    "requests": ("python3", PYTHON + "'import os, requests; print("
+                 'requests.get("https://' + HOST + '/", headers={'
+                 '"Authorization": "Bearer " + os.environ["TOKEN"]}).text)'
+                 "'"),
+    "pip": ("pip3", "pip3 download --no-deps --no-cache-dir -d /tmp --retries "
+            f'0 -i "https://me:$TOKEN@{HOST}/simple" nothing; echo REACHED'),
+    "git": ("git", "git -c credential.helper= ls-remote "
+            f'"https://me:$TOKEN@{HOST}/repo.git" && echo REACHED'),
+    "node": ("node", "node -e 'fetch(\"https://" + HOST + "/\", {headers: {"
+             "authorization: \"Bearer \" + process.env.TOKEN}}).then(r => "
+             "r.text()).then(console.log)'"),
+    "npm": ("npm", "npm --cache /tmp/c --fetch-retries=0 --registry "
+            f'https://{HOST}/ --//{HOST}/:_authToken="$TOKEN" view x; '
+            "echo REACHED"),
+}
+
+
+@pytest.mark.parametrize("name", CLIENTS)
+def test_a_client_is_authenticated(place, name):
+    program, command = CLIENTS[name]
+    if not shutil.which(program, path="/usr/bin:/usr/local/bin:/bin"):
+        pytest.skip(f"no {program} here")
+    if name == "requests":
+        pytest.importorskip("requests")
+    said = place.do(command)
+    assert "REACHED" in said, said
+    value = base64.b64encode(f"me:{VALUE}".encode()).decode()
+    heads = place.heads()
+    assert f"Bearer {VALUE}" in heads or f"Basic {value}" in heads, said + heads
+    assert VALUE not in said
+
+
+def test_the_placeholder_has_the_form_of_the_value(place):
+    said = place.do('echo "${#TOKEN} $TOKEN"').split()
+    assert said[0] == str(len(VALUE)) and said[1] != VALUE
+
+
+@pytest.mark.parametrize("form", ["plain", "chunked", "base64", "quoted"])
+def test_an_echo_is_turned_back(place, form):
+    said = place.do(CURL + f'-i -H "Authorization: Bearer $TOKEN" '
+                    f"https://{HOST}/echo/{form}; echo; echo $TOKEN")
+    assert VALUE in place.heads()
+    own = said.split()[-1]
+    assert "HTTP/1.1 200" in said
+    forms = [VALUE] + [
+        base64.b64encode(b"\0" * n + VALUE.encode()).decode()[n + 1:-4]
+        for n in range(3)]
+    assert not [f for f in forms if f in said]
+    assert f"X-Seen: Bearer {own}" in said
+    if form in ("plain", "chunked"):
+        assert f"Authorization: Bearer {own}" in said
+
+
+def test_a_compressed_answer_is_refused(place):
+    control = place.do(CURL + f"https://{HOST}/echo/plain")
+    assert "Accept-Encoding: identity" in control
+    said = place.do(CURL + f'-H "Authorization: Bearer $TOKEN" '
+                    f"https://{HOST}/echo/gzip")
+    assert "cannot hide the secret" in said
+    assert "could not hide the secret" in said
+
+
+# name: what sends the placeholder where it does not become the value
+ELSEWHERE = {
+    "User-Agent": CURL + f'-A "$TOKEN" https://{HOST}/echo/plain',
+    "cookie": CURL + f'-b "a=$TOKEN" https://{HOST}/echo/plain',
+    "URL": CURL + f'"https://{HOST}/echo/plain?$TOKEN"',
+    "body": CURL + f'-d "$TOKEN" https://{HOST}/',
+    "upper case": CURL + f'-H "Authorization: Bearer ${{TOKEN^^}}" '
+    f"https://{HOST}/echo/plain",
+    "half": CURL + f'-H "Authorization: Bearer ${{TOKEN%?}}" '
+    f"https://{HOST}/echo/plain",
+}
+
+
+@pytest.mark.parametrize("name", ELSEWHERE)
+def test_a_placeholder_elsewhere_stays_one(place, name):
+    control = place.do(CURL + f'-H "X-Api-Key: $TOKEN" https://{HOST}/')
+    assert "REACHED" in control and f"X-Api-Key: {VALUE}" in place.heads()
+    before = place.heads().count(VALUE)
+    said = place.do(f"bash -c '{ELSEWHERE[name]}'")
+    assert "HTTP" in place.heads() and place.heads().count(VALUE) == before
+    assert VALUE not in said and VALUE.upper() not in said
+
+
+def test_a_placeholder_for_another_host_is_refused(world, dcode, env, home,
+                                                   tmp_path):
+    write_config(home, CONFIG + """
+[secrets.OTHER]
+env = "OTHER"
+hosts = ["good.example"]
+value_command = ["/bin/echo", "other-value-0123456789"]
+""")
+    place = Place(world, dcode, env, home, tmp_path / "work")
+    control = place.do(CURL + '-H "Authorization: Bearer $OTHER" '
+                       "https://good.example/")
+    assert "REACHED" in control
+    assert "Bearer other-value-0123456789" in place.heads()
+    said = place.do(CURL + '-H "Authorization: Bearer $TOKEN" '
+                    "https://good.example/")
+    assert "secrets.TOKEN is not for this host" in said
+    assert "network: good.example:443 refused (it got the placeholder" in said
+    said = place.do(CURL + '-u "me:$TOKEN" https://good.example/')
+    assert "secrets.TOKEN is not for this host" in said
+    assert VALUE not in place.heads()
+
+
+def test_plain_http_gets_no_secret(place):
+    control = place.do(CURL + f"http://{HOST}/")
+    assert "REACHED" in control
+    said = place.do(CURL + f'-H "Authorization: Bearer $TOKEN" http://{HOST}/')
+    assert "REACHED" not in said and "placeholder of a secret" in said
+    said = place.do(CURL + f'-u "me:$TOKEN" http://{HOST}/')
+    assert "REACHED" not in said and "placeholder of a secret" in said
+
+
+def test_paths_and_methods_limit_a_secret(world, dcode, env, home, tmp_path):
+    write_config(home, CONFIG + 'paths = ["/me/*"]\nmethods = ["GET"]\n')
+    place = Place(world, dcode, env, home, tmp_path / "work")
+    ask = CURL + '--path-as-is -H "Authorization: Bearer $TOKEN" '
+    assert "REACHED" in place.do(ask + f"https://{HOST}/me/app")
+    assert place.heads().count(VALUE) == 1
+    for more in (f"https://{HOST}/you", f"https://{HOST}/me/../you",
+                 f"-X DELETE https://{HOST}/me/app"):
+        said = place.do(ask + more)
+        assert "is not for this method and path" in said, said
+    assert place.heads().count(VALUE) == 1
+
+
+def test_a_header_is_set_in_every_request(world, dcode, env, home, tmp_path):
+    write_config(home, CONFIG + 'header = "X-Api-Key"\nformat = "k {}"\n')
+    place = Place(world, dcode, env, home, tmp_path / "work")
+    said = place.do(CURL + f'-H "X-Api-Key: mine" https://{HOST}/ '
+                    f"https://{HOST}/")
+    assert said.count("REACHED") == 2
+    assert place.heads().count(f"X-Api-Key: k {VALUE}") == 2
+    assert "mine" not in place.heads()
+
+
+def test_other_hosts_are_not_opened(place):
+    said = place.do(CURL + "-kv https://good.example/ 2>&1")
+    assert "REACHED" in said and "CN=x" in said
+    said = place.do(CURL + f"-v https://{HOST}/ 2>&1")
+    assert "REACHED" in said and "CN=dcode run" in said
+
+
+def test_a_client_that_pins_gets_a_reason(place):
+    make = ("openssl req -x509 -newkey rsa:2048 -nodes -subj /CN=y -keyout "
+            "/tmp/k -out /tmp/other.pem 2>/dev/null; ")
+    said = place.do(make + CURL + f"--cacert /tmp/other.pem https://{HOST}/; "
+                    "sleep 1")
+    assert "REACHED" not in said
+    assert "does not accept the certificate" in said
+
+
+def test_a_client_of_http2_only_gets_a_reason(place):
+    said = place.do(f"openssl s_client -alpn h2 -connect {HOST}:443 "
+                    f"-servername {HOST} </dev/null")
+    assert "speaks only HTTP/2" in said
+
+
+def test_another_name_in_tls_is_refused(place):
+    said = place.do(f"openssl s_client -connect {HOST}:443 -servername "
+                    "good.example </dev/null")
+    assert "unrecognized name" in said and "named another host" in said
+
+
+def test_an_untrusted_server_gets_nothing(place):
+    place.box.env.pop("SSL_CERT_FILE")
+    said = place.do(CURL + f'-H "Authorization: Bearer $TOKEN" https://{HOST}/')
+    assert "is not trusted on this machine" in said
+    assert VALUE not in place.heads()
+
+
+def test_the_value_is_nowhere_in_the_sandbox(place):
+    assert "REACHED" in place.do(CLIENTS["curl"][1])
+    said = place.do("cat /proc/*/environ /proc/*/cmdline | tr '\\0' '\\n'; "
+                    "env; cat /run/dcode-trust.pem; "
+                    "grep -rl dcode-run /tmp /home /run /workspace; "
+                    "cat /proc/self/mounts; ls -l /proc/self/fd")
+    assert "\nTOKEN=ghp_" in said and "BEGIN CERTIFICATE" in said
+    assert VALUE not in said
+    assert "PRIVATE KEY" not in said
+    home = place.box.home
+    found = [p for p in home.rglob("*") if p.is_file()
+             and VALUE.encode() in p.read_bytes()]
+    assert found == []
+
+
+def test_a_post_and_a_long_answer_pass_whole(place):
+    said = place.do(f"head -c 3000000 /dev/zero > /tmp/big; {CURL} "
+                    "-H 'Transfer-Encoding: chunked' --data-binary @/tmp/big "
+                    f"https://{HOST}/; {CURL} https://{HOST}/big/5000000 | "
+                    "wc -c")
+    assert "REACHED with 3000000 bytes" in said and "5000000" in said
+
+
+def test_none_does_not_use_secrets(place):
+    assert test_egress.LIST  # the world is shared with it
+    r = place.box.run("sandbox", "secrets", "--sandbox", "e2b")
+    assert r.returncode == 2 and "e2b cannot" in r.stderr
+    r = place.box.run("sandbox", "secrets", "--sandbox", "local")
+    assert r.returncode == 0 and VALUE not in r.stdout
