@@ -18,6 +18,7 @@
 #include "providers/kit/body.h"
 #include "providers/kit/files.h"
 #include "providers/kit/lease.h"
+#include "providers/kit/vault.h"
 #include "providers/kit/vendor.h"
 
 enum {
@@ -227,6 +228,51 @@ static int set_network(struct sandbox *sb, const struct network *n,
 	return vendor_change_network(
 		sb, "POST", xasprintf("/sandbox/%s/network-settings", sb->id),
 		body, stop, err);
+}
+
+/* Secrets. The organization stores the values, and a variable holds the
+ * vendor's own placeholder. */
+
+static const struct secret_limits secret_limits = {
+	/* "*.x" would include x */
+	.can = SECRET_CAN_PLACEHOLDER | SECRET_CLIENT_SENDS | SECRET_IN_ACCOUNT,
+	.note = "Daytona replaces the placeholder of a secret where a client "
+		"sends it, also over plain HTTP.",
+};
+static const struct vendor_pages secret_pages = { .member = "nextCursor",
+						  .query = "cursor",
+						  .items = "items" };
+static const struct vendor_objects stored_secrets = {
+	.path = "/secret",
+	.list = "/secret/paginated?limit=200",
+	.pages = &secret_pages,
+	.name = "name",
+	.id = "id",
+};
+static const struct vendor_objects *const objects[] = { &stored_secrets, NULL };
+
+static int add_secrets(struct vendor_client *c, const struct sandbox_spec *spec,
+		       cJSON *body, const struct stop *stop, struct error *err)
+{
+	cJSON *all = cJSON_AddArrayToObject(body, "secrets");
+
+	for (size_t i = 0; i < spec->secrets->n; i++) {
+		const struct secret *s = &spec->secrets->list[i];
+		char *name = vault_object_name(spec->label, s);
+		cJSON *variable = cJSON_CreateObject();
+		cJSON *stored = cJSON_CreateObject();
+
+		cJSON_AddStringToObject(variable, s->env, name);
+		cJSON_AddItemToArray(all, variable);
+		cJSON_AddStringToObject(stored, "name", name);
+		cJSON_AddStringToObject(stored, "value", s->value);
+		vault_add_hosts(stored, "hosts", s);
+		free(name);
+		if (vault_create_object(c, &stored_secrets, stored, stop, err) <
+		    0)
+			return -1;
+	}
+	return 0;
 }
 
 /* Returns an array of the parts of a text that are separated by commas. */
@@ -751,6 +797,8 @@ static const struct vendor vendor = {
 	.unique_names = true,
 	.awaits_end = true,
 	.describe = describe,
+	.add_secrets = add_secrets,
+	.objects = objects,
 	.post = post_create,
 	.start = start_sandbox,
 	.set_endpoint = set_endpoint,
@@ -785,6 +833,7 @@ static const struct sandbox_ops ops = {
 	.set_network = set_network,
 	.get_network = get_network,
 	.remove = vendor_remove,
+	.clean = vault_clean,
 	.discard = vendor_discard,
 };
 
@@ -796,6 +845,7 @@ const struct sandbox_provider daytona_provider = {
 		 SANDBOX_NETWORK | SANDBOX_LIST | SANDBOX_PLACED |
 		 SANDBOX_PLACED_AGAIN,
 	.network = &network_limits,
+	.secrets = &secret_limits,
 	.max_command = COMMAND_MAX,
 	.lifetime_s = LIFETIME_S,
 	.settings = settings,

@@ -11,12 +11,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <sodium.h>
+
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/stop.h"
 #include "base/str.h"
 #include "net/loopback.h"
 #include "providers/kit/body.h"
+#include "providers/kit/vault.h"
 
 enum {
 	/* bytes; base64 of it must fit in an argument (128 KiB) */
@@ -254,6 +257,30 @@ static void add_network(const struct network *n, cJSON *config)
 			       HOSTS_NAMES | HOSTS_ADDRESSES);
 }
 
+/* A variable holds the vendor's own placeholder. The documents have no "*.x"
+ * for secrets. */
+static const struct secret_limits secret_limits = {
+	.can = SECRET_CAN_PLACEHOLDER | SECRET_CLIENT_SENDS,
+	.note = "Deno replaces the placeholder of a secret where a client "
+		"sends it.",
+};
+
+static void add_secrets(const struct secrets *all, cJSON *config)
+{
+	cJSON *object;
+
+	if (!all)
+		return;
+	object = cJSON_AddObjectToObject(config, "secrets");
+	for (size_t i = 0; i < all->n; i++) {
+		const struct secret *s = &all->list[i];
+		cJSON *one = cJSON_AddObjectToObject(object, s->env);
+
+		vault_add_hosts(one, "hosts", s);
+		cJSON_AddStringToObject(one, "value", s->value);
+	}
+}
+
 static int add_root(const struct deno *d, const struct sandbox_spec *spec,
 		    cJSON *config, struct error *err)
 {
@@ -286,6 +313,7 @@ static int add_config(const struct deno *d, const struct sandbox_spec *spec,
 	    add_root(d, spec, config, err) < 0)
 		return -1;
 	add_network(spec->network, config);
+	add_secrets(spec->secrets, config);
 	return 0;
 }
 
@@ -306,8 +334,9 @@ static char *config_header(cJSON *config, int64_t lifetime_s, struct error *err)
 	if (buf_check(&json, "the sandbox's description", err) == 0 &&
 	    buf_check(&header, "the sandbox's description", err) == 0)
 		text = buf_detach(&header);
-	buf_release(&json);
-	buf_release(&header);
+	/* Both may have values of secrets. */
+	buf_wipe(&json);
+	buf_wipe(&header);
 	return text;
 }
 
@@ -359,6 +388,8 @@ static int open_new(struct sandbox *sb, cJSON *config, int64_t lifetime_s,
 	if (rc < 0)
 		error_wrap(err, "creating the sandbox");
 	rest_release(&server);
+	if (header)
+		sodium_memzero(header, strlen(header));
 	free(header);
 	free(id);
 	return rc;
@@ -588,7 +619,7 @@ static int deno_create(struct sandbox *sb, const struct sandbox_spec *spec,
 		rc = create_once(sb, spec, config, stop, err);
 	if (rc == 0)
 		rc = deno_set_workdir(sb, stop, err);
-	cJSON_Delete(config);
+	body_wipe(config);
 	return rc;
 }
 
@@ -692,6 +723,7 @@ const struct sandbox_provider deno_provider = {
 	.flags = SANDBOX_ATTACH | SANDBOX_SNAPSHOT | SANDBOX_LIVE |
 		 SANDBOX_NETWORK | SANDBOX_LIST,
 	.network = &network_limits,
+	.secrets = &secret_limits,
 	.max_command = REQUEST_MAX,
 	.lifetime_s = DENO_LIFETIME_S,
 	.settings = settings,

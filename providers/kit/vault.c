@@ -217,6 +217,18 @@ void vault_add_header(cJSON *object, const char *key, const struct secret *s,
 	buf_wipe(&text);
 }
 
+void vault_add_hosts(cJSON *object, const char *key, const struct secret *s)
+{
+	cJSON *hosts = cJSON_AddArrayToObject(object, key);
+
+	for (size_t i = 0; i < s->hosts.n; i++) {
+		char *text = vault_host_text(&s->hosts.rules[i]);
+
+		cJSON_AddItemToArray(hosts, cJSON_CreateString(text));
+		free(text);
+	}
+}
+
 void vault_add_variables(cJSON *object, const struct secrets *all)
 {
 	for (size_t i = 0; i < all->n; i++) {

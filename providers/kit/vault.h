@@ -57,6 +57,8 @@ int vault_check_rules(const struct secrets *all, const struct network *list,
  * placeholder: with the placeholder instead of the value. */
 void vault_add_header(cJSON *object, const char *key, const struct secret *s,
 		      bool placeholder);
+/* Adds the hosts of the secret as an array of text. */
+void vault_add_hosts(cJSON *object, const char *key, const struct secret *s);
 /* Adds the variables with the placeholders to an object. */
 void vault_add_variables(cJSON *object, const struct secrets *all);
 

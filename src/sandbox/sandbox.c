@@ -496,6 +496,8 @@ static int prepare_secrets(struct secrets *s, struct sandbox_client *client,
 				       "has no network");
 		secrets_release(s);
 	}
+	if (s->n && spec->progress && client->provider->secrets->note)
+		spec->progress(spec->arg, client->provider->secrets->note);
 	for (size_t i = 0;
 	     spec->progress && n->mode == NETWORK_LIST && i < s->n; i++)
 		announce_unreachable(spec, n, &s->list[i]);

@@ -69,7 +69,7 @@ struct sandbox_spec { /* What to create. Borrowed for the call. */
 	const struct secrets *secrets;
 	/* seconds after which the sandbox must end by itself */
 	int64_t lifetime_s;
-	/* One line of progress for the user ("pulling python:3 45%"). */
+	/* Shows one line to the user ("pulling python:3 45%"). */
 	void (*progress)(void *arg, const char *line);
 	void *arg;
 };
@@ -159,9 +159,8 @@ struct sandbox_ops {
 	 * removal is confirmed, 1 if no sandbox has this id. */
 	int (*remove)(struct sandbox_client *client, const char *id,
 		      const struct stop *stop, struct error *err);
-	/* Deletes the objects of the account that dcode created for the
-	 * sandbox with this label: their names begin with it. Called when the
-	 * sandbox does not exist (any more). NULL: there are none. */
+	/* Deletes the account's objects whose names begin with the label of a
+	 * sandbox that does not exist (any more). NULL: there are none. */
 	int (*clean)(struct sandbox_client *client, const char *label,
 		     const struct stop *stop, struct error *err);
 	/* Stops a sandbox by id: processes end or freeze, files stay, and
@@ -204,8 +203,7 @@ struct sandbox_client {
 	 * owned by the provider. NULL: there is only one. */
 	const char *endpoint;
 	const char *project_key; /* set by open(): see settings_credential() */
-	/* set by open(): provider flags that do not apply with these
-	 * settings */
+	/* set by open(): provider flags that these settings rule out */
 	unsigned lacks;
 	/* Set when opened: within how many ms a sandbox must be ready, if the
 	 * user configured that; else 0, see sandbox_start_ms(). */
@@ -290,8 +288,7 @@ int sandbox_choose_network(struct sandbox_client *client,
 /* Only checks: the secrets and, unless a probe is needed, the network. */
 int sandbox_check_limits(struct sandbox_client *client,
 			 const struct network *flag, struct error *err);
-/* True if the vendor's account would store secrets of a new sandbox: see
- * sandbox_ops.clean(). */
+/* True if sandbox_ops.clean() has to delete secrets of a new sandbox. */
 bool sandbox_stores_secrets(const struct sandbox_client *client);
 /* If cancelled, returns within about 30 ms. The command is then killed in the
  * background, and the next operation waits until that is done. */

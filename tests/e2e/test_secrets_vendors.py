@@ -30,10 +30,12 @@ value_env = "MY_ACME"
 """
 ACCOUNTS = {"api.acme.example": ("authorization", f"Bearer {VALUE}")}
 # The secrets are objects of the account.
-STORES = ("e2b",)
+STORES = ("e2b", "daytona")
 WITH_HEADER = ("e2b", "vercel", "langsmith")
-# They replace a placeholder that the client sends as `format` says.
+# They replace a placeholder that the client sends as `format` says, ...
 WITH_FORMAT = ("vercel", "langsmith")
+# ... or in any header.
+ANYWHERE = ("daytona", "deno")
 
 
 @pytest.fixture
@@ -98,7 +100,9 @@ def stored_names(cloud):
 # The requests of dcode that may have the value.
 CARRIERS = {"e2b": "POST /secrets$",
             "vercel": "POST /v2/sandboxes[?]",
-            "langsmith": "POST /api/v2/sandboxes/boxes$"}
+            "langsmith": "POST /api/v2/sandboxes/boxes$",
+            "daytona": "POST /api/secret$",
+            "deno": "GET /api/v3/sandboxes/create$"}
 
 
 @pytest.mark.parametrize("name", WITH_HEADER)
@@ -148,6 +152,51 @@ def test_a_placeholder_is_replaced_where_the_client_sends_it(
         assert authorized(server) == [True, False, False, False]
         assert not any(has_value(str(q.headers).encode())
                        for q in outside.seen[1:])
+
+
+@pytest.mark.parametrize("name", ANYWHERE)
+def test_a_value_is_put_in_wherever_a_client_sends_it(vendor, model, run,
+                                                      acme, name):
+    """A header is the client's own, and so is Basic."""
+    cloud = vendor(name)
+    acme()
+    found = []
+    with Outside(cloud, ACCOUNTS) as outside:
+        outside.look = lambda: found.extend(
+            data for kept in list(cloud.boxes.values())
+            for data in readable(kept))
+        server = model([
+            execute("echo have $ACME_TOKEN"), ask(outside, options=SENT),
+            ask(outside), ask(outside, "other.example", options=SENT),
+            ask(outside, options="-u me:$ACME_TOKEN"), DONE])
+        r = task_of(run, name)()
+    assert r.status == 0, r.err
+    have, *answers = results(server)
+    assert [json.loads(text.splitlines()[0])["authorized"]
+            for text in answers] == [True, False, False, False]
+    assert base64.b64decode(outside.seen[3].headers["authorization"][6:]) == \
+        f"me:{VALUE}".encode()
+    assert any(have.split()[1].encode() in data for data in found)
+    assert not any(has_value(data) for data in found)
+    assert not has_value(str(outside.seen[2].headers).encode())
+    for q in cloud.requests:
+        assert re.match(CARRIERS[name], q["line"]) or not has_value(
+            bytes(q.get("raw", b"")) + str(q["headers"]).encode()), q["line"]
+    assert "replaces the placeholder" in r.err
+    assert ("plain HTTP" in r.err) == (name == "daytona")
+
+
+@pytest.mark.parametrize("name", ANYWHERE)
+def test_a_header_that_no_client_could_send_is_refused(vendor, model, run,
+                                                       acme, name):
+    cloud = vendor(name)
+    model([DONE])
+    for text, why in ((HEADER.replace('env = "ACME_TOKEN"\n', ""), "add env"),
+                      (HEADER.replace("api.acme", "*.acme"), "below a name")):
+        acme(text)
+        r = task_of(run, name)()
+        assert r.status == 2 and why in r.err, r.err
+        assert not cloud.requests
 
 
 PATHS = HEADER + 'paths = ["/v1/*", "/exact"]\nmethods = ["GET", "HEAD"]\n'

@@ -31,6 +31,7 @@ import uuid
 from cloud import (
     Box, Cloud, Invalid, Refused, Reply, check, listed, main, route)
 from daytona_toolbox import Toolbox
+from outside import below
 
 KEY = "dtn_0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 JWT, ORGANIZATION = "eyJ.jwt.token", "11111111-2222-3333-4444-555555555555"
@@ -38,6 +39,7 @@ SNAPSHOTS = {"daytonaio/sandbox:0.6.0": "active", "daytona-small": "active",
              "old-one": "inactive"}
 STRINGS = {str: str}
 NEW = {"?name": str, "?snapshot": str, "?user": str, "?env": STRINGS,
+       "?secrets": [STRINGS],
        "?labels": STRINGS, "?public": bool, "?networkBlockAll": bool,
        "?networkAllowList": str, "?domainAllowList": str, "?target": str,
        "?cpu": int, "?gpu": int, "?gpuType": [str], "?memory": int,
@@ -90,6 +92,7 @@ class Daytona(Toolbox, Cloud):
         self.page, self.minute, self.moves = page, minute, moves
         self.fail_start = None  # a reason: the next create ends in "error"
         self.snapshots, self.roots = dict(SNAPSHOTS), {}
+        self.secrets = {}
 
     @property
     def env(self):
@@ -176,7 +179,8 @@ class Daytona(Toolbox, Cloud):
             kept.box = Box(workdir="/home/daytona",
                            source=kept.saved or
                            self.roots.get(kept.body.get("snapshot")),
-                           env=kept.body.get("env"),
+                           env={**kept.body.get("env", {}),
+                                **self.placeholders(kept)},
                            network=not kept.body.get("networkBlockAll")
                            and listed(lists))
             self.forget_saved(kept)
@@ -186,6 +190,57 @@ class Daytona(Toolbox, Cloud):
         if end:
             kept.state = end
         kept.settled.set()
+
+    # Secrets of the organization. No answer has a value.
+    def placeholders(self, kept):
+        return {variable: self.secrets[name]["placeholder"]
+                for pair in kept.body.get("secrets", ())
+                for variable, name in pair.items() if name in self.secrets}
+
+    def inject(self, kept, request):
+        """Replaces placeholders, in plain HTTP, too."""
+        for pair in kept.body.get("secrets", ()):
+            for name in pair.values():
+                secret = self.secrets[name]
+                if any(below(h, request.host) or h == "*." + request.host
+                       for h in secret["hosts"]):
+                    request.replace(secret["placeholder"], secret["value"])
+
+    def shown_secret(self, secret):
+        return {k: v for k, v in secret.items() if k != "value"}
+
+    @route("POST", "/api/secret")
+    def add_secret(self, req):
+        body = check(req.json(), {
+            "name": lambda v: re.fullmatch(r"[A-Za-z_][A-Za-z0-9_-]*", v),
+            "value": str, "?description": str, "?hosts": [str]})
+        with self.lock:
+            if body["name"] in self.secrets:
+                raise self.refuse(req, 409, "the name is taken")
+            id = str(uuid.uuid4())
+            self.secrets[body["name"]] = {
+                "id": id, "placeholder": "dtn_secret_" + id.replace("-", ""),
+                "hosts": [], "createdAt": stamp(), "updatedAt": stamp(),
+                **body}
+        return 200, self.shown_secret(self.secrets[body["name"]])
+
+    @route("GET", "/api/secret/paginated")
+    def list_secrets(self, req):
+        check(req.query, {"?cursor": str, "?limit": str, "?name": str,
+                          "?sort": str, "?order": str}, "query")
+        found = [self.shown_secret(s) for s in self.secrets.values()]
+        start = int(req.query.get("cursor", 0))
+        end = start + min(int(req.query.get("limit", 100)), self.page)
+        return 200, {"items": found[start:end], "total": len(found),
+                     "nextCursor": str(end) if end < len(found) else None}
+
+    @route("DELETE", "/api/secret/(?P<id>[^/]+)")
+    def delete_secret(self, req, id):
+        for name, secret in list(self.secrets.items()):
+            if secret["id"] == id:
+                del self.secrets[name]
+                return 200, None
+        raise self.refuse(req, 404, "Secret not found")
 
     def forget_saved(self, kept):
         if kept.saved:

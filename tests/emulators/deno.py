@@ -59,7 +59,10 @@ class Kept:
         self.labels = config.get("labels", {})
         self.state = "running"
         self.created, self.stopped, self.ends = time.time(), None, None
-        self.box = Box(workdir="/home/sandbox",
+        self.placeholders = {
+            name: "DENO_SECRET_" + "".join(random.choices(ALPHABET, k=32))
+            for name in config.get("secrets", ())}
+        self.box = Box(workdir="/home/sandbox", env=self.placeholders,
                        network=listed(config.get("allow_net")))
         self.sessions = set()
 
@@ -137,6 +140,11 @@ class Deno(Cloud):
             raise Refused(400, {"code": "INVALID_TIMEOUT", "message":
                                 "the timeout is too long"})
         kept.ends = time.monotonic() + max(seconds, 0)
+
+    def inject(self, kept, request):
+        for name, secret in kept.config.get("secrets", {}).items():
+            if request.secure and request.host in secret["hosts"]:
+                request.replace(kept.placeholders[name], secret["value"])
 
     # The sandboxes' own servers.
     @route("GET", "/api/v3/sandboxes/create")

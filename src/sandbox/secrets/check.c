@@ -12,7 +12,9 @@
 /* Returns what the provider cannot do for this secret, or NULL. */
 static const char *fault_of(const struct secret *s, unsigned can)
 {
-	if (s->header && !(can & SECRET_CAN_HEADER))
+	if (s->header && can & SECRET_CLIENT_SENDS && !s->env)
+		return "set a header; it replaces a placeholder: add env";
+	if (s->header && !(can & (SECRET_CAN_HEADER | SECRET_CLIENT_SENDS)))
 		return "set a header; it replaces a placeholder: remove header";
 	if (!s->header && !(can & SECRET_CAN_PLACEHOLDER) &&
 	    !(can & SECRET_CAN_FORMAT))

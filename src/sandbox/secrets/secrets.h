@@ -115,6 +115,9 @@ enum {
 	SECRET_ONE_HOST = 1 << 7, /* a secret has one host */
 	/* the vendor's account stores the values, until sandbox_ops.clean() */
 	SECRET_IN_ACCOUNT = 1 << 8,
+	/* with `header`, the client itself sends the header, with the
+	 * placeholder that it has in env */
+	SECRET_CLIENT_SENDS = 1 << 9,
 };
 struct secret_limits {
 	unsigned can; /* SECRET_... */
