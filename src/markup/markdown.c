@@ -10,6 +10,7 @@
 #include <stdio.h>
 
 #include "base/str.h"
+#include "markup/unfinished.h"
 #include "term/rows.h"
 
 enum {
@@ -620,10 +621,33 @@ static void add_table(struct markdown *m, struct str text, struct rows *out)
 /* Adds the end of a long block as plain text. */
 static void add_end(const struct markdown *m, struct str text, struct rows *out)
 {
+	struct markdown_look look = m->look;
+
 	text = str_skip(text, text.len - MARKDOWN_TAIL);
 	while (text.len && ((unsigned char)text.ptr[0] & 0xC0) == 0x80)
 		text = str_skip(text, 1);
-	markdown_render_plain(&m->look, text, (struct style){ 0 }, out);
+	look.parse = NULL;
+	markdown_render(&look, text, 0, out);
+}
+
+/* Appends the lines of the open block and the unfinished one, as Markdown to
+ * show now. Returns true if they are a table. */
+static bool add_arrived(const struct markdown *m, struct buf *out)
+{
+	const struct blocks *b = &m->blocks;
+	struct str lines = buf_str(&m->pending);
+	struct str line = buf_str(&m->line);
+	bool begins = !lines.len || (b->kind == BLOCK_TEXT && b->lines == 1);
+
+	if (b->fence || b->kind == BLOCK_INDENTED ||
+	    lines.len + line.len > MARKDOWN_TAIL) {
+		buf_addstr(out, lines);
+		buf_addstr(out, line);
+		return b->table;
+	}
+	if (b->table && str_is(str_trim(line), "|"))
+		line.len = 0; /* a row begins */
+	return unfinished_add(lines, line, begins, out) || b->table;
 }
 
 void markdown_tail(struct markdown *m, struct rows *out)
@@ -631,6 +655,7 @@ void markdown_tail(struct markdown *m, struct rows *out)
 	struct highlight h = m->highlight;
 	bool soft = m->look.soft;
 	struct str text;
+	bool table;
 
 	if (!m->line.len && !m->pending.len)
 		return;
@@ -638,11 +663,10 @@ void markdown_tail(struct markdown *m, struct rows *out)
 	if (m->begun && m->blocks.kind != BLOCK_FENCE &&
 	    (m->gap || !m->pending.len))
 		rows_end(out);
-	buf_addstr(&m->fresh, buf_str(&m->pending));
-	buf_addstr(&m->fresh, buf_str(&m->line));
+	table = add_arrived(m, &m->fresh);
 	text = buf_str(&m->fresh);
 	m->work += text.len < MARKDOWN_TAIL ? text.len : MARKDOWN_TAIL;
-	if (m->blocks.kind == BLOCK_TEXT && m->blocks.table)
+	if (table)
 		add_table(m, text, out);
 	else if (text.len > MARKDOWN_TAIL)
 		add_end(m, text, out);

@@ -1021,6 +1021,22 @@ static bool parse_markdown(struct render *r, struct str text)
 	return whole;
 }
 
+/* Appends text as plain rows, without parsing Markdown. */
+static void render_plain(const struct markdown_look *look, struct str text,
+			 struct rows *out)
+{
+	struct wrap w = { .columns = look->columns,
+			  .words = true,
+			  .soft = look->soft };
+	struct rows lines = { 0 };
+
+	while (text.len && text.ptr[text.len - 1] == '\n')
+		text.len--;
+	rows_add(&lines, plain, text);
+	wrap_rows(&lines, &w, out);
+	rows_release(&lines);
+}
+
 void markdown_render(const struct markdown_look *look, struct str text,
 		     size_t item, struct rows *out)
 {
@@ -1031,7 +1047,7 @@ void markdown_render(const struct markdown_look *look, struct str text,
 	if (parse_markdown(&r, text))
 		rows_append(out, &own, 0, own.n);
 	else
-		markdown_render_plain(look, text, (struct style){ 0 }, out);
+		render_plain(look, text, out);
 	rows_release(&own);
 	rows_release(&r.line);
 	table_release(&r.table);
@@ -1040,19 +1056,4 @@ void markdown_render(const struct markdown_look *look, struct str text,
 	buf_release(&r.code);
 	buf_release(&r.link_text);
 	buf_release(&r.address);
-}
-
-void markdown_render_plain(const struct markdown_look *look, struct str text,
-			   struct style style, struct rows *out)
-{
-	struct wrap w = { .columns = look->columns,
-			  .words = true,
-			  .soft = look->soft };
-	struct rows lines = { 0 };
-
-	while (text.len && text.ptr[text.len - 1] == '\n')
-		text.len--;
-	rows_add(&lines, style, text);
-	wrap_rows(&lines, &w, out);
-	rows_release(&lines);
 }

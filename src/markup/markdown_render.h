@@ -50,13 +50,11 @@ struct markdown_look {
  * Appends text as rows of at most look->columns cells, without look->soft.
  * item: the number of the first ordered list item; 0: as written. Reference
  * links and their definitions remain plain text. Text that is too deeply
- * nested, expands too much or would lose letters is shown as written.
+ * nested, expands too much or would lose letters is shown as written, and so is
+ * all text if look has no parser.
  */
 void markdown_render(const struct markdown_look *look, struct str text,
 		     size_t item, struct rows *out);
-/* Appends text as plain rows, without parsing Markdown. */
-void markdown_render_plain(const struct markdown_look *look, struct str text,
-			   struct style style, struct rows *out);
 
 /* Counts ASCII letters and digits, and the bytes of all other characters. */
 size_t letters_count(struct str text);

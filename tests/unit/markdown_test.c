@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "markup.h"
 #include "markup/markdown.h"
 #include "markup/markdown_render.h"
@@ -426,7 +427,7 @@ static void a_tail_is_bounded_and_shows_what_is_not_done(void **state)
 	assert_int_equal(m.done.n, 1);
 	markdown_tail(&m, &tail);
 	text = rows_text(&tail);
-	assert_string_equal(text, "\ntwo **th\n");
+	assert_string_equal(text, "\ntwo th\n");
 	free(text);
 	rows_clear(&tail);
 	markdown_feed(&m, STR("ree**"));
@@ -450,6 +451,72 @@ static void a_tail_is_bounded_and_shows_what_is_not_done(void **state)
 	free(text);
 	rows_release(&tail);
 	markdown_release(&m);
+}
+
+/* Feeds text byte by byte and asserts that no tail has one of the signs. */
+static void never_shows(const char *text, const char *signs)
+{
+	struct markdown m = open_at(60);
+
+	for (size_t i = 0; text[i]; i++) {
+		struct rows tail = { 0 };
+		char *shown;
+
+		markdown_feed(&m, (struct str){ text + i, 1 });
+		markdown_tail(&m, &tail);
+		shown = rows_text(&tail);
+		if (strpbrk(shown, signs))
+			fail_msg("after %zu bytes: %s", i + 1, shown);
+		free(shown);
+		rows_release(&tail);
+	}
+	markdown_release(&m);
+}
+
+/* Asserts the last row of the tail of text. */
+static void shows_now(const char *text, const char *expected)
+{
+	struct markdown m = open_at(1000);
+	struct rows tail = { 0 };
+	char *shown;
+
+	markdown_feed(&m, str_of(text));
+	markdown_tail(&m, &tail);
+	shown = rows_text(&tail);
+	assert_string_equal(shown, expected);
+	free(shown);
+	rows_release(&tail);
+	markdown_release(&m);
+}
+
+static void marks_are_not_seen_while_their_text_arrives(void **state)
+{
+	(void)state;
+	never_shows("A **bold *word* in** it, `code` and ~~no~~ more", "*`~");
+	never_shows("- see [the *text*](https://x.org/a_(b)) and ![p](q) x",
+		    "[]*");
+	never_shows("> a __bold__ and _one_ word, ***both*** of `` a`b `` it",
+		    "_*");
+	never_shows("| name | **value** |\n|------|:-----:|\n| `a` | *b* |\n",
+		    "|-*`:");
+	shows_now("**bo", "bo\n");
+	shows_now("see [the text](https://x", "see\n");
+	shows_now("2 * 3, a_b, x[0] and [y] z", "2 * 3, a_b, x[0] and [y] z\n");
+	shows_now("| a", "a\n\xE2\x94\x80\n");
+}
+
+static void what_stays_open_is_shown_as_written(void **state)
+{
+	char *word = repeat("word ", 50);
+	char *text = xasprintf("a [b %send", word);
+	char *expected = xasprintf("a [b %send\n", word);
+
+	(void)state;
+	shows_now("a **b\nc", "a **b c\n");
+	shows_now(text, expected);
+	free(expected);
+	free(text);
+	free(word);
 }
 
 static void a_table_shows_its_lines_while_they_arrive(void **state)
@@ -536,6 +603,8 @@ int main(void)
 			hostile_texts_take_work_by_their_length_and_stay_whole),
 		cmocka_unit_test(a_tail_is_bounded_and_shows_what_is_not_done),
 		cmocka_unit_test(a_table_shows_its_lines_while_they_arrive),
+		cmocka_unit_test(marks_are_not_seen_while_their_text_arrives),
+		cmocka_unit_test(what_stays_open_is_shown_as_written),
 		cmocka_unit_test(what_is_done_never_changes),
 	};
 
