@@ -590,8 +590,7 @@ static int chat_in_lines(struct run *r, const char *first)
 	r->ui = (struct agent_ui){ on_event,   on_approve, &c,   false,
 				   on_inquiry, false,      false };
 	r->pick = on_pick;
-	r->raise = slash_raise_cap;
-	r->go_on = slash_go_on;
+	slash_set_questions(r);
 	r->promises = first != NULL;
 	r->opened = on_opened;
 	c.first = first;

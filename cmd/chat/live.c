@@ -551,8 +551,7 @@ int live_chat(struct run *r, const char *first)
 	r->opened = live_on_opened;
 	r->came = live_on_came;
 	r->on_job_end = live_on_job_end;
-	r->raise = slash_raise_cap;
-	r->go_on = slash_go_on;
+	slash_set_questions(r);
 	r->steering = live_steering_of(&l);
 	r->app->terminal = &terminal;
 	r->app->asker = &asker;

@@ -98,16 +98,16 @@ bool slash_cmd_tokens(struct run *r, int n, char **words);
 bool slash_cmd_todos(struct run *r, int n, char **words);
 bool slash_cmd_upload(struct run *r, int n, char **words);
 
-/* Implements run.raise; arg is the run. Asks whether to raise the cap by the
- * same amount again. */
-bool slash_raise_cap(void *arg);
 /* Asks whether to raise the cap while only the idle sandbox costs money. Unless
  * the user continues, returns -1 with ERR_BUDGET and the chat ends. */
 int slash_raise_idle(struct run *r, struct error *err);
 enum { SLASH_CAP_STATUS = 124 }; /* exit status if the cap ends the chat */
-/* Implements run.go_on; arg is the run. Asks whether to continue although the
- * model repeats a failing call. */
-bool slash_go_on(void *arg, const struct error *why);
+/* Sets the questions that a turn may ask the user: run.raise, run.go_on and
+ * run.push. */
+void slash_set_questions(struct run *r);
+/* Implements run.push; arg is the run. Does what /push BRANCH does, because git
+ * push in the sandbox asked for it. */
+void slash_push_asked(void *arg, const char *branch, struct buf *told);
 
 /* These only print or change something that no turn uses. They may run on any
  * thread while no other thread draws. */

@@ -289,7 +289,9 @@ static bool prompt_raise_cap(struct run *r, const char *title, const char *no,
 	return true;
 }
 
-bool slash_raise_cap(void *arg)
+/* Implements run.raise; arg is the run. Asks whether to raise the cap by the
+ * same amount again. */
+static bool raise_cap(void *arg)
 {
 	return prompt_raise_cap(arg, "", "stop here", 0);
 }
@@ -325,7 +327,9 @@ bool slash_cmd_cost(struct run *r, int n, char **words)
 	return true;
 }
 
-bool slash_go_on(void *arg, const struct error *why)
+/* Implements run.go_on; arg is the run. Asks whether to continue although the
+ * model repeats a failing call. */
+static bool ask_go_on(void *arg, const struct error *why)
 {
 	struct run *r = arg;
 	struct buf title = BUF_INIT(1 << 12);
@@ -343,6 +347,13 @@ bool slash_go_on(void *arg, const struct error *why)
 	chosen = r->pick(r->ui.arg, &pick);
 	buf_release(&title);
 	return chosen == 1;
+}
+
+void slash_set_questions(struct run *r)
+{
+	r->raise = raise_cap;
+	r->go_on = ask_go_on;
+	r->push = slash_push_asked;
 }
 
 enum { FOCUS_MAX = 4000 };

@@ -4,11 +4,14 @@
 
 #include "cmd/chat/ends.h"
 #include "cmd/chat/slash_cmd.h"
+#include "cmd/print.h"
 
 enum { WORDS_MOST = 32 };
 
-/* Runs /apply --push, with the first word as --branch. */
-static int push_changes(struct run *r, int n, char **words, struct error *err)
+/* Runs /apply --push, with the first word as --branch. *status is its exit
+ * status. */
+static int push_changes(struct run *r, int n, char **words, int *status,
+			struct error *err)
 {
 	static char push[] = "--push";
 	static char branch[] = "--branch";
@@ -25,7 +28,7 @@ static int push_changes(struct run *r, int n, char **words, struct error *err)
 		all[count++] = branch;
 	for (int i = 0; i < n && count < WORDS_MOST - 1; i++)
 		all[count++] = words[i];
-	(void)command_run_at_terminal(
+	*status = command_run_at_terminal(
 		r->app, chat_shell_command(r->app, "/apply"), count, all);
 	return 0;
 }
@@ -33,8 +36,33 @@ static int push_changes(struct run *r, int n, char **words, struct error *err)
 bool slash_cmd_push(struct run *r, int n, char **words)
 {
 	struct error err = { 0 };
+	int status;
 
-	if (push_changes(r, n, words, &err) < 0)
+	if (push_changes(r, n, words, &status, &err) < 0)
 		(void)app_fail(r->app, &err);
 	return true;
+}
+
+/* The model learns the outcome in general terms: the reasons that the user has
+ * seen may name things of this machine. */
+void slash_push_asked(void *arg, const char *branch, struct buf *told)
+{
+	struct run *r = arg;
+	char *words[] = { (char *)branch, NULL };
+	struct error err = { 0 };
+	int status = 1;
+
+	print_name(r->app, "The agent asks to push branch ", branch, ".");
+	if (push_changes(r, 1, words, &status, &err) < 0)
+		(void)app_fail(r->app, &err);
+	if (status == 0)
+		buf_adds(told, "the user's machine has pushed the changes of "
+			       "this tree to that branch, as one commit of the "
+			       "user");
+	else
+		buf_adds(told, "not pushed. The user declined, or saw the "
+			       "reason. dcode never pushes to main, master or "
+			       "the server's default branch, and never with "
+			       "force; for these choose another branch name. "
+			       "Do not try again unless the user asks");
 }

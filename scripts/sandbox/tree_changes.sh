@@ -6,7 +6,8 @@
 # Lists the tree before and after the command, compares size and time, and
 # prints an aside (frame.h) "COUNT\nNAME\nNAME..." with the first names. Nothing
 # if the tree has too many files or a listing takes too long. Files that git
-# ignores are not named.
+# ignores are not named. If git push has asked for a branch
+# (workspace_commit.sh), "push BRANCH\n" is before the count, which may be 0.
 # shellcheck disable=SC2154
 
 # Lists the files. The last line is the exit status; without it, the list is not
@@ -62,11 +63,21 @@ d_report() {
 	export LC_ALL=C
 	d_names=$(printf '%s\n' "$d_before" "$d_after" | sort | uniq -u |
 		cut -d'|' -f3- | sed -n 's,^\./,,p' | sort -u | d_tracked)
-	[ -n "$d_names" ] || return
-	printf '\036dcode-%s ' "$d_nonce"
+	if [ -z "$d_names" ]; then
+		echo 0
+		return
+	fi
 	printf '%s\n' "$d_names" | wc -l
 	printf '%s\n' "$d_names" | head -n 5 | head -c 3000 | tr -d '\036'
-	printf '\036'
+}
+
+# Takes the note of git push.
+d_take_push() {
+	d_note=$d_dir/.git/dcode-push/request
+	[ -f "$d_note" ] || return 0
+	d_branch=$(head -n 1 "$d_note" | head -c 250 | tr -d '\036\n')
+	printf 'push %s\n.' "$d_branch"
+	rm -f "$d_note"
 }
 
 d_shell=${BASH_VERSION:+$BASH}
@@ -82,8 +93,14 @@ d_is_complete "$d_before" || {
 }
 "$d_shell" -c "$d_command" 2>&3 3>&-
 d_status=$?
+d_push=$(d_take_push)
+d_push=${d_push%.}
+d_said=0
 if d_is_complete "$d_before"; then
 	d_after=$($d_kind)
-	[ "$d_before" = "$d_after" ] || ! d_is_complete "$d_after" || d_report
+	[ "$d_before" = "$d_after" ] || ! d_is_complete "$d_after" ||
+		d_said=$(d_report)
 fi
+[ "$d_said$d_push" = 0 ] ||
+	printf '\036dcode-%s %s%s\n\036' "$d_nonce" "$d_push" "$d_said"
 exit $d_status

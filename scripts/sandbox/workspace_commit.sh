@@ -49,6 +49,40 @@ start_repository() {
 	git config user.name >/dev/null || git config user.name dcode
 	git config user.email >/dev/null ||
 		git config user.email dcode@localhost
+	add_remote || true
+}
+
+# Gives the repository a remote that accepts nothing: its hook notes the branch,
+# and dcode asks the user whether to push it (tree_changes.sh).
+add_remote() {
+	r=$GIT_DIR/dcode-push
+	mkdir -p "$r/objects/info" "$r/refs/heads" "$r/hooks" || return
+	echo 'ref: refs/heads/none' >"$r/HEAD"
+	echo ../../objects >"$r/objects/info/alternates"
+	printf '[core]\n\trepositoryformatversion = 0\n\tbare = true\n' \
+		>"$r/config"
+	cat >"$r/hooks/pre-receive" <<'END'
+#!/bin/sh
+# Written by dcode. Notes one branch for dcode, and rejects the push.
+read -r old new ref
+case $new in
+*[!0]*) ! read -r more || ref= ;;
+*) ref= ;;
+esac
+case $ref in
+refs/heads/*)
+	printf '%s\n' "${ref#refs/heads/}" >request
+	echo 'dcode: this sandbox has no credentials. In a chat dcode now asks'
+	echo 'the user whether to push the branch from their machine, and the'
+	echo 'result of this command says what became of it.'
+	;;
+*) echo 'dcode: push one branch; no tags, no deletion.' ;;
+esac
+exit 1
+END
+	chmod 755 "$r/hooks/pre-receive"
+	git config remote.origin.url .git/dcode-push
+	git config remote.origin.fetch '+refs/heads/*:refs/remotes/origin/*'
 }
 
 one_commit() {

@@ -255,6 +255,11 @@ struct agent {
 	 * it has changed in the user's tree. NULL: they are not named. */
 	void (*watch)(void *arg, struct buf *changed, const struct stop *stop);
 	void *watch_arg;
+	/* Called when a command wanted to push this branch with git: asks the
+	 * user, and appends what the model is told. On the thread of
+	 * agent_run(). NULL: nothing is pushed. */
+	void (*push)(void *arg, const char *branch, struct buf *told);
+	void *push_arg;
 	/* Called after each command of the execute tool, on the thread that ran
 	 * it. NULL: nobody wants to know. */
 	void (*ran)(void *arg, struct sandbox *sb, const struct part *call);

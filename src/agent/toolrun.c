@@ -61,6 +61,7 @@ struct tool_job {
 	struct tool_change change;
 	struct buf end;       /* how execute's command ended: tool_env.end */
 	struct buf changed;   /* agent.watch: the files that it has changed */
+	struct buf push;      /* agent.push: the branch to push, or "" */
 	struct buf masked;    /* what was masked in the result */
 	int64_t ran_ms;       /* -1: it did not run */
 	struct message media; /* files attached to the result */
@@ -705,6 +706,7 @@ static void *run_job(void *arg)
 		.end = &job->end,
 		.masked = &job->masked,
 		.changed = &job->changed,
+		.push = &job->push,
 		.ask = job->batch->agent->ui.ask,
 		.ask_arg = job->batch->agent->ui.arg,
 		.web = job->batch->agent->web,
@@ -867,6 +869,21 @@ static void add_start(const struct tool_job *job, struct buf *out)
 		 a->sandbox->workdir);
 }
 
+/* If the command wanted to push a branch, asks the user and adds the answer. */
+static void finish_push(struct tool_job *job, struct buf *out)
+{
+	const struct agent *a = job->batch->agent;
+
+	if (!job->push.len || job->rc < 0)
+		return;
+	buf_addf(out, "\n[git push of %s: ", job->push.ptr);
+	if (a->push)
+		a->push(a->push_arg, job->push.ptr, out);
+	else
+		buf_adds(out, "only the main agent of a chat can push.");
+	buf_addc(out, ']');
+}
+
 /* Adds the call's result to the message, emits it and releases the job. Returns
  * -1 if the turn must end. */
 static int finish_call(struct tool_job *job, struct message *results,
@@ -881,6 +898,7 @@ static int finish_call(struct tool_job *job, struct message *results,
 	count_call(job);
 	add_facts(job, &job->out);
 	add_start(job, &job->out);
+	finish_push(job, &job->out);
 	text = buf_str(&job->out);
 	p->id = xstrdup(job->call->id);
 	p->name = xstrdup(job->call->name);
@@ -912,6 +930,7 @@ static int finish_call(struct tool_job *job, struct message *results,
 	buf_release(&job->remark);
 	buf_release(&job->end);
 	buf_release(&job->changed);
+	buf_release(&job->push);
 	buf_release(&job->masked);
 	tool_change_release(&job->change);
 	hooked_merge_end(job->batch->agent, &job->hooked.end);
@@ -1012,6 +1031,7 @@ int toolrun(struct agent *a, const struct message *reply,
 		jobs[n].out = BUF_INIT(MAX_RESULT);
 		jobs[n].end = BUF_INIT(TOOL_RESULT_BYTES);
 		jobs[n].changed = BUF_INIT(TOOL_RESULT_BYTES);
+		jobs[n].push = BUF_INIT(TOOL_RESULT_BYTES);
 		jobs[n].masked = BUF_INIT(1 << 12);
 		jobs[n].ran_ms = -1;
 		jobs[n].number = n + 1;

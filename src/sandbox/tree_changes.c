@@ -2,6 +2,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "sandbox/tree_changes.h"
 
+#include <string.h>
+
 #include "base/str.h"
 #include "sandbox/changed_files.h"
 #include "sandbox/quote.h"
@@ -10,8 +12,11 @@ enum {
 	COMMAND_MAX = 64 << 10, /* bytes of a command that is watched */
 	SCRIPT_MAX = 512 << 10,
 	LISTED_MAX = 20000,   /* files of the tree */
+	BRANCH_MAX = 200,     /* bytes of a branch's name */
 	CLAIMED_MAX = 100000, /* changed files that a report may claim */
 };
+
+#define PUSH_MARK "push " /* of tree_changes.sh */
 
 static const unsigned char changes_sh[] = {
 #include "scripts/sandbox/tree_changes.sh.inc"
@@ -30,7 +35,8 @@ static int pass_output(struct tree_changes *c, enum exec_stream stream,
 }
 
 /* exec_request.output: removes the aside. A command can find the nonce in its
- * parent's arguments and print an aside too: that only forges names. */
+ * parent's arguments and print an aside too: that only forges names, and a
+ * question about a push that git push would ask as well. */
 static int filter_output(void *arg, enum exec_stream stream, struct str chunk,
 			 struct buf *reply, struct error *err)
 {
@@ -72,13 +78,32 @@ void tree_changes_begin(struct tree_changes *c, const struct sandbox *sb,
 	req->arg = c;
 }
 
-/* Parses "COUNT\nNAME\nNAME...", which the sandbox wrote. */
-static void read_report(struct str report, struct buf *out)
+/* Appends the branch's name, unless it has other characters than those that
+ * names of branches usually have. */
+static void read_push(struct str name, struct buf *push)
+{
+	for (size_t i = 0; i < name.len; i++) {
+		char c = name.ptr[i];
+
+		if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+		      (c >= '0' && c <= '9') || (c && strchr("._-/", c))))
+			return;
+	}
+	if (name.len && name.len <= BRANCH_MAX && name.ptr[0] != '-')
+		buf_addstr(push, name);
+}
+
+/* Parses "COUNT\nNAME\nNAME...", perhaps with "push BRANCH\n" before it, which
+ * the sandbox wrote. */
+static void read_report(struct str report, struct buf *out, struct buf *push)
 {
 	struct changed_files l = { .out = out };
 	struct str line;
 	int64_t n;
 
+	if (str_starts(report, PUSH_MARK) && str_split(&report, '\n', &line) &&
+	    push)
+		read_push(str_skip(line, sizeof(PUSH_MARK) - 1), push);
 	if (!str_split(&report, '\n', &line) ||
 	    !str_to_int(str_trim(line), &n) || n < 1 || n > CLAIMED_MAX)
 		return;
@@ -91,14 +116,14 @@ static void read_report(struct str report, struct buf *out)
 }
 
 int tree_changes_end(struct tree_changes *c, int rc, struct buf *out,
-		     struct error *err)
+		     struct buf *push, struct error *err)
 {
 	if (c->asks) {
 		aside_end(&c->aside, &c->text);
 		if (rc == 0)
 			rc = pass_output(c, EXEC_STDOUT, NULL, err);
 		if (c->aside.found)
-			read_report(buf_str(&c->aside.text), out);
+			read_report(buf_str(&c->aside.text), out, push);
 	}
 	aside_release(&c->aside);
 	buf_release(&c->command);

@@ -26,8 +26,10 @@ struct tree_changes { /* private */
 void tree_changes_begin(struct tree_changes *c, const struct sandbox *sb,
 			struct exec_request *req);
 /* Call with the result of sandbox_execute(). Passes on output that was held
- * back, and appends the changed files to out as changed_files.h writes them. */
+ * back, and appends the changed files to out as changed_files.h writes them.
+ * Appends to push, unless NULL, the branch that the command wanted to push with
+ * git; anything in the sandbox can ask for that. */
 int tree_changes_end(struct tree_changes *c, int rc, struct buf *out,
-		     struct error *err);
+		     struct buf *push, struct error *err);
 
 #endif

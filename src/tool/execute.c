@@ -487,7 +487,7 @@ static int execute_watched(const struct tool_env *env, struct exec_request *req,
 		return execute_reaching(env, req, res, err);
 	tree_changes_begin(&changes, env->sandbox, req);
 	rc = execute_reaching(env, req, res, err);
-	return tree_changes_end(&changes, rc, env->changed, err);
+	return tree_changes_end(&changes, rc, env->changed, env->push, err);
 }
 
 /* Runs the command and adds its output, and how it ended, to the result. A

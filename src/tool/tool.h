@@ -141,6 +141,9 @@ struct tool_env {                /* all borrowed for the call */
 	 * that the command changed, as sandbox/changed_files.h writes them; not
 	 * masked. */
 	struct buf *changed;
+	/* Out, unless NULL: the branch that the command wanted to push with git
+	 * (sandbox/tree_changes.h). Set only with `changed`. */
+	struct buf *push;
 	/* Out, unless NULL: what was masked in the result by its form: "2
 	 * GitHub tokens". */
 	struct buf *masked;

@@ -411,3 +411,70 @@ def test_push_without_a_sandbox_says_to_use_git(talk, room, bare):
     c = begin(talk, HELLO, "--sandbox", "none")
     c.say("/push", "Push with your own git")
     assert branches(bare) == ["main"]
+
+
+PUSH = {"tool_calls": [{"name": "execute", "args": {"command":
+        "echo 'by the agent' >made && git checkout -q -b {0} && git add made"
+        " && git commit -qm mine && cd dir && git push origin {0}"}}]}
+
+
+def pushing(branch):
+    return json.loads(json.dumps(PUSH).replace("{0}", branch))
+
+
+def results(server):
+    return json.dumps([r["body"] for r in server.requests])
+
+
+@pytest.mark.parametrize("answer, pushed", [("y", True), ("n", False)])
+def test_git_push_in_the_sandbox_asks_the_user_and_pushes_from_here(
+        talk, room, bare, answer, pushed):
+    c = begin(talk, [pushing("fix"), {"text": "finished."}], "--sandbox",
+              "local", "--workspace", "repo", "-y", "--on-exit", "delete")
+    c.say("push it", "Push? [y/N]")
+    shown = c.until("Push? [y/N]")
+    assert "The agent asks to push branch fix." in shown
+    assert "made | 1 +" in shown and branches(bare) == ["main"]
+    c.say(answer, "finished.")
+    assert branches(bare) == (["fix", "main"] if pushed else ["main"])
+    said = results(c.server)
+    assert "dcode: this sandbox has no credentials" in said
+    assert ("has pushed the changes" if pushed
+            else "git push of fix: not pushed") in said
+
+
+def test_git_push_to_main_in_the_sandbox_is_refused_without_a_question(
+        talk, room, bare):
+    c = begin(talk, [{"tool_calls": [{"name": "execute", "args": {
+        "command": "echo x >made; git add -A; git commit -qm x; git push "
+                   "origin main"}}]}, {"text": "finished."}], "--sandbox",
+              "local", "--workspace", "repo", "-y", "--on-exit", "delete")
+    shown = c.say("push it", "finished.")
+    assert "refusing to push to branch main" in shown
+    assert "Push? [y/N]" not in shown and branches(bare) == ["main"]
+    assert "choose another branch name" in results(c.server)
+
+
+def test_a_run_without_a_chat_does_not_push_what_the_sandbox_pushes(
+        run, model, room, bare):
+    server = model([pushing("fix"), {"text": "finished."}])
+    done = run("-n", "push it", "-M", "anthropic:m", "-y", "--sandbox",
+               "local", "--workspace", "repo")
+    assert done.status == 0 and branches(bare) == ["main"], done.err
+    assert "dcode: this sandbox has no credentials" in results(server)
+
+
+@pytest.mark.parametrize("ask", [
+    "--force", "-x", "a b", "fix\\nmore", "$(id)", "a:b", "+fix"])
+def test_a_forged_note_asks_at_most_the_same_question(talk, room, bare, ask):
+    """Anything in the sandbox can write the note of git push."""
+    c = begin(talk, [{"tool_calls": [{"name": "execute", "args": {"command":
+        f"echo x >made; printf '{ask}\\n' >.git/dcode-push/request"}}]},
+        {"text": "finished."}], "--sandbox", "local", "--workspace", "repo",
+        "-y", "--on-exit", "delete")
+    c.say("go")
+    shown = c.until(lambda t: "finished." in t or "Push? [y/N]" in t)
+    if "Push? [y/N]" in shown:
+        assert "to a new branch fix: 1 commit" in shown
+        c.say("n", "finished.")
+    assert branches(bare) == ["main"]
