@@ -156,6 +156,22 @@ static void each_named(const struct settings *s, const char *text,
 	}
 }
 
+/* Reports the variables that [secrets] names. */
+static void each_secret_table(const struct settings *s,
+			      const struct toml_value *all,
+			      const struct each *each)
+{
+	for (size_t i = 0; all->kind == TOML_TABLE && i < all->n_items; i++) {
+		const struct toml_value *v =
+			all->items[i].kind == TOML_TABLE
+				? toml_get(&all->items[i], "value_env")
+				: NULL;
+
+		if (v && v->kind == TOML_STRING)
+			each_of_name(s, v->text, 1, each);
+	}
+}
+
 /* Reports the secrets in a table of config.toml. A member is secret because of
  * its own name or because of the name of a table around it. Members named
  * ..._env or credentials contain names of secret variables. */
@@ -167,6 +183,11 @@ static void each_member(const struct settings *s, const struct toml_value *v,
 		const char *name = item->key ? item->key : v->key;
 		bool hidden = secret || (name && setting_looks_secret(name));
 
+		/* [secrets.TOKEN] has hosts and names, but no value */
+		if (v == &s->config && name && !strcmp(name, "secrets")) {
+			each_secret_table(s, item, each);
+			continue;
+		}
 		if (item->kind == TOML_STRING)
 			each_named(s, item->text, each);
 		if (item->kind == TOML_TABLE || item->kind == TOML_ARRAY) {

@@ -600,10 +600,11 @@ static void add_mounts(struct sandbox *sb, const cJSON *inspected)
 }
 
 /* Fills sb from the answer of GET /containers/ID/json. */
-static void fill_sandbox(struct sandbox *sb, bool created,
-			 const cJSON *inspected)
+static void fill_sandbox(struct sandbox *sb, const struct secrets *secrets,
+			 bool created, const cJSON *inspected)
 {
 	const char *dir = label_of(inspected, "dcode.workdir");
+	struct docker_box *box = docker_box_new(sb->client->priv, created);
 
 	add_mounts(sb, inspected);
 
@@ -614,8 +615,10 @@ static void fill_sandbox(struct sandbox *sb, bool created,
 		dir = "/";
 	free(sb->workdir);
 	sb->workdir = xstrdup(dir);
-	sb->priv = docker_box_new(sb->client->priv, created);
-	docker_box_set_init(sb->priv, inspected);
+	if (secrets)
+		box->secrets = *secrets;
+	docker_box_set_init(box, inspected);
+	sb->priv = box;
 }
 
 /* Sets sb->id from an answer. */
@@ -850,10 +853,36 @@ static int create_limited(struct sandbox *sb, const struct sandbox_spec *spec,
 	return 0;
 }
 
-static int docker_create(struct sandbox *sb, const struct sandbox_spec *spec,
+/* Secrets are put in by the proxy, which then is the only way out. Fails if the
+ * user has chosen a network of the engine. */
+static int require_proxy(const struct docker *d, struct sandbox_spec *spec,
+			 struct error *err)
+{
+	static const struct network full = { .mode = NETWORK_LIST,
+					     .open = true };
+	const char *network = NULL;
+
+	if (!spec->secrets || spec->network->mode == NETWORK_LIST)
+		return 0;
+	if (spec->network->mode == NETWORK_DEFAULT &&
+	    settings_string(d->settings, "docker", "network", &network, err) <
+		    0)
+		return -1;
+	if (network && *network)
+		return error_set(err, ERR_USAGE,
+				 "a container in the network %s cannot have "
+				 "secrets: use a list of hosts",
+				 network);
+	spec->network = &full;
+	return 0;
+}
+
+static int docker_create(struct sandbox *sb, const struct sandbox_spec *given,
 			 const struct stop *stop, struct error *err)
 {
 	struct docker *d = docker_of(sb->client);
+	struct sandbox_spec chosen = *given;
+	const struct sandbox_spec *spec = &chosen;
 	cJSON *inspected = NULL;
 	char *image = NULL;
 	int rc;
@@ -863,8 +892,9 @@ static int docker_create(struct sandbox *sb, const struct sandbox_spec *spec,
 			       spec->label);
 	else if (spec->snapshot && !engine_name_ok(spec->snapshot))
 		rc = fail_no_snapshot(spec->snapshot, err);
-	else if (spec->network->mode == NETWORK_LIST &&
-		 docker_network_check(d, spec->network, err) < 0)
+	else if (require_proxy(d, &chosen, err) < 0 ||
+		 (spec->network->mode == NETWORK_LIST &&
+		  docker_network_check(d, spec->network, err) < 0))
 		rc = -1;
 	else
 		rc = docker_image(d, spec, &image, err);
@@ -876,7 +906,7 @@ static int docker_create(struct sandbox *sb, const struct sandbox_spec *spec,
 	if (create_limited(sb, spec, image, stop, err) == 0 &&
 	    engine_inspect(&d->engine, sb->id, &inspected, stop, err) == 0 &&
 	    docker_check_runtime(d, inspected, err) == 0) {
-		fill_sandbox(sb, true, inspected);
+		fill_sandbox(sb, spec->secrets, true, inspected);
 		rc = docker_is_bound(sb)
 			     ? 0
 			     : docker_give_workdir(d, sb, inspected, stop, err);
@@ -925,7 +955,7 @@ static int docker_attach(struct sandbox *sb, const char *id,
 	if (engine_inspect(e, id, &inspected, stop, err) == 0 &&
 	    set_id(sb, inspected, err) == 0 &&
 	    ensure_running(sb, &inspected, stop, err) == 0) {
-		fill_sandbox(sb, false, inspected);
+		fill_sandbox(sb, &sb->secrets, false, inspected);
 		rc = docker_network_open(sb->priv, inspected, stop, err);
 	}
 	cJSON_Delete(inspected);
@@ -999,5 +1029,6 @@ const struct sandbox_provider docker_provider = {
 	.isolation = ISOLATION_CONTAINER,
 	.binding = &docker_binding,
 	.network = &egress_limits,
+	.secrets = &egress_secret_limits,
 	.topic = "docker",
 };

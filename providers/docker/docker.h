@@ -6,6 +6,7 @@
 #include <pthread.h>
 
 #include "egress/egress.h"
+#include "egress/trust/trust.h"
 #include "providers/docker/engine.h"
 
 /*
@@ -81,6 +82,8 @@ struct docker_box {
 	char notice[SANDBOX_NOTICE];
 	/* owned: the way to the listed hosts; NULL: another dcode's, or none */
 	struct egress *egress;
+	/* what it puts into requests; borrowed, set before it starts */
+	struct secrets secrets;
 };
 struct docker_box *docker_box_new(struct docker *docker, bool created);
 void docker_box_free(struct docker_box *box);

@@ -145,11 +145,22 @@ static int add_command(struct str command, struct buf *words, struct error *err)
 	return 0;
 }
 
+/* trust_each_variable() callback. */
+static void add_variable(void *arg, const char *name, const char *value)
+{
+	char *entry = xasprintf("%s=%s", name, value);
+
+	add_word(arg, str_of(entry));
+	free(entry);
+}
+
 /* Writes the body of POST /containers/ID/exec. token becomes DCODE_EXEC in the
  * command's environment and identifies its processes later. */
-static int describe_exec(const struct exec_request *req, const char *workdir,
-			 const char *token, struct buf *body, struct error *err)
+static int describe_exec(const struct exec_request *req,
+			 const struct sandbox *sb, const char *token,
+			 struct buf *body, struct error *err)
 {
+	const struct docker_box *box = sb->priv;
 	bool input = req->input.len || req->dialog || req->source;
 	struct buf script = BUF_INIT(16384);
 
@@ -158,6 +169,7 @@ static int describe_exec(const struct exec_request *req, const char *workdir,
 		 "\"AttachStderr\":true,\"Tty\":false,\"WorkingDir\":\"/\","
 		 "\"Env\":[\"DCODE_EXEC=%s\"",
 		 input ? "true" : "false", token);
+	trust_each_variable(&box->secrets, TRUST_INSIDE, add_variable, body);
 	for (const char *const *e = req->env; e && *e; e++) {
 		if (!str_is_utf8(str_of(*e)))
 			return error_set(err, ERR_USAGE,
@@ -176,7 +188,7 @@ static int describe_exec(const struct exec_request *req, const char *workdir,
 	buf_adds(body, "],\"Cmd\":[\"/bin/sh\",\"-c\"");
 	add_word(body, buf_str(&script));
 	add_word(body, STR("sh"));
-	add_word(body, str_of(req->cwd ? req->cwd : workdir));
+	add_word(body, str_of(req->cwd ? req->cwd : sb->workdir));
 	add_word(body, str_of(req->plain ? "sh" : "bash"));
 	add_word(body, str_of(input && !req->dialog ? "drain" : ""));
 	buf_release(&script);
@@ -483,7 +495,7 @@ static int start_exec(struct exec_session *r, const struct stop *stop,
 		      struct error *err)
 {
 	struct buf body = BUF_INIT(BODY_MAX);
-	int rc = describe_exec(r->req, r->sb->workdir, r->token, &body, err);
+	int rc = describe_exec(r->req, r->sb, r->token, &body, err);
 
 	if (rc == 0)
 		rc = exec_create(r->engine, r->sb->id, buf_str(&body), &r->id,

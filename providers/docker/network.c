@@ -138,7 +138,7 @@ int docker_network_open(struct docker_box *box, const cJSON *inspected,
 {
 	int64_t pid = json_int(json_get(inspected, "State"), "Pid", 0);
 	struct network n = { 0 };
-	const struct egress_policy policy = { .network = &n };
+	const struct egress_policy policy = { &n, &box->secrets };
 	struct egress *new = NULL;
 	struct egress *old;
 	int rc = read_label(inspected, &n, err);
@@ -156,6 +156,8 @@ int docker_network_open(struct docker_box *box, const cJSON *inspected,
 		rc = egress_start(&new, &policy, (pid_t)pid, stop, err);
 	if (rc < 0 && err->code == ERR_BUSY)
 		rc = 0;
+	else if (rc == 0 && new)
+		rc = egress_write_trust_inside(new, (pid_t)pid, err);
 	pthread_mutex_lock(&box->lock);
 	old = box->egress;
 	box->egress = new;

@@ -512,6 +512,15 @@ int egress_write_trust(struct egress *e, const char *path, struct error *err)
 	return trust_write(path, found ? pem : NULL, err);
 }
 
+int egress_write_trust_inside(struct egress *e, pid_t pid, struct error *err)
+{
+	char pem[TLS_CERTIFICATE];
+
+	if (e->authority < 0 || !tls_read_certificate(e->authority, pem))
+		return 0;
+	return trust_write_inside(pid, pem, err);
+}
+
 /* True if the running proxy has the sockets and routes that the list needs. */
 static bool can_serve(const struct egress *e, const struct network *n)
 {

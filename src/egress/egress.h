@@ -59,6 +59,9 @@ int egress_start(struct egress **e, const struct egress_policy *p, pid_t inside,
  * the proxy's authority, which stays the same until egress_end(). The file may
  * be mounted in the sandbox. */
 int egress_write_trust(struct egress *e, const char *path, struct error *err);
+/* The same for the container whose first process is pid: writes TRUST_INSIDE
+ * there. Does nothing without secrets. */
+int egress_write_trust_inside(struct egress *e, pid_t pid, struct error *err);
 /* Makes the proxy enforce the list n. Connections that n does not allow end. A
  * list with a port or an address that the old one did not have needs another
  * proxy: then all connections end. If that fails, the old list holds again; if

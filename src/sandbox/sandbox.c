@@ -419,12 +419,17 @@ static int choose_secrets(struct secrets *s,
 			  const struct sandbox_client *client,
 			  struct error *err)
 {
+	const struct secret_limits *limits = client->provider->secrets;
+
 	if (client->provider->flags & SANDBOX_UNISOLATED)
 		return 0; /* cmd/session/sandbox.c says that they are unused */
 	if (secrets_read(s, client->settings, err) < 0)
 		return -1;
-	return secrets_check(s, client->provider->secrets,
-			     sandbox_client_name(client), err);
+	/* what dcode does, it does where it limits the network */
+	if (limits && limits->can & SECRET_NEEDS_DCODE &&
+	    client->lacks & SANDBOX_HOSTS)
+		limits = NULL;
+	return secrets_check(s, limits, sandbox_client_name(client), err);
 }
 
 int sandbox_check_limits(struct sandbox_client *client,

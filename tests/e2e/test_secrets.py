@@ -9,6 +9,7 @@ import shutil
 
 import pytest
 
+import docker_rig
 import test_egress
 from test_egress import Box, fixture_world  # noqa: F401
 
@@ -240,6 +241,11 @@ def test_an_untrusted_server_gets_nothing(place):
     assert VALUE not in place.heads()
 
 
+def test_a_name_that_looks_secret_masks_no_host(place):
+    said = place.do(f"echo {HOST} $THE_VALUE; curl -sS https://none.example/")
+    assert HOST in said and "masked" not in said
+
+
 def test_the_value_is_nowhere_in_the_sandbox(place):
     assert "REACHED" in place.do(CLIENTS["curl"][1])
     said = place.do("cat /proc/*/environ /proc/*/cmdline | tr '\\0' '\\n'; "
@@ -269,3 +275,30 @@ def test_none_does_not_use_secrets(place):
     assert r.returncode == 2 and "e2b cannot" in r.stderr
     r = place.box.run("sandbox", "secrets", "--sandbox", "local")
     assert r.returncode == 0 and VALUE not in r.stdout
+
+
+@pytest.mark.parametrize("engine", docker_rig.ENGINES)
+@pytest.mark.parametrize("network", ["list", "full"])
+def test_a_container_uses_a_secret(world, dcode, env, home, tmp_path, engine,
+                                   network):
+    with docker_rig.rig(engine) as rig:
+        env = {**env, "DOCKER_HOST": rig.docker_host}
+        text = CONFIG if network == "list" else CONFIG[CONFIG.index(
+            "[secrets"):]
+        write_config(home, text + "[sandboxes.providers.docker.params]\n"
+                     f'image = "{rig.image}"\nmounts = ["/usr:/usr:ro", '
+                     '"/lib:/lib:ro", "/lib64:/lib64:ro"]\n')
+        place = Place(world, dcode, env, home, tmp_path / "work", "docker")
+        try:
+            assert "REACHED" in place.do(CURL + "http://good.example/")
+            said = place.do(CURL + '-H "Authorization: Bearer $TOKEN" '
+                            f"https://{HOST}/echo/plain; echo; "
+                            "cat /etc/dcode-trust.pem; cat /proc/*/environ")
+            assert f"Authorization: Bearer {VALUE}" in place.heads(), said
+            assert "Authorization: Bearer ghp_" in said and VALUE not in said
+            assert "BEGIN CERTIFICATE" in said
+            said = place.do(CURL + '-H "Authorization: Bearer $TOKEN" '
+                            "http://good.example/; true")
+            assert "REACHED" not in said
+        finally:
+            place.box.run("sandbox", "rm", "--force", place.box.id)

@@ -50,6 +50,7 @@ enum {
 	F(BN_rand)                                                             \
 	F(BN_to_ASN1_INTEGER)                                                  \
 	F(ERR_clear_error)                                                     \
+	F(ERR_peek_error)                                                      \
 	F(EVP_PKEY_free)                                                       \
 	F(EVP_PKEY_Q_keygen)                                                   \
 	F(EVP_sha256)                                                          \
@@ -493,9 +494,11 @@ int tls_handshake(struct tls_stream *s)
 	result = read_result(s, rc);
 	if (result == TLS_WANTS_READ || result == TLS_WANTS_WRITE)
 		return (int)result;
-	/* A client that does not trust the certificate ends the handshake. */
+	/* A client that does not trust the certificate says so in an alert. */
 	if (s->fault == TLS_OTHER &&
-	    (s->is_server || o.SSL_get_verify_result(s->ssl) != X509_V_OK))
+	    (s->is_server ? ERR_GET_REASON(o.ERR_peek_error()) >=
+				    SSL_AD_REASON_OFFSET
+			  : o.SSL_get_verify_result(s->ssl) != X509_V_OK))
 		s->fault = TLS_UNTRUSTED;
 	return TLS_FAILED;
 }

@@ -3,12 +3,16 @@
 #include "egress/trust/trust.h"
 
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/buf.h"
 #include "base/io.h"
+#include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
 
@@ -72,6 +76,83 @@ int trust_write(const char *path, const char *certificate, struct error *err)
 		close(fd);
 	buf_release(&text);
 	return rc;
+}
+
+/* Opens a file of the container. Attack: a link in the image leads to a file of
+ * this machine; so all links are followed below the container's root. */
+static int open_inside(int root, const char *path, int flags)
+{
+	const struct open_how how = { .flags = (uint64_t)(flags | O_CLOEXEC),
+				      .mode = flags & O_CREAT ? 0644 : 0,
+				      .resolve = RESOLVE_IN_ROOT |
+						 RESOLVE_NO_MAGICLINKS };
+
+	return (int)syscall(SYS_openat2, root, path + 1, &how, sizeof(how));
+}
+
+/* Reads a file of the container. False if there is none. */
+static bool read_inside(int root, const char *path, struct buf *out)
+{
+	int fd = open_inside(root, path, O_RDONLY | O_NONBLOCK);
+	char room[1 << 14];
+	struct stat st;
+	ssize_t n;
+
+	if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
+		while ((n = io_read(fd, room, sizeof(room))) > 0)
+			buf_add(out, room, (size_t)n);
+	if (fd >= 0)
+		close(fd);
+	return out->len > 0;
+}
+
+/* Adds the certificate to the file, unless it has it. A file that cannot be
+ * written is left: the variables are enough for most programs. */
+static void add_inside(int root, const char *path, const char *certificate)
+{
+	struct buf text = BUF_INIT(BUNDLE_BYTES);
+	int fd = -1;
+
+	if (read_inside(root, path, &text) &&
+	    str_search(buf_str(&text), str_of(certificate)) == text.len)
+		fd = open_inside(root, path, O_WRONLY | O_APPEND);
+	if (fd >= 0) {
+		(void)!io_write_all(fd, "\n", 1);
+		(void)!io_write_all(fd, certificate, strlen(certificate));
+		close(fd);
+	}
+	buf_release(&text);
+}
+
+int trust_write_inside(pid_t pid, const char *certificate, struct error *err)
+{
+	char *path = xasprintf("/proc/%d/root", (int)pid);
+	int root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	struct buf text = BUF_INIT(BUNDLE_BYTES);
+	int fd = -1;
+
+	for (size_t i = 0; root >= 0 && trust_files[i]; i++)
+		if (read_inside(root, trust_files[i], &text))
+			break;
+	if (!text.len)
+		add_system(&text);
+	buf_addc(&text, '\n');
+	buf_adds(&text, certificate);
+	if (root >= 0)
+		fd = open_inside(root, TRUST_INSIDE,
+				 O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW);
+	free(path);
+	if (fd < 0 || io_write_all(fd, text.ptr, text.len) < 0)
+		error_errno(err, "writing " TRUST_INSIDE " in the container");
+	for (size_t i = 0; fd >= 0 && trust_files[i]; i++)
+		add_inside(root, trust_files[i], certificate);
+	if (root >= 0)
+		close(root);
+	buf_release(&text);
+	if (fd < 0)
+		return -1;
+	close(fd);
+	return 0;
 }
 
 void trust_each_variable(const struct secrets *s, const char *bundle,

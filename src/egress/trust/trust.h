@@ -9,6 +9,8 @@
  * gets one bundle, this machine's authorities and that of the run, in all of
  * these places.
  */
+#include <sys/types.h>
+
 #include "base/error.h"
 #include "sandbox/secrets/secrets.h"
 
@@ -18,6 +20,12 @@ extern const char *const trust_files[];
 /* Writes the bundle to an existing or a new file, in place: it may be mounted
  * in the sandbox. certificate: of the run, or NULL. */
 int trust_write(const char *path, const char *certificate, struct error *err);
+/* The bundle in the container of trust_write_inside(). */
+#define TRUST_INSIDE "/etc/dcode-trust.pem"
+/* Writes the bundle to a container whose first process is pid, with the
+ * authorities of its image, and adds the certificate to the system's files
+ * there. */
+int trust_write_inside(pid_t pid, const char *certificate, struct error *err);
 /* Calls each with the variables of a sandbox: the placeholders, and those that
  * name the bundle, a path in the sandbox. */
 void trust_each_variable(const struct secrets *s, const char *bundle,
