@@ -66,9 +66,13 @@ static struct {
 	volatile sig_atomic_t stopped;
 	volatile sig_atomic_t above;
 	volatile sig_atomic_t other_keys;
-	volatile sig_atomic_t title_len; /* bytes of title; 0: none is set */
-	volatile sig_atomic_t progress;  /* enum tty_progress */
-	char title[TTY_TITLE_MOST];
+	volatile sig_atomic_t title;    /* index of titles; 0: none is set */
+	volatile sig_atomic_t progress; /* enum tty_progress */
+	/* Only the one that is not set is written to. */
+	struct {
+		size_t len;
+		char text[TTY_TITLE_MOST];
+	} titles[3];
 	int in, out, wake;
 	bool plain;
 	struct termios cooked, raw;
@@ -147,7 +151,7 @@ void tty_restore(void)
 			EMIT(SANE PASTE_OFF FOCUS_OFF KITTY_OFF);
 		if (guard.other_keys)
 			EMIT(OTHER_KEYS_OFF);
-		if (guard.title_len)
+		if (guard.title)
 			EMIT(TITLE_POP);
 		if (guard.progress)
 			EMIT(PROGRESS_NONE);
@@ -169,9 +173,10 @@ static void enter_raw_mode(void)
 		EMIT(PASTE_ON FOCUS_ON KITTY_ON);
 	if (guard.other_keys)
 		EMIT(OTHER_KEYS_ON);
-	if (guard.title_len) {
+	if (guard.title) {
 		EMIT(TITLE_PUSH TITLE_BEGIN);
-		write_limited(guard.title, (size_t)guard.title_len);
+		write_limited(guard.titles[guard.title].text,
+			      guard.titles[guard.title].len);
 		EMIT(TITLE_END);
 	}
 	if (guard.progress == TTY_PROGRESS_BUSY)
@@ -336,7 +341,7 @@ int tty_open(struct tty *t, int in, int out, struct error *err)
 	guard.raw = mode;
 	guard.above = 0;
 	guard.other_keys = 0;
-	guard.title_len = guard.progress = 0;
+	guard.title = guard.progress = 0;
 	install_handlers();
 	tty_enter(t);
 	if (!t->plain)
@@ -430,14 +435,17 @@ void tty_use_modify_other_keys(struct tty *t)
 void tty_set_title(struct tty *t, struct str title)
 {
 	struct buf text = BUF_INIT(TTY_TITLE_MOST + 32);
-	bool first = !guard.title_len;
+	int next = guard.title == 1 ? 2 : 1;
 
 	if (t->plain || title.len > TTY_TITLE_MOST)
 		return;
-	guard.title_len = 0; /* a signal meanwhile sets and restores nothing */
-	memcpy(guard.title, title.ptr, title.len);
-	guard.title_len = (sig_atomic_t)title.len;
-	buf_adds(&text, first ? TITLE_PUSH : "");
+	/* A signal at any moment finds a whole title, and restores the
+	 * terminal's own if it was pushed. */
+	memcpy(guard.titles[next].text, title.ptr, title.len);
+	guard.titles[next].len = title.len;
+	if (!guard.title)
+		(void)tty_write(t, STR(TITLE_PUSH));
+	guard.title = next;
 	buf_adds(&text, TITLE_BEGIN);
 	buf_addstr(&text, title);
 	buf_adds(&text, TITLE_END);
