@@ -86,6 +86,8 @@ struct run_options {
 			       --trust-project flags */
 	bool plain;         /* --plain: a chat without a screen */
 	int64_t max_turns;  /* number of turns; 0: no limit */
+	/* the machine's policy sets max_turns; --max-turns cannot raise it */
+	bool turns_by_policy;
 	const char *effort; /* --effort or /effort; NULL: use the setting */
 	int64_t max_usd;    /* trillionths of a US dollar; 0: not given */
 	const char *max_retries; /* a valid number, or NULL */

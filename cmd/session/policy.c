@@ -701,8 +701,10 @@ int run_policy_apply(struct run_options *o, const struct settings *set,
 		return refuse_by_policy("--shell-allow-list (-S)",
 					"shell.allow_list", list, err);
 	/* One turn has two steps: the model's answer and its tool calls. */
-	if (steps && (!o->max_turns || o->max_turns > steps->integer / 2))
+	if (steps && (!o->max_turns || o->max_turns > steps->integer / 2)) {
 		o->max_turns = steps->integer / 2;
+		o->turns_by_policy = true;
+	}
 	return 0;
 }
 

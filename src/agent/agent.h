@@ -218,7 +218,8 @@ struct agent {
 	bool thought; /* out: the last answer contains thinking */
 	/* maximum answers of the model per agent_run(), 0: no maximum */
 	int64_t max_turns;
-	struct usage usage; /* out: sum of all runs */
+	bool turns_by_policy; /* the machine's policy sets max_turns */
+	struct usage usage;   /* out: sum of all runs */
 	int64_t turns; /* out: number of the model's answers in the last run */
 	bool sent;     /* out: the prompt of the last run is in the history; no
 			  hook has refused it */

@@ -519,6 +519,15 @@ static int check_turns(const struct agent *a, struct error *err)
 {
 	const struct agent *root = a->parent ? a->parent : a;
 
+	if (root->max_turns && root->all_turns >= root->max_turns &&
+	    root->turns_by_policy)
+		return error_set(
+			err, ERR_LIMIT,
+			"Exceeded %lld agentic turns, the limit of this "
+			"machine's policy (runtime.recursion_limit). The agent "
+			"may be stuck retrying rejected commands. Break the "
+			"task into smaller steps.",
+			(long long)root->max_turns);
 	if (root->max_turns && root->all_turns >= root->max_turns)
 		return error_set(
 			err, ERR_LIMIT,

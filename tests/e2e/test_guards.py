@@ -243,4 +243,7 @@ def test_the_turns_of_the_policy_are_counted(guarded, way):
                 answers=[execute(f"echo {n}") for n in range(20)],
                 keys=("Exceeded 12 agentic turns", ()))
     assert len(r.server.requests) == 12, r.text
+    words = " ".join(r.text.split())
+    assert "policy (runtime.recursion_limit)" in words, r.text
+    assert "--max-turns" not in words, r.text
     assert r.status == (0 if WAYS[way].chats else 124), r.text
