@@ -19,6 +19,7 @@
 #include "cmd/session/hooks.h"
 #include "cmd/session/money.h"
 #include "cmd/session/options.h"
+#include "cmd/session/plan_mode.h"
 #include "cmd/session/policy.h"
 #include "cmd/session/run.h"
 #include "cmd/session/sandbox.h"
@@ -117,6 +118,8 @@ static int open_conversation(struct run *r, const struct stop *stop,
 		.push = r->push,
 		.push_arg = r,
 		.steering = r->steering,
+		.add_news = plan_mode_add_news,
+		.news_arg = r,
 		.answer = BUF_INIT(64 << 20),
 		.window = r->agent.window,
 		.probe = r->agent.probe,

@@ -3,9 +3,10 @@
 /*
  * In plan mode (RUN_PLAN) the model has only tools that read. run_decide() in
  * policy.c refuses all other calls, also those of subagents. Each prompt begins
- * with a note that asks for a plan. A chat then asks whether to carry it out:
- * see cmd/chat/plan_review.c. That approves no call: the earlier mode returns,
- * and the calls of the plan are judged in it like any others.
+ * with a note that asks for a plan; if the user changes the mode in the middle
+ * of a turn, the next result ends with it. A chat then asks whether to carry it
+ * out: see cmd/chat/plan_review.c. That approves no call: the earlier mode
+ * returns, and the calls of the plan are judged in it like any others.
  */
 #include "cmd/session/plan_mode.h"
 
@@ -40,6 +41,17 @@ bool plan_mode_refuses(const struct run *r, const struct tool *tool,
 		 "as your answer; the user decides about it.",
 		 tool->spec.name);
 	return true;
+}
+
+void plan_mode_add_news(void *arg, struct buf *out)
+{
+	struct run *r = arg;
+	bool plans = r->mode == RUN_PLAN;
+
+	if (plans == r->plans)
+		return;
+	buf_adds(out, plans ? MESSAGE_NOTE_PLAN : MESSAGE_NOTE_PLAN_OVER);
+	r->plans = plans;
 }
 
 const char *plan_mode_note(const struct run *r)

@@ -210,6 +210,11 @@ struct agent {
 	/* Text for the model before each prompt, such as a MESSAGE_NOTE; NULL:
 	 * none. */
 	const char *note;
+	/* Appends what the model has to know before its next request, such as
+	 * that the user has changed the mode. Called after each batch of calls
+	 * of the main agent; NULL: nothing. */
+	void (*add_news)(void *arg, struct buf *out);
+	void *news_arg;
 	/* internal: calls that have failed since the prompt */
 	struct repeats repeats;
 	/* Out, subagents included: the number of calls that would write or run

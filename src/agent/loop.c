@@ -352,9 +352,24 @@ static void start_probe(struct agent *a, const struct message *reply)
 		window_probe_start(a->probe);
 }
 
-/* Appends notes about background commands that have ended to the last
- * result. */
-static void append_jobs(struct agent *a, struct message *results)
+static void append_news(struct agent *a, char **text)
+{
+	struct buf out = BUF_INIT(1 << 16);
+	char *all;
+
+	if (a->add_news)
+		a->add_news(a->news_arg, &out);
+	if (out.len) {
+		all = xasprintf("%s\n\n%s", *text ? *text : "", out.ptr);
+		free(*text);
+		*text = all;
+	}
+	buf_release(&out);
+}
+
+/* Appends notes to the last result: about background commands that have ended,
+ * and the news of the caller. */
+static void append_notes(struct agent *a, struct message *results)
 {
 	for (size_t i = results->n; i > 0; i--) {
 		struct part *p = &results->parts[i - 1];
@@ -362,6 +377,7 @@ static void append_jobs(struct agent *a, struct message *results)
 		if (p->kind != PART_TOOL_RESULT)
 			continue;
 		append_ended_jobs(a, &p->text);
+		append_news(a, &p->text);
 		return;
 	}
 }
@@ -500,7 +516,7 @@ static int run_turn(struct agent *a, const struct stop *stop, struct error *err)
 	rc = meter_name_cap(a->meter, stop, rc, err) < 0 ? -1 : 1;
 	if (rc > 0 && explain_cut(a, &reply, &results, err) < 0)
 		rc = -1;
-	append_jobs(a, &results);
+	append_notes(a, &results);
 	(void)store_and_push(a, &results);
 	if (rc > 0 && ends_for_repeats(a, err))
 		rc = -1;

@@ -209,6 +209,51 @@ def test_the_mode_of_the_last_prompt_returns(live, work):
     assert (work / "made").exists() and "auto-edit" in s.text()
 
 
+def last_result(server, n):
+    blocks = server.requests[n]["body"]["messages"][-1]["content"]
+    return json.dumps(blocks[-1]) if blocks[-1]["type"] == "tool_result" \
+        else ""
+
+
+def test_the_model_is_told_of_plan_mode_that_begins_and_ends_in_a_turn(
+        live, work):
+    look = {**call("ls", path="."), "delay_ms": 1500}
+    s, server = live([look, look, look, look, DONE])
+    s.keys("BTab")
+    s.until("\nauto-edit")
+    s.type("go")
+    s.keys("Enter")
+    s.until("waiting for")
+    s.keys("BTab")
+    s.until("\nplan")
+    s.until(lambda _: len(server.requests) == 3)
+    assert "[Plan mode: read, search" in last_result(server, 1)
+    assert "Plan mode" not in last_result(server, 2)  # told once
+    s.keys("BTab")  # yolo would have to be confirmed
+    s.until("\u00b7 manual \u00b7")
+    s.until("done.")
+    told = [n for n in range(3, 5) if "Plan mode has ended"
+            in last_result(server, n)]
+    assert told == [3]
+    assert "execute" not in offered(server, 1)
+    assert offered(server, 3) == offered(server, 0)
+
+
+def test_the_model_is_not_told_of_a_mode_that_changes_only_what_is_asked(
+        live, work):
+    look = {**call("ls", path="."), "delay_ms": 1500}
+    s, server = live([look, DONE])
+    s.type("go")
+    s.keys("Enter")
+    s.until("waiting for")
+    s.keys("BTab")
+    s.until("\nauto-edit")
+    s.until("done.")
+    assert "kept" in last_result(server, 1)
+    assert "Plan mode" not in last_result(server, 1)
+    assert "auto-edit" not in last_result(server, 1)
+
+
 def test_a_yes_to_a_call_counts_no_more_once_plan_mode_is_on(live, work):
     s, server = live([LATER, PLAN])
     draft_at_question(s)
