@@ -19,7 +19,6 @@
 #include "cmd/session/hooks.h"
 #include "cmd/session/money.h"
 #include "cmd/session/options.h"
-#include "cmd/session/plan_mode.h"
 #include "cmd/session/policy.h"
 #include "cmd/session/run.h"
 #include "cmd/session/sandbox.h"
@@ -37,6 +36,19 @@ static int follow_plan_mode(struct run *r, struct error *err)
 	bool plans = r->mode == RUN_PLAN;
 
 	return r->offers_plan == plans ? 0 : run_offer_tools(r, err);
+}
+
+/* agent.add_news callback: plan mode has begun or ended since the model was last
+ * told. */
+static void add_news(void *arg, struct buf *out)
+{
+	struct run *r = arg;
+	bool plans = r->mode == RUN_PLAN;
+
+	if (plans == r->plans)
+		return;
+	buf_adds(out, plans ? MESSAGE_NOTE_PLAN : MESSAGE_NOTE_PLAN_OVER);
+	r->plans = plans;
 }
 
 /* Applies --approval-mode. The model is open: its system prompt describes all
@@ -118,7 +130,7 @@ static int open_conversation(struct run *r, const struct stop *stop,
 		.push = r->push,
 		.push_arg = r,
 		.steering = r->steering,
-		.add_news = plan_mode_add_news,
+		.add_news = add_news,
 		.news_arg = r,
 		.answer = BUF_INIT(64 << 20),
 		.window = r->agent.window,

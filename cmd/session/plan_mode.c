@@ -43,17 +43,6 @@ bool plan_mode_refuses(const struct run *r, const struct tool *tool,
 	return true;
 }
 
-void plan_mode_add_news(void *arg, struct buf *out)
-{
-	struct run *r = arg;
-	bool plans = r->mode == RUN_PLAN;
-
-	if (plans == r->plans)
-		return;
-	buf_adds(out, plans ? MESSAGE_NOTE_PLAN : MESSAGE_NOTE_PLAN_OVER);
-	r->plans = plans;
-}
-
 const char *plan_mode_note(const struct run *r)
 {
 	return r->mode == RUN_PLAN ? MESSAGE_NOTE_PLAN : NULL;

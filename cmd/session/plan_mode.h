@@ -13,9 +13,6 @@ bool plan_mode_hides(const struct run *r, const struct tool *tool);
  * plan mode. So each call is checked when it is about to run. */
 bool plan_mode_refuses(const struct run *r, const struct tool *tool,
 		       struct buf *reason);
-/* Implements agent.add_news; arg is the run: plan mode has begun or ended since
- * the model was last told. */
-void plan_mode_add_news(void *arg, struct buf *out);
 /* Returns the note for a subagent; NULL: plan mode is off. */
 const char *plan_mode_note(const struct run *r);
 
