@@ -38,8 +38,8 @@ static int follow_plan_mode(struct run *r, struct error *err)
 	return r->offers_plan == plans ? 0 : run_offer_tools(r, err);
 }
 
-/* agent.add_news callback: plan mode has begun or ended since the model was last
- * told. */
+/* agent.add_news callback: plan mode has begun or ended since the model was
+ * last told. */
 static void add_news(void *arg, struct buf *out)
 {
 	struct run *r = arg;
