@@ -275,6 +275,9 @@ static int add_secrets(struct vendor_client *c, const struct sandbox_spec *spec,
 	return 0;
 }
 
+static const struct vendor_vault vault = { .add = add_secrets,
+					   .objects = objects };
+
 /* Returns an array of the parts of a text that are separated by commas. */
 static cJSON *split_list(const char *text)
 {
@@ -797,8 +800,7 @@ static const struct vendor vendor = {
 	.unique_names = true,
 	.awaits_end = true,
 	.describe = describe,
-	.add_secrets = add_secrets,
-	.objects = objects,
+	.vault = &vault,
 	.post = post_create,
 	.start = start_sandbox,
 	.set_endpoint = set_endpoint,

@@ -385,6 +385,9 @@ static int add_secrets(struct vendor_client *c, const struct sandbox_spec *spec,
 	return 0;
 }
 
+static const struct vendor_vault vault = { .add = add_secrets,
+					   .objects = objects };
+
 /* Creates the sandbox. If the server does not know the new path (404, 405), the
  * old path is used. */
 static int post_create(struct sandbox *sb, const struct sandbox_spec *spec,
@@ -1039,8 +1042,7 @@ static const struct vendor vendor = {
 	.wait_ms = WAIT_MS,
 	.attach_starts = true,
 	.describe = describe,
-	.add_secrets = add_secrets,
-	.objects = objects,
+	.vault = &vault,
 	.post = post_create,
 	.start = resume_sandbox,
 	.set_endpoint = set_endpoint,

@@ -94,7 +94,7 @@ int vault_clean(struct sandbox_client *client, const char *label,
 		const struct stop *stop, struct error *err)
 {
 	struct vendor_client *c = vendor_of(client);
-	const struct vendor_objects *const *kind = c->vendor->objects;
+	const struct vendor_objects *const *kind = c->vendor->vault->objects;
 
 	for (; *kind; kind++)
 		if (delete_objects(c, *kind, label, stop, err) < 0)

@@ -27,6 +27,18 @@ struct vendor_objects {
 	const char *end;
 };
 
+/* How a vendor gets the secrets of a sandbox. */
+struct vendor_vault {
+	/* Adds spec->secrets to the body of the create request, and to the
+	 * account's store if it has one. A failure has nothing_made set if no
+	 * request was sent. */
+	int (*add)(struct vendor_client *c, const struct sandbox_spec *spec,
+		   cJSON *body, const struct stop *stop, struct error *err);
+	/* The kinds of objects that belong to a sandbox, in the order in which
+	 * they can be deleted; NULL-terminated, or NULL. */
+	const struct vendor_objects *const *objects;
+};
+
 /* Returns the name of the secret's object. Owned. */
 char *vault_object_name(const char *label, const struct secret *s);
 /* Creates an object. Takes ownership of body, which it zeroes. An object that

@@ -49,8 +49,8 @@ struct vendor_fields {
 	const char *image[2];
 };
 
-struct http_files;     /* see files.h */
-struct vendor_objects; /* see vault.h */
+struct http_files;   /* see files.h */
+struct vendor_vault; /* see vault.h */
 struct vendor_client;
 
 /* Where a page of a list has the token of the next page: in the body's member,
@@ -109,15 +109,8 @@ struct vendor {
 	int (*describe)(struct vendor_client *c,
 			const struct sandbox_spec *spec, cJSON *body,
 			const struct stop *stop, struct error *err);
-	/* Adds spec->secrets to that body, and to the account's store if it has
-	 * one. A failure has nothing_made set if no request was sent. NULL if
-	 * struct sandbox_provider has no secrets. */
-	int (*add_secrets)(struct vendor_client *c,
-			   const struct sandbox_spec *spec, cJSON *body,
-			   const struct stop *stop, struct error *err);
-	/* The kinds of objects that add_secrets() creates in the account, in
-	 * the order in which they can be deleted; NULL-terminated, or NULL. */
-	const struct vendor_objects *const *objects;
+	/* NULL if struct sandbox_provider has no secrets. */
+	const struct vendor_vault *vault;
 	/* Replace the default GET and DELETE requests where path and end_path
 	 * are not enough; may be NULL. */
 	int (*get)(struct vendor_client *c, const char *id, cJSON **answer,

@@ -18,6 +18,7 @@
 #include "providers/kit/body.h"
 #include "providers/kit/lease.h"
 #include "providers/kit/rest.h"
+#include "providers/kit/vault.h"
 #include "providers/kit/vendor.h"
 #include "sandbox/supervise/supervise.h"
 
@@ -455,7 +456,7 @@ int vendor_create(struct sandbox *sb, const struct sandbox_spec *spec,
 	if (rc < 0)
 		err->nothing_made = true;
 	if (rc == 0 && spec->secrets)
-		rc = c->vendor->add_secrets(c, spec, body, stop, err);
+		rc = c->vendor->vault->add(c, spec, body, stop, err);
 	if (rc == 0 && !c->vendor->unique_names)
 		again = create_log_add(&c->created, spec->label);
 	if (rc == 0)

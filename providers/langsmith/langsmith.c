@@ -630,6 +630,8 @@ static int add_secrets(struct vendor_client *c, const struct sandbox_spec *spec,
 	return 0;
 }
 
+static const struct vendor_vault vault = { .add = add_secrets };
+
 static int get_proxy(struct sandbox *sb, cJSON **info, const struct stop *stop,
 		     struct error *err)
 {
@@ -982,7 +984,7 @@ static const struct vendor vendor = {
 	.unique_names = true,
 	.name_is_id = true,
 	.describe = describe,
-	.add_secrets = add_secrets,
+	.vault = &vault,
 	.post = post_create,
 	.start = start_sandbox,
 	.set_endpoint = set_endpoint,

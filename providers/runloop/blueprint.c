@@ -263,9 +263,10 @@ static int find_policy(struct vendor_client *c, const char *name, char **id,
 }
 
 static int make_policy(struct vendor_client *c, const char *name,
-		       const struct network *n, char **id,
+		       const struct sandbox_spec *spec, char **id,
 		       const struct stop *stop, struct error *err)
 {
+	const struct network *n = spec->network;
 	struct buf text = BUF_INIT(1 << 20);
 	struct http_request ask = { .method = "POST",
 				    .path = "/v1/network-policies",
@@ -278,6 +279,8 @@ static int make_policy(struct vendor_client *c, const char *name,
 	cJSON_AddStringToObject(body, "name", name);
 	cJSON_AddBoolToObject(body, "allow_all", n->mode == NETWORK_FULL);
 	body_add_hosts(body, "allowed_hostnames", n, HOSTS_NAMES);
+	if (spec->secrets)
+		cJSON_AddBoolToObject(body, "allow_agent_gateway", true);
 	json_print(&text, body);
 	cJSON_Delete(body);
 	ask.body = buf_str(&text);
@@ -304,7 +307,7 @@ int runloop_policy(struct vendor_client *c, const struct sandbox_spec *spec,
 	*id = NULL;
 	if (find_policy(c, name, id, stop, err) < 0)
 		return -1;
-	if (*id || make_policy(c, name, n, id, stop, &why) == 0)
+	if (*id || make_policy(c, name, spec, id, stop, &why) == 0)
 		return 0;
 	/* another client may have created the policy meanwhile */
 	if (find_policy(c, name, id, stop, err) < 0)

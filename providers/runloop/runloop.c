@@ -1017,18 +1017,6 @@ static const struct vendor_state states[] = {
 	{ 0 },
 };
 
-static const struct vendor_pages policy_pages = { .items = "network_policies",
-						  .query = "starting_after" };
-static const struct vendor_objects policies = {
-	.path = "/v1/network-policies",
-	.list = "/v1/network-policies?limit=100",
-	.pages = &policy_pages,
-	.name = "name",
-	.id = "id",
-	.end = "/delete",
-};
-static const struct vendor_objects *const objects[] = { &policies, NULL };
-
 static const struct vendor vendor = {
 	.noun = "devbox",
 	.auth_hint = "Check that RUNLOOP_API_KEY is a key of this account: "
@@ -1048,7 +1036,7 @@ static const struct vendor vendor = {
 	.end_path = "/shutdown",
 	.header = add_request_id,
 	.describe = describe,
-	.objects = objects,
+	.vault = &runloop_vault,
 	.post = post_create,
 	.start = resume_devbox,
 	.poll = poll_status,
@@ -1093,6 +1081,7 @@ const struct sandbox_provider runloop_provider = {
 		 SANDBOX_NETWORK | SANDBOX_LIST | SANDBOX_RENEWS |
 		 SANDBOX_PLACED | SANDBOX_PLACED_AGAIN,
 	.network = &network_limits,
+	.secrets = &runloop_secrets,
 	.max_command = COMMAND_MAX,
 	.lifetime_s = LIFETIME_S,
 	.settings = settings,

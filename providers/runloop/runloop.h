@@ -16,6 +16,11 @@ int runloop_blueprint(struct vendor_client *c, const char *name,
 		      const struct sandbox_spec *spec, const struct stop *stop,
 		      struct error *err);
 
+/* gateway.c */
+extern const struct secret_limits runloop_secrets;
+/* Its objects are also the network policies. */
+extern const struct vendor_vault runloop_vault;
+
 extern const struct sandbox_provider runloop_provider;
 
 #endif

@@ -448,6 +448,8 @@ static int add_secrets(struct vendor_client *c, const struct sandbox_spec *spec,
 	return 0;
 }
 
+static const struct vendor_vault vault = { .add = add_secrets };
+
 /* Sends the create request. Images and snapshots need the v3 path. v1 has no
  * unique names, so a request is repeated only if the server refused it:
  * otherwise there could be two sandboxes. */
@@ -1026,7 +1028,7 @@ static const struct vendor_state states_v2[] = {
 		     "expired: https://vercel.com/account/tokens",             \
 	.client_size = sizeof(struct vercel),                                  \
 	.box_size = sizeof(struct vendor_box), .pages = &pages,                \
-	.wait_ms = WAIT_MS, .describe = describe, .add_secrets = add_secrets,  \
+	.wait_ms = WAIT_MS, .describe = describe, .vault = &vault,             \
 	.get = get_state, .end = end_sandbox, .post = post_create,             \
 	.start = resume_sandbox, .set_endpoint = set_endpoint,                 \
 	.prepare = touch_attached, .extend = extend_life, .info = add_end,     \

@@ -30,7 +30,7 @@ value_env = "MY_ACME"
 """
 ACCOUNTS = {"api.acme.example": ("authorization", f"Bearer {VALUE}")}
 # The secrets are objects of the account.
-STORES = ("e2b", "daytona")
+STORES = ("e2b", "daytona", "runloop")
 WITH_HEADER = ("e2b", "vercel", "langsmith")
 # They replace a placeholder that the client sends as `format` says, ...
 WITH_FORMAT = ("vercel", "langsmith")
@@ -94,14 +94,15 @@ def add_foreign(cloud):
 
 
 def stored_names(cloud):
-    return sorted(s["name"] for s in cloud.secrets.values())
+    return sorted({item["name"] for item in [
+        *cloud.secrets.values(), *getattr(cloud, "gateways", {}).values()]})
 
 
 # The requests of dcode that may have the value.
 CARRIERS = {"e2b": "POST /secrets$",
             "vercel": "POST /v2/sandboxes[?]",
             "langsmith": "POST /api/v2/sandboxes/boxes$",
-            "daytona": "POST /api/secret$",
+            "daytona": "POST /api/secret$", "runloop": "POST /v1/secrets$",
             "deno": "GET /api/v3/sandboxes/create$"}
 
 
@@ -134,6 +135,7 @@ def test_a_request_is_authenticated_and_the_sandbox_has_no_value(
     assert cloud.left() == []
 
 
+LISTED = ("--sandbox-network", "api.acme.example")
 SENT = '-H "Authorization: Bearer $ACME_TOKEN"'
 
 
@@ -196,6 +198,62 @@ def test_a_header_that_no_client_could_send_is_refused(vendor, model, run,
         acme(text)
         r = task_of(run, name)()
         assert r.status == 2 and why in r.err, r.err
+        assert not cloud.requests
+
+
+def test_a_list_of_runloop_lets_its_gateways_through(vendor, model, run, acme):
+    cloud = vendor("runloop")
+    acme()
+    model([execute("echo have $ACME_TOKEN"), DONE])
+    r = task_of(run, "runloop")(*LISTED)
+    assert r.status == 0 and "variable NAME_URL" in r.err
+    policy, = (json.loads(q["body"]) for q in cloud.requests
+               if q["line"] == "POST /v1/network-policies")
+    assert policy["allow_agent_gateway"] is True
+
+
+@pytest.mark.parametrize("header, form, sent, wanted", [
+    ("Authorization", "Bearer {}", 'Authorization: Bearer $ACME_TOKEN',
+     f"Bearer {VALUE}"),
+    ("X-Key", "{}", "X-Key: $ACME_TOKEN", VALUE),
+    ("Authorization", "Basic me:{}", "Authorization: Basic $ACME_TOKEN",
+     "Basic " + base64.b64encode(f"me:{VALUE}".encode()).decode()),
+])
+def test_the_mechanisms_of_a_gateway(vendor, model, run, acme, header, form,
+                                     sent, wanted):
+    cloud = vendor("runloop")
+    acme(HEADER.replace("Authorization", header).replace("Bearer {}", form))
+    accounts = {"api.acme.example": (header.lower(), wanted)}
+    with Outside(cloud, accounts) as outside:
+        gate = f"{outside.url}/https/" + "${ACME_TOKEN_URL#https://}/user"
+        found = []
+        outside.look = lambda: found.extend(
+            data for kept in list(cloud.boxes.values())
+            for data in readable(kept))
+        server = model([execute(f'curl -sS -H "{sent}" {gate}'),
+                        execute(f"curl -sS {gate}"),
+                        ask(outside, options=SENT), DONE])
+        r = task_of(run, "runloop")()
+    assert r.status == 0, r.err
+    assert authorized(server) == [True, False, False]
+    assert any(b"ACME_TOKEN_URL" in data for data in found)
+    assert not any(has_value(data) for data in found)
+    for q in cloud.requests:
+        assert re.match(CARRIERS["runloop"], q["line"]) or not has_value(
+            bytes(q.get("raw", b""))), q["line"]
+
+
+def test_runloop_refuses_what_its_gateways_cannot_do(vendor, model, run, acme):
+    cloud = vendor("runloop")
+    model([DONE])
+    for text, why in ((FORMAT, "replace a placeholder"),
+                      (HEADER.replace("Bearer {}", "token {}"),
+                       "in this format"),
+                      (HEADER.replace('"]', '", "b.example"]'),
+                       "more than one host")):
+        acme(text)
+        r = task_of(run, "runloop")()
+        assert r.status != 0 and why in r.err, r.err
         assert not cloud.requests
 
 
@@ -296,9 +354,6 @@ def test_a_kill_at_any_request_leaves_no_secret(vendor, model, start, run,
         if not fault.struck:
             break
     assert 3 < n < 59 and stored > 2
-
-
-LISTED = ("--sandbox-network", "api.acme.example")
 
 
 @pytest.mark.parametrize("name", ["e2b", "vercel", "langsmith"])

@@ -16,6 +16,7 @@ most_lines  lines of output that an answer has at most, whatever last_n says
 
 What has ended stays known (status shutdown or failure) but is not among
 cloud.boxes. Suspending keeps the disk; the processes die."""
+import base64
 import json
 import random
 import string
@@ -60,7 +61,8 @@ NEW = {
     "?blueprint_name": maybe(str), "?repo_connection_id": maybe(str),
     "?launch_parameters": maybe(LAUNCH), "?snapshot_id": maybe(str),
     "?metadata": maybe(STRINGS), "?code_mounts": maybe(list),
-    "?mounts": maybe(list), "?tunnel": maybe(dict), "?gateways": maybe(dict),
+    "?mounts": maybe(list), "?tunnel": maybe(dict), "?gateways":
+    maybe({str: {"gateway": str, "secret": str}}),
     "?mcp": maybe(dict),
 }
 BLUEPRINT = {
@@ -76,6 +78,13 @@ POLICY = {"name": str, "?description": maybe(str), "?allow_all": maybe(bool),
           "?allowed_hostnames": maybe([str]),
           "?allow_agent_gateway": maybe(bool),
           "?allow_mcp_gateway": maybe(bool)}
+
+
+GATEWAY = {"name": str, "endpoint": lambda v: v.startswith("https://"),
+           "auth_mechanism": ({"type": {"header"}, "key": str},
+                              {"type": {"bearer", "basic"}}),
+           "?custom_headers": maybe([dict]), "?description": maybe(str)}
+GATEWAY_HOST = "gateway.example"
 
 
 def new_id(kind):
@@ -147,6 +156,7 @@ class Runloop(Executions, Cloud):
         self.page, self.most_lines = page, most_lines
         self.known, self.blueprints, self.policies = {}, {}, {}
         self.build_fails = 0
+        self.secrets, self.gateways = {}, {}
 
     @property
     def env(self):
@@ -166,6 +176,86 @@ class Runloop(Executions, Cloud):
         elif kept:
             self.end(kept, "shutdown",
                      "idle" if kept.idle else "keep_alive_timeout")
+
+    # Secrets and gateways. No answer has a value.
+    def tokens(self, kept):
+        """A gateway's address, and a token that is good from the devbox."""
+        env = {}
+        for name in kept.body.get("gateways") or {}:
+            env[name] = f"gws_{kept.id}_{name}"
+            env[name + "_URL"] = f"https://{GATEWAY_HOST}/{kept.id}/{name}"
+        return env
+
+    def inject(self, kept, request):
+        for name, spec in (kept.body.get("gateways") or {}).items():
+            start = f"/{kept.id}/{name}"
+            gateway = self.gateways[spec["gateway"]]
+            secret = self.secrets[spec["secret"]]["value"]
+            if request.host != GATEWAY_HOST or \
+                    not request.path.startswith(start):
+                continue
+            way = gateway["auth_mechanism"]
+            header = way.get("key", "authorization").lower()
+            if f"gws_{kept.id}_{name}" not in request.headers.get(header, ""):
+                continue
+            request.host = gateway["endpoint"].removeprefix("https://")
+            request.path = request.path[len(start):]
+            request.headers[header] = {
+                "header": secret, "bearer": f"Bearer {secret}", "basic":
+                "Basic " + base64.b64encode(secret.encode()).decode()
+            }[way["type"]]
+            return
+
+    def keep_object(self, kind, table, body):
+        with self.lock:
+            if body["name"] in table:
+                raise Refused(409, {"message": "the name is taken"})
+            table[body["name"]] = {"id": new_id(kind), **body,
+                                   "create_time_ms": now_ms()}
+        return 200, self.shown_object(table[body["name"]])
+
+    def shown_object(self, item):
+        return {k: v for k, v in item.items() if k != "value"}
+
+    def drop_object(self, table, key, id):
+        for name, item in list(table.items()):
+            if item[key] == id:
+                del table[name]
+                return 200, self.shown_object(item)
+        raise Refused(404, {"message": "not found"})
+
+    @route("POST", "/v1/secrets")
+    def add_secret(self, req):
+        return self.keep_object("sec", self.secrets, check(
+            req.json(), {"name": str, "value": str}))
+
+    @route("GET", "/v1/secrets")
+    def list_secrets(self, req):
+        check(req.query, {"?limit": str}, "query")
+        return 200, {"secrets": [self.shown_object(s) for s in
+                                 self.secrets.values()], "has_more": False}
+
+    @route("POST", "/v1/secrets/(?P<name>[^/]+)/delete")
+    def delete_secret(self, req, name):
+        check(req.json(), {})
+        return self.drop_object(self.secrets, "name", name)
+
+    @route("POST", "/v1/gateway-configs")
+    def add_gateway(self, req):
+        return self.keep_object("gwc", self.gateways,
+                                check(req.json(), GATEWAY))
+
+    @route("GET", "/v1/gateway-configs")
+    def list_gateways(self, req):
+        check(req.query, {"?limit": str, "?starting_after": str,
+                          "?name": str}, "query")
+        items, more = self.page_of(req, list(self.gateways.values()))
+        return 200, {"gateway_configs": items, "has_more": more}
+
+    @route("POST", "/v1/gateway-configs/(?P<id>[^/]+)/delete")
+    def delete_gateway(self, req, id):
+        check(req.json(), {})
+        return self.drop_object(self.gateways, "id", id)
 
     # Devboxes.
     def end(self, kept, status, reason):
@@ -192,8 +282,9 @@ class Runloop(Executions, Cloud):
                 return
             launch = kept.body.get("launch_parameters") or {}
             policy = self.policies.get(launch.get("network_policy_id"))
-            box = Box(workdir="/home/user",
-                      env=kept.body.get("environment_variables"),
+            box = Box(workdir="/home/user", env={
+                **(kept.body.get("environment_variables") or {}),
+                **self.tokens(kept)},
                       network=not policy or policy["egress"]["allow_all"])
             with self.lock:
                 if kept.id not in self.boxes:
