@@ -4,18 +4,6 @@
 #include "settings_fake.h"
 #include "unit.h"
 
-int settings_bool(const struct settings *s, const char *group, const char *key,
-		  bool *value, struct error *err)
-{
-	const char *text = fake_row(s, key);
-
-	(void)group;
-	(void)err;
-	if (text)
-		*value = strcmp(text, "true") == 0;
-	return 0;
-}
-
 static const struct setting rows[] = {
 	{ .key = "user", .type = SETTING_STRING, .field = "user" },
 	{ .key = "cpu",

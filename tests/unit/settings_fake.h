@@ -72,6 +72,18 @@ int settings_int(const struct settings *s, const char *group, const char *key,
 	return 0;
 }
 
+int settings_bool(const struct settings *s, const char *group, const char *key,
+		  bool *value, struct error *err)
+{
+	const char *text = fake_row(s, key);
+
+	(void)group;
+	(void)err;
+	if (text)
+		*value = !strcmp(text, "true");
+	return 0;
+}
+
 int settings_list(const struct settings *s, const char *group, const char *key,
 		  const char *const **list, size_t *n, struct error *err)
 {
@@ -173,6 +185,28 @@ char **settings_environ_exported(const struct settings *s)
 	for (size_t i = 0; i < n; i++)
 		env[i] = xstrdup(environ[i]);
 	return env;
+}
+
+void settings_hide(const struct settings *s, const char *name,
+		   const char *value)
+{
+	(void)s;
+	(void)name;
+	(void)value;
+}
+
+const struct vault_entry *settings_vault_entry(const struct settings *s,
+					       const char *name)
+{
+	(void)s;
+	(void)name;
+	return NULL;
+}
+
+char **settings_environ(const struct settings *s, const char *provider)
+{
+	(void)provider;
+	return settings_environ_exported(s);
 }
 
 const char *settings_exported(const struct settings *s, const char *name)
