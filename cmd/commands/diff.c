@@ -3,6 +3,8 @@
 /* tree_session.c finds the sandbox and fetches its changes. Then print_diff()
  * prints them: for a terminal with diffview.h, otherwise with patch_write()
  * (src/worktree/patch.c), which makes a patch that git can apply. */
+#include "markup/diff.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +19,7 @@
 #include "cmd/session/options.h"
 #include "markup/diffview.h"
 #include "worktree/patch.h"
+#include "worktree/tree_watch.h"
 
 enum {
 	LINE_MAX_BYTES = 1 << 20,
@@ -40,6 +43,7 @@ struct diff {
 	struct mask_stream stream;
 	struct buf masked; /* masked text that is not printed yet, because its
 			      line is incomplete */
+	size_t n_here;     /* changed files, if tools run on this machine */
 };
 
 /* Prints the rows that are drawn. */
@@ -130,6 +134,20 @@ static int print_form(struct diff *d, const char *form, const struct stop *stop,
 	return git_run(&t->workspace.git, &r, stop, err);
 }
 
+static void load_theme(struct diff *d)
+{
+	const struct app_terminal *screen = d->app->terminal;
+	const char *term = getenv("TERM");
+
+	if (screen)
+		d->theme = *screen->theme;
+	else
+		appearance_load(d->app, &d->theme, NULL);
+	d->theme.links = false;
+	if (!d->terminal || (term && !strcmp(term, "dumb")))
+		theme_choose(&d->theme, THEME_NONE);
+}
+
 /* Draws the patch for a terminal. A line longer than the terminal is wrapped by
  * the terminal, so that it can be copied. */
 static int draw_diff(struct diff *d, const struct stop *stop, struct error *err)
@@ -137,17 +155,9 @@ static int draw_diff(struct diff *d, const struct stop *stop, struct error *err)
 	const struct diffview look = { .theme = &d->theme,
 				       .columns = SIZE_MAX,
 				       .numbers = true };
-	const struct app_terminal *screen = d->app->terminal;
-	const char *term = getenv("TERM");
 	int rc;
 
-	if (screen)
-		d->theme = *screen->theme;
-	else
-		appearance_load(d->app, &d->theme, NULL);
-	d->theme.links = false;
-	if (term && !strcmp(term, "dumb"))
-		theme_choose(&d->theme, THEME_NONE);
+	load_theme(d);
 	d->draws = true;
 	diffview_begin(&d->view, &look);
 	rc = print_form(d, "--patch", stop, err);
@@ -258,6 +268,91 @@ static int check_forms(const struct args *args, struct error *err)
 			 "--stat cannot be combined with --name-only");
 }
 
+/* Copies a text without secrets. Returns false for a binary one. */
+static bool add_masked(const struct diff *d, struct str text, struct buf *out)
+{
+	mask_clean(mask_values(d->app->mask), CLEAN_LATER, text, out);
+	return str_find(text, '\0') == text.len;
+}
+
+/* Draws a file that the tools have changed on this machine. */
+static void draw_change(struct diff *d, const char *name, struct str before,
+			struct str after, const char *size)
+{
+	const struct diffview look = { .theme = &d->theme,
+				       .columns = SIZE_MAX,
+				       .numbers = true,
+				       .path = str_of(name) };
+
+	rows_adds(&d->rows, (struct style){ .attrs = ATTR_BOLD }, name);
+	rows_adds(&d->rows, (struct style){ .role = STYLE_MUTED }, size);
+	rows_end(&d->rows);
+	diffview_render(&look, before, after, &d->rows);
+	print_rows(d);
+}
+
+/* tree_watch_list() callback: prints one changed file. */
+static void print_change(void *arg, const struct tree_watch_change *c)
+{
+	struct diff *d = arg;
+	struct buf name = BUF_INIT(LINE_MAX_BYTES);
+	struct buf before = BUF_INIT(4 * TREE_WATCH_FILE);
+	struct buf after = BUF_INIT(4 * TREE_WATCH_FILE);
+	char size[64] = "  binary or large";
+	size_t added;
+	size_t removed;
+
+	d->n_here++;
+	print_add_name(d->app, &name, c->path);
+	if (add_masked(d, c->before, &before) &
+	    add_masked(d, c->after, &after) & c->known) {
+		diff_count(buf_str(&before), buf_str(&after), &added, &removed);
+		snprintf(size, sizeof(size), "  +%zu -%zu", added, removed);
+	} else {
+		buf_clear(&before);
+		buf_clear(&after);
+	}
+	if (args_flag(d->args, "name-only"))
+		printf("%s\n", name.ptr);
+	else if (args_flag(d->args, "stat"))
+		printf("%s%s\n", name.ptr, size);
+	else
+		draw_change(d, name.ptr, buf_str(&before), buf_str(&after),
+			    size);
+	buf_release(&name);
+	buf_release(&before);
+	buf_release(&after);
+}
+
+/* True for /diff in a chat whose tools run on this machine. */
+static bool is_here(const struct app *app, const struct args *args)
+{
+	return app->chat && !args->argc && !app->json &&
+	       app->chat->sandbox->client->provider->flags & SANDBOX_UNISOLATED;
+}
+
+/* Prints what differs from git's index. dcode's own git reads it: the user's
+ * would run what the repository's configuration names. */
+static int print_here(struct diff *d, const struct stop *stop,
+		      struct error *err)
+{
+	struct app *app = d->app;
+	char *state = app_state_path(app, "", err);
+	int rc = state ? 0 : -1;
+
+	load_theme(d);
+	if (rc == 0)
+		rc = tree_watch_list(state, settings_cwd(app->settings),
+				     settings_home(app->settings), print_change,
+				     d, stop, err);
+	if (rc == 0 && fflush(stdout) != 0)
+		rc = error_errno(err, "writing standard output");
+	if (rc == 0 && !d->n_here)
+		fputs("Nothing differs from git's index.\n", stderr);
+	free(state);
+	return rc == 0 && d->n_here && args_flag(d->args, "exit-code") ? 1 : rc;
+}
+
 static int run(struct app *app, const struct args *args)
 {
 	struct stop stop = app_stop(app);
@@ -271,6 +366,10 @@ static int run(struct app *app, const struct args *args)
 	int rc;
 
 	rc = check_forms(args, &err);
+	if (rc == 0 && is_here(app, args)) {
+		rc = print_here(&d, &stop, &err);
+		return rc < 0 ? app_fail(app, &err) : rc;
+	}
 	if (rc == 0)
 		rc = read_changes(&d, &stop, &err);
 	if (rc == 0 && app->json)

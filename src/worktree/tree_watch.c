@@ -18,8 +18,9 @@ enum {
 	EXCLUDE_MAX = 1 << 20,
 	LIST_MAX = 4 << 20, /* bytes of git's listing */
 	BLOBS_MAX = 32 << 20,
-	SLOW_MOST = 3,  /* listings that took too long */
-	OPEN_MS = 1000, /* for the first begin, which makes git's directory */
+	SLOW_MOST = 3,   /* listings that took too long */
+	OPEN_MS = 1000,  /* for the first begin, which makes git's directory */
+	LIST_MS = 30000, /* for a listing that the user waits for */
 };
 
 /* A file that differs from the index, or is not in it. */
@@ -123,8 +124,13 @@ static void look_at(struct tree_dir *d, struct tree_watch_file *f, size_t *left)
 	*left -= f->text.len;
 }
 
+static int64_t listing_ms(const struct tree_watch *t)
+{
+	return t->most_ms ? t->most_ms : TREE_WATCH_MS;
+}
+
 /* Lists the files that differ from the copy of the index, with their state. */
-static int list_files(struct tree_watch *t, struct watched_files *out,
+static int list_files(const struct tree_watch *t, struct watched_files *out,
 		      const struct stop *stop, struct error *err)
 {
 	char *from = xasprintf("--exclude-from=%s", t->excludes);
@@ -135,7 +141,7 @@ static int list_files(struct tree_watch *t, struct watched_files *out,
 	struct buf text = BUF_INIT(LIST_MAX);
 	struct git_request r = { .argv = argv,
 				 .out = &text,
-				 .timeout_ms = TREE_WATCH_MS };
+				 .timeout_ms = listing_ms(t) };
 	struct git g = t->w.git;
 	int rc;
 
@@ -221,7 +227,9 @@ static int open_watch(struct tree_watch *t, const char *state, const char *cwd,
 	if (user_repo_open(&t->repo, t->w.root, &t->w.git, stop, err) < 0 ||
 	    !t->repo.git_dir)
 		return -1;
-	t->index = xasprintf("%s/watch.%d", t->w.directory, (int)getpid());
+	/* a listing must not use the files of the watch of the same chat */
+	t->index = xasprintf("%s/%s.%d", t->w.directory,
+			     t->most_ms ? "list" : "watch", (int)getpid());
 	t->excludes = xasprintf("%s.excludes", t->index);
 	t->objects = user_repo_objects(&t->repo, &ignored);
 	return write_excludes(t, home, stop, err);
@@ -326,7 +334,7 @@ static int read_blobs(const struct tree_watch *t,
 	struct buf names = BUF_INIT(LIST_MAX);
 	struct git_request r = { .argv = argv,
 				 .out = out,
-				 .timeout_ms = TREE_WATCH_MS };
+				 .timeout_ms = listing_ms(t) };
 	struct git g = t->w.git;
 	struct error ignored = { 0 };
 	int rc = 0;
@@ -419,31 +427,62 @@ static void compare_lists(const struct tree_watch *t,
 	}
 }
 
+/* Lists the files again and passes what has changed to k. */
+static int report_changes(const struct tree_watch *t,
+			  const struct tree_comparison *k,
+			  const struct stop *stop, struct error *err)
+{
+	struct buf blobs = BUF_INIT(BLOBS_MAX);
+	struct watched_files now = { 0 };
+	struct tree_dir d;
+	int rc = list_files(t, &now, stop, err);
+
+	if (rc == 0)
+		rc = read_files(t, &now, err);
+	if (rc == 0)
+		rc = tree_dir_open(&d, t->w.root, err);
+	if (rc == 0) {
+		if (read_blobs(t, &now, &blobs, stop) < 0)
+			buf_clear(&blobs);
+		compare_lists(t, &now, buf_str(&blobs), &d, k);
+		tree_dir_close(&d);
+	}
+	release_list(&now);
+	buf_release(&blobs);
+	return rc;
+}
+
 void tree_watch_end(struct tree_watch *t,
 		    void (*each)(void *arg, const struct tree_watch_change *c),
 		    void *arg, const struct stop *stop)
 {
 	const struct tree_comparison k = { each, arg };
-	struct buf blobs = BUF_INIT(BLOBS_MAX);
-	struct watched_files now = { 0 };
-	struct error ignored = { 0 };
-	struct tree_dir d;
+	struct error why = { 0 };
 
 	if (!t->begun)
 		return;
-	if (list_files(t, &now, stop, &ignored) < 0 ||
-	    read_files(t, &now, &ignored) < 0 ||
-	    tree_dir_open(&d, t->w.root, &ignored) < 0) {
-		note_failure(t, &ignored);
-	} else {
-		if (read_blobs(t, &now, &blobs, stop) < 0)
-			buf_clear(&blobs);
-		compare_lists(t, &now, buf_str(&blobs), &d, &k);
-		tree_dir_close(&d);
-	}
-	release_list(&now);
-	buf_release(&blobs);
+	if (report_changes(t, &k, stop, &why) < 0)
+		note_failure(t, &why);
 	forget_before(t);
+}
+
+int tree_watch_list(const char *state, const char *cwd, const char *home,
+		    void (*each)(void *arg, const struct tree_watch_change *c),
+		    void *arg, const struct stop *stop, struct error *err)
+{
+	const struct tree_comparison k = { each, arg };
+	struct tree_watch t = { .most_ms = LIST_MS };
+	int rc = open_watch(&t, state, cwd, home, stop, err);
+
+	if (rc < 0 && !err->code)
+		rc = error_set(err, ERR_NOT_FOUND, "not a git repository: %s",
+			       cwd);
+	if (rc == 0)
+		rc = user_repo_copy_index(&t.repo, &t.w.git, t.index, err);
+	if (rc == 0) /* the list before is empty: all is as in the index */
+		rc = report_changes(&t, &k, stop, err);
+	tree_watch_close(&t);
+	return rc;
 }
 
 void tree_watch_close(struct tree_watch *t)

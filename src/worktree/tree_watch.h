@@ -32,7 +32,8 @@ struct tree_watch { /* initialise with { 0 } */
 	char *index, *excludes, *objects;
 	struct tree_watch_file *before; /* sorted by path */
 	size_t n;
-	unsigned slow; /* listings that took too long */
+	unsigned slow;   /* listings that took too long */
+	int64_t most_ms; /* for a listing; 0: TREE_WATCH_MS */
 	bool opened, begun, given_up;
 };
 
@@ -54,5 +55,12 @@ void tree_watch_end(struct tree_watch *t,
 		    void (*each)(void *arg, const struct tree_watch_change *c),
 		    void *arg, const struct stop *stop);
 void tree_watch_close(struct tree_watch *t);
+
+/* Passes each file that differs from the user's index, or is not in it, sorted
+ * by path; before is its text in the index. For /diff: a listing may take
+ * longer, and a failure is an error. */
+int tree_watch_list(const char *state, const char *cwd, const char *home,
+		    void (*each)(void *arg, const struct tree_watch_change *c),
+		    void *arg, const struct stop *stop, struct error *err);
 
 #endif

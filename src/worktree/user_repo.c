@@ -392,6 +392,18 @@ void user_repo_release(struct user_repo *u)
 	*u = (struct user_repo){ 0 };
 }
 
+/* Gives the copy of an index the time of the original. If a file is not older
+ * than its index, git compares the text, because it may have been written again
+ * in the same tick (git's Documentation/technical/racy-git.txt). */
+static void keep_time(int from, int to)
+{
+	struct stat st;
+
+	if (to >= 0 && fstat(from, &st) == 0)
+		(void)futimens(to, (const struct timespec[]){ st.st_atim,
+							      st.st_mtim });
+}
+
 /* Copies a file. 1: it does not exist. */
 static int copy_file(const char *directory, const char *from, const char *to,
 		     struct error *err)
@@ -419,6 +431,7 @@ static int copy_file(const char *directory, const char *from, const char *to,
 	else if (left < 0)
 		rc = error_set(err, ERR_LIMIT, "%s is larger than %d MiB", from,
 			       INDEX_MAX >> 20);
+	keep_time(in, out);
 	close(in);
 	if (out >= 0)
 		close(out);

@@ -74,6 +74,52 @@ def test_what_stays_as_it_was_is_not_named(live, tree, command):
     assert seen.count("changed:") == 1  # of the control
 
 
+def test_diff_shows_what_changed_on_this_machine(live, tree):
+    (tree / "bin").write_bytes(b"a\0b")
+    s, _ = live([execute("sed -i s/2/x/ a.c"), DONE, execute("echo y >>a.c"),
+                 DONE], args=["-y"], ready="yolo")
+    s.type("go")
+    s.keys("Enter")
+    assert "changed: a.c (+1 \u22121)" in s.until("done.", True)
+    s.type("/diff")
+    s.keys("Enter")
+    seen = s.until("other  +1 -0")
+    assert re.search(r"^a.c  \+1 -1\n *1 +1\n *2 - 2\n *2 \+ x\n", seen, re.M)
+    assert re.search(r"^bin  binary or large$", seen, re.M)
+    assert re.search(r"^dirty  \+1 -0\n", seen, re.M)
+    s.until(lambda t: "other  +1 -0" in t and "yolo" in t)
+    s.type("/diff --stat")
+    s.keys("Enter")
+    s.until("a.c  +1 -1\nbin  binary or large\ndirty  +1 -0\nother  +1 -0\n")
+    s.type("again")  # the listing has left the watch of commands as it was
+    s.keys("Enter")
+    s.until("changed: a.c (+1 \u22120)", True)
+
+
+def test_diff_on_this_machine_runs_nothing_of_the_repository(live, tree):
+    evil = tree / ".git" / "evil"
+    evil.write_text("#!/bin/sh\ntouch ran\ncat\n")
+    evil.chmod(0o755)
+    (tree / ".gitattributes").write_text("* filter=f diff=f\n")
+    for key in ("core.fsmonitor", "core.hooksPath", "filter.f.clean",
+                "diff.f.textconv", "diff.external"):
+        git(tree, f"config {key} {evil}")
+    s, _ = live([DONE], args=["-y"], ready="yolo")
+    s.type("/diff --name-only")
+    s.keys("Enter")
+    s.until("\ndirty\n")
+    assert not (tree / "ran").exists()
+    subprocess.run("git diff", shell=True, cwd=tree, capture_output=True)
+    assert (tree / "ran").exists()  # the control
+
+
+def test_diff_outside_a_repository_says_so(live, tmp_path):
+    s, _ = live([DONE], args=["-y"], ready="yolo")
+    s.type("/diff")
+    s.keys("Enter")
+    s.until("not a git repository")
+
+
 def test_a_change_between_two_commands_is_not_that_of_the_second(live, tree):
     s, _ = live([execute("true"), DONE, execute("echo n >>a.c"), DONE],
                 args=["-y"], ready="yolo")
