@@ -66,6 +66,9 @@ struct app_question {
 			 draft */
 	bool gives_way; /* a message that the user sends gives the answer
 			   `safe` */
+	/* Withdraws the question; NULL: only the end of the chat's work does.
+	 * With it, choose() may be called on any thread, if a screen asks. */
+	const struct stop *stop;
 };
 
 /* Asks a struct app_question in a chat, where the user may be in the middle of

@@ -28,7 +28,7 @@ void contacts_open(struct contacts *c, struct app *app)
 /* Returns the beginning of the call's command, masked, on one line. */
 static char *describe_call(const struct app *app, const struct part *call)
 {
-	cJSON *args = call ? json_parse(str_of(call->args)) : NULL;
+	cJSON *args = json_parse(str_of(call->args));
 	struct buf line = BUF_INIT(LINE_BYTES);
 	struct str text;
 	char *owned;
@@ -88,21 +88,26 @@ void contacts_note(struct contacts *c, const char *thread, struct sandbox *sb,
 	struct error ignored = { 0 };
 	struct contact_row row = { .thread = thread,
 				   .provider = sb->client->provider->name,
-				   .sandbox = sb->id,
-				   .call = call ? call->id : "" };
-	char *command;
+				   .sandbox = sb->id };
 
-	if (!reach_take_contacts(sb, &new) || !new.n)
+	if (!reach_take_contacts(sb, &new))
 		return;
-	row.command = command = describe_call(c->app, call);
 	pthread_mutex_lock(&c->lock);
+	if (call) {
+		free(c->call);
+		free(c->command);
+		c->call = xstrdup(call->id);
+		c->command = describe_call(c->app, call);
+	}
+	row.call = c->call ? c->call : "";
+	row.command = c->command ? c->command : "";
 	for (size_t i = 0; i < new.n; i++)
 		if (network_contact_refused(&new.list[i]))
 			network_contacts_add(&c->refused, &new.list[i]);
 	/* a log that cannot be written must not fail the command */
-	(void)store_contacts(c, &row, &new, &ignored);
+	if (new.n)
+		(void)store_contacts(c, &row, &new, &ignored);
 	pthread_mutex_unlock(&c->lock);
-	free(command);
 	network_contacts_release(&new);
 }
 
@@ -157,6 +162,8 @@ void contacts_close(struct contacts *c)
 	if (!c->app)
 		return;
 	network_contacts_release(&c->refused);
+	free(c->call);
+	free(c->command);
 	if (c->store)
 		store_close(c->store);
 	pthread_mutex_destroy(&c->lock);

@@ -4,7 +4,7 @@
 #define CMD_CONTACTS_H
 
 /*
- * For sandboxes whose proxy reports it (sandbox_ops.take_contacts). After each
+ * For sandboxes whose proxy reports it (reach_ops.take_contacts). After each
  * command the contacts go into the thread's log (session/contact_log.h), and
  * what was refused also into the result of -n.
  */
@@ -19,10 +19,12 @@ struct contacts { /* initialise with contacts_open() */
 	pthread_mutex_t lock; /* several subagents run commands at once */
 	struct store *store;  /* owned: a connection of its own, or NULL */
 	struct network_contacts refused; /* of the whole run */
+	char *call, *command; /* owned: of the last call; NULL: none */
 };
 void contacts_open(struct contacts *c, struct app *app);
-/* Logs what was connected to since the last call. thread: its id. call: the
- * tool call that has just run, or NULL. Any thread. */
+/* Logs what was connected to since the last time. thread: its id. call: the
+ * tool call that has just run. NULL: none has, and what ended late belongs to
+ * the last one. Any thread. */
 void contacts_note(struct contacts *c, const char *thread, struct sandbox *sb,
 		   const struct part *call);
 /* Records hosts, one per line, that a call named and nobody could allow. */

@@ -128,6 +128,21 @@ const struct setting settings_core[] = {
 			"before it",
 	},
 	{
+		.key = "network.ask",
+		.type = SETTING_BOOL,
+		.fallback = "false",
+		.help = "In a chat with a screen, a host that is not listed "
+			"becomes a question while its connection waits (local "
+			"and docker)",
+	},
+	{
+		.key = "network.project_hosts",
+		.example = "[\"crates.io:443 /home/ann/app\"]",
+		.type = SETTING_LIST,
+		.help = "Hosts that a list also allows in one directory, as "
+			"\"HOST DIRECTORY\"; the answer \"always\" adds them",
+	},
+	{
 		.key = "protect",
 		.type = SETTING_LIST,
 		.fallback = "[\".envrc\", \".husky\", \".vscode\", \".idea\","

@@ -244,9 +244,9 @@ int live_choose(void *arg, const struct app_question *q, struct error *err)
 {
 	struct live *l = arg;
 	struct stop stop = app_stop(l->run->app);
-	int answer = worker_choose(&l->worker, q, &stop);
+	int answer = worker_choose(&l->worker, q, q->stop ? q->stop : &stop);
 
-	if (answer < 0 && stop_check(&stop, err) == 0)
+	if (answer < 0 && stop_check(q->stop ? q->stop : &stop, err) == 0)
 		error_set(err, ERR_CANCELLED, "no answer");
 	return answer;
 }

@@ -54,6 +54,14 @@ static int allow_host(struct run *r, const char *host, struct error *err)
 	return 0;
 }
 
+/* Prints the log with what ended after the last command. */
+static int show_log(struct run *r, struct error *err)
+{
+	contacts_note(&r->contacts, session_id(r->session), &r->box.sandbox,
+		      NULL);
+	return network_log_print(r->app, NULL, err);
+}
+
 bool slash_cmd_network(struct run *r, int n, char **words)
 {
 	struct error err = { 0 };
@@ -68,7 +76,7 @@ bool slash_cmd_network(struct run *r, int n, char **words)
 	else if (n == 2 && !strcmp(words[0], "allow"))
 		rc = allow_host(r, words[1], &err);
 	else if (n == 1 && !strcmp(words[0], "log"))
-		rc = network_log_print(r->app, NULL, &err);
+		rc = show_log(r, &err);
 	else
 		rc = error_set(
 			&err, ERR_USAGE,

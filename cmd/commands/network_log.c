@@ -117,7 +117,7 @@ static int add_reason(struct app *app, struct log_printer *p, struct error *err)
 	provider = p->provider ? registry_find(registry, p->provider) : NULL;
 	if (!provider)
 		buf_adds(&p->out, "Nothing is logged.\n");
-	else if (!provider->ops->take_contacts)
+	else if (!provider->ops->proxy)
 		buf_addf(&p->out,
 			 "Nothing is logged: %s does not report what its "
 			 "sandboxes connect to.\n",

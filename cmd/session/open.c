@@ -95,6 +95,7 @@ static void note_contacts(void *arg, struct sandbox *sb,
 {
 	struct run *r = arg;
 
+	host_gate_end_command(&r->gate);
 	contacts_note(&r->contacts, session_id(r->session), sb, call);
 }
 
@@ -159,6 +160,10 @@ static int open_rest(struct run *r, struct error *err)
 	r->box.request.thread = session_id(r->session);
 	if (r->interactive)
 		grants_load(&r->grants, r->app->settings);
+	/* Without a screen, another thread could not ask. */
+	if (r->interactive && r->theme &&
+	    host_gate_open(&r->gate, r->app, &r->box.sandbox, err) < 0)
+		return -1;
 	if (settings_list(r->app->settings, NULL, "redact.paths_off",
 			  &r->agent.exempt, &r->agent.n_exempt, err) < 0)
 		return -1;
@@ -280,6 +285,7 @@ void run_close(struct run *r)
 	run_subagents_close(r);
 	run_skills_close(r);
 	contacts_close(&r->contacts);
+	host_gate_close(&r->gate);
 	run_options_release(&r->options);
 	thread_release(&r->thread);
 }

@@ -6,6 +6,7 @@
 #include "agent/agent.h"
 #include "cmd/app.h"
 #include "cmd/contacts.h"
+#include "cmd/host_gate.h"
 #include "cmd/session/command_changes.h"
 #include "cmd/session/grants.h"
 #include "cmd/session/mode.h"
@@ -125,6 +126,7 @@ struct run {
 	struct run_subagents *subagents; /* owned, or NULL */
 	struct run_skills *skills; /* owned, or NULL: cmd/session/skills.h */
 	struct contacts contacts;  /* what commands connected to */
+	struct host_gate gate;     /* asks about hosts */
 	struct grants grants;      /* grants of this run, and the stored ones */
 	struct buf applied; /* with --apply: the result of the merge, as a JSON
 			       object */

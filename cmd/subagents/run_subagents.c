@@ -598,6 +598,7 @@ static int open_child(struct child *c, struct error *err)
 		.web = parent->web,
 		.hooks = parent->hooks,
 		.hook_id = c->hook_id,
+		.label = c->label,
 		.hook_type = c->kind->name,
 		.parent = c->order->parent,
 		.note = plan_mode_note(c->run),

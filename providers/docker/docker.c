@@ -29,6 +29,7 @@
 #include "providers/docker/engine.h"
 #include "providers/kit/lease.h"
 #include "providers/kit/rest.h"
+#include "sandbox/reach.h"
 
 enum {
 	BODY_MAX = 1 << 20,    /* bytes of a container's description */
@@ -968,8 +969,8 @@ static void docker_discard(struct sandbox *sb)
 	sb->priv = NULL;
 }
 
-/* Implements sandbox_ops.take_contacts. */
-static void docker_take_contacts(struct sandbox *sb, struct network_contacts *c)
+/* Implements reach_ops.take_contacts. */
+static void take_contacts(struct sandbox *sb, struct network_contacts *c)
 {
 	struct docker_box *box = sb->priv;
 
@@ -978,6 +979,21 @@ static void docker_take_contacts(struct sandbox *sb, struct network_contacts *c)
 		egress_take(box->egress, c);
 	pthread_mutex_unlock(&box->lock);
 }
+
+/* Implements reach_ops.set_gate. */
+static void set_gate(struct sandbox *sb, const struct network_gate *gate)
+{
+	struct docker_box *box = sb->priv;
+
+	pthread_mutex_lock(&box->lock);
+	box->gate = gate;
+	if (box->egress)
+		egress_set_gate(box->egress, gate);
+	pthread_mutex_unlock(&box->lock);
+}
+
+static const struct reach_ops proxy_ops = { docker_set_network, take_contacts,
+					    set_gate };
 
 static void docker_settle(struct sandbox *sb, char notice[SANDBOX_NOTICE])
 {
@@ -994,7 +1010,7 @@ static const struct sandbox_ops ops = {
 	.info = docker_info,
 	.set_network = docker_set_network,
 	.get_network = docker_get_network,
-	.take_contacts = docker_take_contacts,
+	.proxy = &proxy_ops,
 	.snapshot = docker_snapshot,
 	.find_snapshot = docker_find_snapshot,
 	.execute = docker_execute,

@@ -84,6 +84,7 @@ struct docker_box {
 	struct egress *egress;
 	/* what it puts into requests; borrowed, set before it starts */
 	struct secrets secrets;
+	const struct network_gate *gate; /* of egress; or NULL */
 };
 struct docker_box *docker_box_new(struct docker *docker, bool created);
 void docker_box_free(struct docker_box *box);

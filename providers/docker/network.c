@@ -161,6 +161,8 @@ int docker_network_open(struct docker_box *box, const cJSON *inspected,
 	pthread_mutex_lock(&box->lock);
 	old = box->egress;
 	box->egress = new;
+	if (new && box->gate)
+		egress_set_gate(new, box->gate);
 	pthread_mutex_unlock(&box->lock);
 	egress_end(old);
 	network_release(&n);

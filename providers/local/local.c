@@ -28,6 +28,7 @@
 #include "base/str.h"
 #include "providers/kit/lease.h"
 #include "sandbox/bind.h"
+#include "sandbox/reach.h"
 
 enum {
 	LIFETIME_S = 24 * 3600,
@@ -711,9 +712,9 @@ static int local_set_network(struct sandbox *sb, const struct network *n,
 	return rc;
 }
 
-/* Implements sandbox_ops.widen_network. */
-static int local_widen_network(struct sandbox *sb, const struct network *n,
-			       const struct stop *stop, struct error *err)
+/* Implements reach_ops.widen. */
+static int widen_network(struct sandbox *sb, const struct network *n,
+			 const struct stop *stop, struct error *err)
 {
 	struct box *b = sb->priv;
 
@@ -726,14 +727,26 @@ static int local_widen_network(struct sandbox *sb, const struct network *n,
 		       : egress_change(b->egress, n, stop, err);
 }
 
-/* Implements sandbox_ops.take_contacts. */
-static void local_take_contacts(struct sandbox *sb, struct network_contacts *c)
+/* Implements reach_ops.take_contacts. */
+static void take_contacts(struct sandbox *sb, struct network_contacts *c)
 {
 	const struct box *b = sb->priv;
 
 	if (b && b->egress)
 		egress_take(b->egress, c);
 }
+
+/* Implements reach_ops.set_gate. */
+static void set_gate(struct sandbox *sb, const struct network_gate *gate)
+{
+	const struct box *b = sb->priv;
+
+	if (b && b->egress)
+		egress_set_gate(b->egress, gate);
+}
+
+static const struct reach_ops proxy_ops = { widen_network, take_contacts,
+					    set_gate };
 
 /* Implements sandbox_ops.get_network. */
 static int local_get_network(struct sandbox *sb, struct network *n,
@@ -987,9 +1000,8 @@ static const struct sandbox_ops local_ops = {
 	.info = local_info,
 	.extend = local_extend,
 	.set_network = local_set_network,
-	.widen_network = local_widen_network,
 	.get_network = local_get_network,
-	.take_contacts = local_take_contacts,
+	.proxy = &proxy_ops,
 	.snapshot = local_snapshot,
 	.find_snapshot = local_find_snapshot,
 	.execute = local_execute,

@@ -266,8 +266,8 @@ struct agent {
 	 * agent_run(). NULL: nothing is pushed. */
 	void (*push)(void *arg, const char *branch, struct buf *told);
 	void *push_arg;
-	/* Called after each command of the execute tool, on the thread that ran
-	 * it. NULL: nobody wants to know. */
+	/* Called before (call is NULL) and after each command of the execute
+	 * tool, on the thread that runs it. NULL: nobody wants to know. */
 	void (*ran)(void *arg, struct sandbox *sb, const struct part *call);
 	void *ran_arg;
 	/* more tools than those of tool/table.c, NULL-terminated; or NULL */
@@ -300,6 +300,8 @@ struct agent {
 	/* The parent if this agent is a subagent, or NULL. A subagent's turns
 	 * count towards the max_turns of its parent. */
 	struct agent *parent;
+	const char
+		*label; /* "reviewer 2": of a subagent, for people; or NULL */
 	/* Id and type of the subagent, which hooks get with its actions; or
 	 * NULL. */
 	const char *hook_id, *hook_type;

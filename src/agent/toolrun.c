@@ -252,6 +252,8 @@ static void begin_watch(const struct agent *a, const struct tool *tool,
 {
 	if (is_watched(a, tool))
 		a->watch(a->watch_arg, NULL, stop);
+	if (a->ran && tool && tool->flags & TOOL_RUNS)
+		a->ran(a->ran_arg, a->sandbox, NULL);
 }
 
 /* Call after a call has run. */
@@ -690,6 +692,7 @@ static void *run_job(void *arg)
 		.mask = job->batch->agent->mask,
 		.real_path = job->real_path,
 		.opens = job->opens.len ? job->opens.ptr : NULL,
+		.caller = job->batch->agent->label,
 		.thread = job->batch->agent->thread,
 		.saved = &job->batch->agent->saved_results,
 		.secrets = job->batch->agent->secrets,

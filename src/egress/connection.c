@@ -542,7 +542,7 @@ void connection_serve(const struct egress_server *s, int fd,
 		      void *arg)
 {
 	struct connection c = { .server = s };
-	const struct network_rule *ignored;
+	const struct network_rule *rule;
 	bool reported = false;
 	int remote = -1;
 
@@ -551,11 +551,13 @@ void connection_serve(const struct egress_server *s, int fd,
 		reset_client(fd);
 		return;
 	}
-	if (s->allows(&c.destination, &ignored)) {
+	/* only a name: an address that is not listed is this machine's own */
+	if (s->allows(&c.destination, &rule) ||
+	    (!rule && c.named && s->await(&c.destination))) {
 		settled(arg, &c.destination);
 		/* The list may have changed before it was settled, and then
 		 * nobody else ends the connection. */
-		if (s->allows(&c.destination, &ignored))
+		if (s->allows(&c.destination, &rule))
 			remote = dial(&c);
 	}
 	if (remote >= 0) {

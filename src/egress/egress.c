@@ -27,6 +27,7 @@ enum {
 	START_MS = 10000, /* until the proxy serves */
 	END_MS = 2000,    /* until it has ended */
 	REFUSED_MAX = 6,  /* hosts named in one report */
+	QUESTIONS = 32,   /* hosts that wait for an answer */
 };
 
 const struct network_limits egress_limits = {
@@ -57,6 +58,15 @@ struct proxy_link {
 	struct network_contacts contacts; /* not taken yet */
 	pthread_t reader;
 	bool reads;
+	/* What waits for the gate, and the thread that asks it, which runs
+	 * while there is something. */
+	const struct network_gate *gate; /* or NULL */
+	struct egress_record questions[QUESTIONS];
+	size_t n_questions;
+	pthread_t asker;
+	bool asks;          /* the thread is to be joined */
+	bool asking;        /* it has not ended */
+	struct cancel over; /* ends its question */
 };
 
 struct egress {
@@ -101,12 +111,72 @@ static const struct {
 	[EGRESS_ANSWER] = { "answer",
 			    "refused (dcode could not hide the secret in its "
 			    "answer)" },
+	[EGRESS_WAITING] = { NULL, NULL },
 };
 enum { VERDICTS = sizeof(verdicts) / sizeof(*verdicts) };
 
+/* Sends the proxy an order without a descriptor. Call with the lock held. */
+static void send_order(const struct proxy_link *l, enum egress_order_kind kind,
+		       const struct egress_record *about)
+{
+	struct egress_order o = { .kind = kind };
+
+	if (about) {
+		o.port = about->port;
+		memcpy(o.host, about->host, sizeof(o.host));
+	}
+	if (l->sock >= 0)
+		(void)send(l->sock, &o, sizeof(o), MSG_NOSIGNAL);
+}
+
+/* The thread that asks the gate, until nothing waits any more. */
+static void *run_asker(void *arg)
+{
+	struct proxy_link *l = arg;
+	struct stop stop = stop_on(&l->over);
+
+	pthread_mutex_lock(&l->lock);
+	while (l->n_questions) {
+		struct egress_record r = l->questions[0];
+		struct stop limit = stop_within(&stop, EGRESS_WAIT_MS);
+		bool opened;
+
+		memmove(l->questions, l->questions + 1,
+			--l->n_questions * sizeof(r));
+		pthread_mutex_unlock(&l->lock);
+		opened = l->gate->ask(l->gate->arg, r.host, r.port, &limit);
+		pthread_mutex_lock(&l->lock);
+		if (!opened)
+			send_order(l, EGRESS_REFUSE, &r);
+	}
+	l->asking = false;
+	pthread_mutex_unlock(&l->lock);
+	return NULL;
+}
+
+/* Call with the lock held. */
+static void add_question(struct proxy_link *l, const struct egress_record *r)
+{
+	struct error ignored = { 0 };
+
+	if (!l->gate || l->n_questions == QUESTIONS || l->closing) {
+		send_order(l, EGRESS_REFUSE, r);
+		return;
+	}
+	l->questions[l->n_questions++] = *r;
+	if (l->asking)
+		return;
+	if (l->asks)
+		pthread_join(l->asker, NULL); /* it needs the lock no more */
+	l->asks = l->asking =
+		thread_start(&l->asker, run_asker, l, &ignored) == 0;
+	if (!l->asks)
+		l->n_questions = 0;
+}
+
 static void init_link(struct proxy_link *l)
 {
-	*l = (struct proxy_link){ .sock = -1 };
+	*l = (struct proxy_link){ .sock = -1, .over.fd = { -1, -1 } };
 	pthread_mutex_init(&l->lock, NULL);
 }
 
@@ -159,9 +229,14 @@ static bool read_records(struct proxy_link *l)
 	ssize_t n = -1;
 
 	while (l->sock >= 0 &&
-	       (n = recv(l->sock, &r, sizeof(r), MSG_DONTWAIT)) > 0)
-		if (n == sizeof(r) && is_clean(&r))
+	       (n = recv(l->sock, &r, sizeof(r), MSG_DONTWAIT)) > 0) {
+		if (n != sizeof(r) || !is_clean(&r))
+			continue;
+		if (r.verdict == EGRESS_WAITING)
+			add_question(l, &r);
+		else
 			add_record(l, &r);
+	}
 	return l->sock >= 0 && n != 0;
 }
 
@@ -187,6 +262,8 @@ static int open_link(struct proxy_link *l, int sock, struct error *err)
 {
 	l->sock = sock;
 	l->closing = l->ended = false;
+	if (l->gate)
+		send_order(l, EGRESS_ASK, NULL);
 	l->reads = thread_start(&l->reader, run_reader, l, err) == 0;
 	return l->reads ? 0 : -1;
 }
@@ -242,6 +319,8 @@ static void take_contacts(struct proxy_link *l, struct network_contacts *c)
 static void release_link(struct proxy_link *l)
 {
 	network_contacts_release(&l->contacts);
+	if (l->over.fd[0] >= 0)
+		cancel_release(&l->over);
 	pthread_mutex_destroy(&l->lock);
 }
 
@@ -626,15 +705,47 @@ void egress_report(struct egress *e, char *room, size_t size)
 	buf_release(&text);
 }
 
+void egress_set_gate(struct egress *e, const struct network_gate *gate)
+{
+	struct proxy_link *l = &e->link;
+	struct error ignored = { 0 };
+
+	pthread_mutex_lock(&l->lock);
+	if (l->over.fd[0] >= 0 || cancel_init(&l->over, &ignored) == 0) {
+		l->gate = gate;
+		send_order(l, EGRESS_ASK, NULL);
+	}
+	pthread_mutex_unlock(&l->lock);
+}
+
 void egress_take(struct egress *e, struct network_contacts *c)
 {
 	take_contacts(&e->link, c);
+}
+
+/* Before the lock of the egress is needed: the gate may call
+ * egress_change(). */
+static void end_questions(struct proxy_link *l)
+{
+	bool asks;
+
+	pthread_mutex_lock(&l->lock);
+	l->closing = true;
+	l->n_questions = 0;
+	asks = l->asks;
+	pthread_mutex_unlock(&l->lock);
+	if (l->over.fd[0] >= 0)
+		cancel_trigger(&l->over);
+	if (asks)
+		pthread_join(l->asker, NULL);
+	l->asks = false;
 }
 
 void egress_end(struct egress *e)
 {
 	if (!e)
 		return;
+	end_questions(&e->link);
 	end_proxy(e);
 	release_link(&e->link);
 	network_release(&e->list);

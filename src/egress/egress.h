@@ -68,6 +68,10 @@ int egress_write_trust_inside(struct egress *e, pid_t pid, struct error *err);
  * that fails too, the sandbox has no network. */
 int egress_change(struct egress *e, const struct network *n,
 		  const struct stop *stop, struct error *err);
+/* From now on connections to names that the list neither allows nor denies wait
+ * for the gate, a minute at most. Its ask may call egress_change(). Borrowed
+ * until egress_end(). Not NULL. */
+void egress_set_gate(struct egress *e, const struct network_gate *gate);
 /* Writes one line for each host that was refused since the last call to room,
  * of size bytes: "network: ads.example:443 refused (not in the network list)".
  * The names come from the sandbox; they are clean. Also tells once that the

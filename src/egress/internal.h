@@ -15,6 +15,7 @@
 enum {
 	EGRESS_NAME = 254, /* bytes of a name, with NUL */
 	EGRESS_PORTS = 64, /* different ports of a list */
+	EGRESS_WAIT_MS = 60000,
 	EGRESS_READY = 0x65677231,
 	EGRESS_BUSY,             /* the sandbox has such sockets already */
 	EGRESS_CONTROL_FD = 3,   /* socket to dcode */
@@ -41,11 +42,12 @@ enum egress_verdict {
 	EGRESS_PLAIN,    /* neither TLS nor HTTP, on a port of the two */
 	EGRESS_FAILED,   /* could not connect */
 	/* on connections that carry a secret: */
-	EGRESS_SECRET, /* a placeholder was sent where it does not belong */
-	EGRESS_PINNED, /* the client does not accept dcode's certificate */
-	EGRESS_HTTP2,  /* the client speaks only HTTP/2 */
-	EGRESS_SERVER, /* the server's certificate is not trusted here */
-	EGRESS_ANSWER, /* the answer could not be searched for the secret */
+	EGRESS_SECRET,  /* a placeholder was sent where it does not belong */
+	EGRESS_PINNED,  /* the client does not accept dcode's certificate */
+	EGRESS_HTTP2,   /* the client speaks only HTTP/2 */
+	EGRESS_SERVER,  /* the server's certificate is not trusted here */
+	EGRESS_ANSWER,  /* the answer could not be searched for the secret */
+	EGRESS_WAITING, /* not over: waits for dcode, EGRESS_WAIT_MS at most */
 };
 
 /* What dcode tells the child; a packet. */
@@ -58,6 +60,8 @@ enum egress_order_kind {
 	/* With the descriptor of a new list, whose ports and addresses the
 	 * sockets serve already. Connections that it does not allow end. */
 	EGRESS_REPLACE = 1,
+	EGRESS_ASK,    /* connections to unlisted hosts wait from now on */
+	EGRESS_REFUSE, /* those to host and port stop waiting */
 };
 
 /* Returns the ports that the list opens, ascending: 80, 443 and those in it.
@@ -76,10 +80,12 @@ int egress_attach(int namespace_fd, const struct network *n,
 
 /* names.c: the pool of addresses that stand for names. Thread-safe. */
 /* Answers a DNS question of len bytes. Returns the length of the answer; 0: do
- * not answer. refused gets the name if it is not listed, else "". room: bytes
- * of `out`, at least 512. */
-size_t names_answer(const struct network *n, const unsigned char *question,
-		    size_t len, unsigned char *out, char refused[EGRESS_NAME]);
+ * not answer. refused gets the name if it is not listed, else "". asks: a name
+ * that the list does not deny counts as listed, because its connection will
+ * wait. room: bytes of `out`, at least 512. */
+size_t names_answer(const struct network *n, bool asks,
+		    const unsigned char *question, size_t len,
+		    unsigned char *out, char refused[EGRESS_NAME]);
 /* Finds the name that stands for an address of the pool. */
 bool names_find(struct in_addr address, char name[EGRESS_NAME]);
 /* True if the address is one of the pool. */
@@ -146,6 +152,9 @@ struct egress_server {
 	bool (*allows)(const struct network_rule *host,
 		       const struct network_rule **rule);
 	const struct intercept *intercept; /* NULL: there are no secrets */
+	/* Waits until dcode has decided about an unlisted name. False if nobody
+	 * is asked, or after a no. */
+	bool (*await)(const struct network_rule *host);
 	void (*report)(const struct egress_record *r); /* thread-safe */
 };
 /* Serves an accepted connection to its end; the caller closes it. settled is

@@ -90,18 +90,18 @@ bool names_find(struct in_addr address, char name[EGRESS_NAME])
 /* True if the list allows some port of the host. A name without a dot is in no
  * list, but one that is open to all others allows it. Attack: this machine's
  * resolver completes it to a name that the list denies. */
-static bool is_listed(const struct network *n, const char *name)
+static bool is_listed(const struct network *n, bool asks, const char *name)
 {
 	struct network_rule host = { .host = (char *)name };
-	const struct network_rule *ignored;
+	const struct network_rule *rule;
 
 	if (!strchr(name, '.'))
 		return false;
-	if (network_allows(n, &host, &ignored))
+	if (network_allows(n, &host, &rule) || (asks && !rule))
 		return true;
 	for (size_t i = 0; i < n->n; i++) {
 		host.port = n->rules[i].port;
-		if (host.port && network_allows(n, &host, &ignored))
+		if (host.port && network_allows(n, &host, &rule))
 			return true;
 	}
 	return false;
@@ -163,8 +163,9 @@ static void begin_answer(const unsigned char *question, size_t len,
 	memset(out + 6, 0, 6);
 }
 
-size_t names_answer(const struct network *n, const unsigned char *question,
-		    size_t len, unsigned char *out, char refused[EGRESS_NAME])
+size_t names_answer(const struct network *n, bool asks,
+		    const unsigned char *question, size_t len,
+		    unsigned char *out, char refused[EGRESS_NAME])
 {
 	char name[EGRESS_NAME];
 	unsigned type;
@@ -183,7 +184,7 @@ size_t names_answer(const struct network *n, const unsigned char *question,
 	type = (unsigned)question[end] << 8 | question[end + 1];
 	end += 4;
 	if (question[end - 2] || question[end - 1] != CLASS_IN ||
-	    !is_listed(n, name)) {
+	    !is_listed(n, asks, name)) {
 		begin_answer(question, end, NAME_ERROR, out);
 		/* a client asks for several types; one line tells enough */
 		if (type == TYPE_A || type == TYPE_ANY)

@@ -15,6 +15,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,7 +29,9 @@
 #include "base/ids.h"
 #include "base/io.h"
 #include "base/mem.h"
+#include "base/stop.h"
 #include "base/str.h"
+#include "base/thread.h"
 #include "egress/egress.h"
 #include "egress/intercept/intercept.h"
 #include "egress/internal.h"
@@ -49,6 +52,7 @@ enum {
 	SECRETS_BYTES = 4 << 20,
 	QUESTION = 512, /* bytes of a DNS message over UDP */
 	FULL_MS = 20,   /* after a failure to accept */
+	PENDING = 32,   /* destinations that wait for dcode */
 };
 
 static struct network network;
@@ -67,17 +71,6 @@ static bool allows(const struct network_rule *host,
 	return allowed;
 }
 
-static size_t answer_question(const unsigned char *question, size_t len,
-			      unsigned char *out, char refused[EGRESS_NAME])
-{
-	size_t size;
-
-	pthread_rwlock_rdlock(&network_lock);
-	size = names_answer(&network, question, len, out, refused);
-	pthread_rwlock_unlock(&network_lock);
-	return size;
-}
-
 /* Never waits: if dcode does not read, a record is lost. */
 static void send_record(const struct egress_record *r)
 {
@@ -85,9 +78,94 @@ static void send_record(const struct egress_record *r)
 		   MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
+/* Destinations about which dcode has been asked. */
+static struct undecided {
+	char host[EGRESS_NAME];
+	unsigned port;
+	size_t waiting; /* connections; 0: free */
+	bool refused;
+} pending[PENDING];
+static pthread_mutex_t pending_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t decided = PTHREAD_COND_INITIALIZER;
+static atomic_bool asks;
+
+/* Returns the entry of a destination, or a free one; NULL: there is none. Call
+ * with the lock held. */
+static struct undecided *find_pending(const char *host, unsigned port)
+{
+	struct undecided *spare = NULL;
+
+	for (size_t i = 0; i < PENDING; i++) {
+		struct undecided *p = &pending[i];
+
+		if (p->waiting && p->port == port && !strcmp(p->host, host))
+			return p;
+		if (!p->waiting)
+			spare = p;
+	}
+	return spare;
+}
+
+/* Implements egress_server.await. Several connections to one destination make
+ * one question. */
+static bool await_decision(const struct network_rule *host)
+{
+	struct egress_record r = { .port = (uint16_t)host->port,
+				   .verdict = EGRESS_WAITING };
+	const struct network_rule *ignored;
+	struct stop limit = stop_cleanup(EGRESS_WAIT_MS);
+	struct error late = { 0 };
+	struct undecided *p;
+	bool allowed = false;
+
+	if (!asks)
+		return false;
+	pthread_mutex_lock(&pending_lock);
+	p = find_pending(host->host, host->port);
+	if (p && !p->waiting) {
+		*p = (struct undecided){ .port = host->port };
+		snprintf(p->host, sizeof(p->host), "%s", host->host);
+		snprintf(r.host, sizeof(r.host), "%s", host->host);
+		send_record(&r);
+	}
+	if (p)
+		p->waiting++;
+	while (p && !(allowed = allows(host, &ignored)) && !p->refused &&
+	       stop_check(&limit, &late) == 0)
+		thread_wait(&decided, &pending_lock, 1000);
+	if (p)
+		p->waiting--;
+	pthread_mutex_unlock(&pending_lock);
+	return allowed;
+}
+
+static void wake_pending(const struct egress_order *refused)
+{
+	struct undecided *p;
+
+	pthread_mutex_lock(&pending_lock);
+	p = refused ? find_pending(refused->host, refused->port) : NULL;
+	if (p)
+		p->refused = true;
+	pthread_cond_broadcast(&decided);
+	pthread_mutex_unlock(&pending_lock);
+}
+
+static size_t answer_question(const unsigned char *question, size_t len,
+			      unsigned char *out, char refused[EGRESS_NAME])
+{
+	size_t size;
+
+	pthread_rwlock_rdlock(&network_lock);
+	size = names_answer(&network, asks, question, len, out, refused);
+	pthread_rwlock_unlock(&network_lock);
+	return size;
+}
+
 static struct secrets secrets;
 static struct intercept intercept = { .secrets = &secrets };
 static struct egress_server server = { .allows = allows,
+				       .await = await_decision,
 				       .report = send_record };
 
 /* The connections, oldest first. */
@@ -312,6 +390,7 @@ static int replace_list(int fd)
 	network = new;
 	pthread_rwlock_unlock(&network_lock);
 	end_disallowed();
+	wake_pending(NULL);
 	return 0;
 }
 
@@ -348,8 +427,13 @@ static bool obey_order(void)
 	bool ok = n == sizeof(o) ||
 		  (n < 0 && (errno == EAGAIN || errno == EINTR));
 
+	o.host[sizeof(o.host) - 1] = '\0';
 	if (n == sizeof(o) && o.kind == EGRESS_REPLACE)
 		ok = replace_list(fd) == 0;
+	else if (n == sizeof(o) && o.kind == EGRESS_ASK)
+		asks = true;
+	else if (n == sizeof(o) && o.kind == EGRESS_REFUSE)
+		wake_pending(&o);
 	if (fd >= 0)
 		close(fd);
 	return ok;

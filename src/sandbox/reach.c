@@ -11,14 +11,18 @@
 #include "base/str.h"
 
 enum {
-	COMMANDS = 64,    /* that run at once in one sandbox */
+	COMMANDS = 64, /* that run at once in one sandbox */
+	COMMAND_BYTES = 256,
 	OPENED = 64,      /* hosts that are open for them */
 	CLOSE_MS = 30000, /* to close them, also after a cancel */
 };
 
 /* What the commands that run have opened. */
 struct opened {
-	const void *commands[COMMANDS]; /* in the order in which they began */
+	struct {
+		const void *id;
+		char text[COMMAND_BYTES]; /* with the caller */
+	} commands[COMMANDS];             /* in the order in which they began */
 	size_t n_commands;
 	struct {
 		char host[NETWORK_HOST + 8]; /* with a port */
@@ -33,12 +37,20 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 bool reach_take_contacts(struct sandbox *sb, struct network_contacts *c)
 {
-	const struct sandbox_ops *ops = sb->client->provider->ops;
+	const struct reach_ops *proxy = sb->client->provider->ops->proxy;
 
-	if (!ops->take_contacts)
-		return false;
-	ops->take_contacts(sb, c);
-	return true;
+	if (proxy)
+		proxy->take_contacts(sb, c);
+	return proxy;
+}
+
+bool reach_set_gate(struct sandbox *sb, const struct network_gate *gate)
+{
+	const struct reach_ops *proxy = sb->client->provider->ops->proxy;
+
+	if (proxy)
+		proxy->set_gate(sb, gate);
+	return proxy;
 }
 
 int reach_read(struct sandbox *sb, const struct stop *stop, struct error *err)
@@ -116,9 +128,8 @@ static int apply_opened(struct sandbox *sb, const struct stop *stop,
 	else
 		network_copy(&wider, &sb->network);
 	if (rc == 0)
-		rc = ops->widen_network
-			     ? ops->widen_network(sb, &wider, stop, err)
-			     : ops->set_network(sb, &wider, stop, err);
+		rc = ops->proxy ? ops->proxy->widen(sb, &wider, stop, err)
+				: ops->set_network(sb, &wider, stop, err);
 	network_release(&wider);
 	return rc < 0 ? sandbox_blame(sb->client, err) : 0;
 }
@@ -147,16 +158,56 @@ static int add_host(struct opened *o, struct str host, const void *command,
 	return 0;
 }
 
+bool reach_may_allow(struct sandbox *sb, const char *host, struct error *err)
+{
+	struct network wider = { 0 };
+	struct network one = { 0 };
+	struct network chosen = { 0 };
+	const struct network_rule *rule;
+	int rc = network_parse(&one, &host, 1, err);
+
+	pthread_mutex_lock(&lock);
+	network_copy(&wider, &sb->network);
+	pthread_mutex_unlock(&lock);
+	if (rc == 0 && !network_allows(&wider, &one.rules[0], &rule) && rule)
+		rc = error_set(err, ERR_USAGE, "the list denies %s", host);
+	if (rc == 0)
+		rc = network_add(&wider, str_of(host), err);
+	if (rc == 0)
+		rc = sandbox_choose_network(sb->client, &wider, &chosen, err);
+	network_release(&wider);
+	network_release(&one);
+	network_release(&chosen);
+	return rc == 0;
+}
+
 bool reach_can_open(const struct sandbox *sb)
 {
 	return sb->network.mode == NETWORK_LIST &&
 	       sb->client->provider->ops->set_network;
 }
 
-int reach_begin(struct sandbox *sb, const char *hosts, const void *command,
+static void note_command(struct opened *o, const struct reach_command *c)
+{
+	char *text = o->commands[o->n_commands].text;
+	int room = COMMAND_BYTES - 1;
+	int n = c->caller ? snprintf(text, COMMAND_BYTES, "%.60s: ", c->caller)
+			  : 0;
+	struct str line = c->text;
+
+	if (line.len > (size_t)(room - n))
+		line.len = (size_t)(room - n);
+	line.len = str_utf8_prefix(line);
+	memcpy(text + n, line.ptr, line.len);
+	text[(size_t)n + line.len] = '\0';
+	o->commands[o->n_commands++].id = c->id;
+}
+
+int reach_begin(struct sandbox *sb, const struct reach_command *c,
 		const struct stop *stop, struct error *err)
 {
-	struct str rest = str_of(hosts);
+	struct str rest = str_of(c->hosts);
+	const void *command = c->id;
 	struct str host;
 	struct error ignored = { 0 };
 	struct opened *o;
@@ -170,7 +221,7 @@ int reach_begin(struct sandbox *sb, const char *hosts, const void *command,
 	o = sb->opened;
 	while (rc == 0 && str_split(&rest, '\n', &host))
 		rc = host.len ? add_host(o, host, command, err) : 0;
-	if (rc == 0 && (str_of(hosts).len || o->stuck))
+	if (rc == 0 && (str_of(c->hosts).len || o->stuck))
 		rc = apply_opened(sb, stop, err);
 	if (rc == 0)
 		o->stuck = false;
@@ -178,9 +229,42 @@ int reach_begin(struct sandbox *sb, const char *hosts, const void *command,
 	    apply_opened(sb, stop, &ignored) < 0)
 		o->stuck = true;
 	if (rc == 0 && o->n_commands < COMMANDS)
-		o->commands[o->n_commands++] = command;
+		note_command(o, c);
 	pthread_mutex_unlock(&lock);
 	return rc;
+}
+
+int reach_open_host(struct sandbox *sb, const char *host,
+		    const struct stop *stop, struct error *err)
+{
+	struct opened *o;
+	int rc;
+
+	pthread_mutex_lock(&lock);
+	o = sb->opened;
+	if (!o || !o->n_commands)
+		rc = error_set(err, ERR_USAGE, "the command has ended");
+	else
+		rc = add_host(o, str_of(host),
+			      o->commands[o->n_commands - 1].id, err);
+	if (rc == 0 && (rc = apply_opened(sb, stop, err)) < 0)
+		o->n--;
+	pthread_mutex_unlock(&lock);
+	return rc;
+}
+
+bool reach_describe_command(struct sandbox *sb, struct buf *out)
+{
+	const struct opened *o;
+	bool any;
+
+	pthread_mutex_lock(&lock);
+	o = sb->opened;
+	any = o && o->n_commands;
+	if (any)
+		buf_adds(out, o->commands[o->n_commands - 1].text);
+	pthread_mutex_unlock(&lock);
+	return any;
 }
 
 int reach_end(struct sandbox *sb, const void *command, struct error *err)
@@ -192,7 +276,7 @@ int reach_end(struct sandbox *sb, const void *command, struct error *err)
 
 	pthread_mutex_lock(&lock);
 	o = sb->opened;
-	while (o && at < o->n_commands && o->commands[at] != command)
+	while (o && at < o->n_commands && o->commands[at].id != command)
 		at++;
 	if (o && at < o->n_commands) {
 		o->n_commands--;

@@ -12,6 +12,19 @@
  */
 #include "sandbox/sandbox.h"
 
+/* Operations of providers whose network dcode's own proxy filters. */
+struct reach_ops {
+	/* Like set_network, but stores nothing for the sandbox's next start. */
+	int (*widen)(struct sandbox *sb, const struct network *n,
+		     const struct stop *stop, struct error *err);
+	/* Adds to *c what commands have connected to since the last call. Any
+	 * thread. */
+	void (*take_contacts)(struct sandbox *sb, struct network_contacts *c);
+	/* From now on connections to hosts that are not listed wait for the
+	 * gate. Borrowed. */
+	void (*set_gate)(struct sandbox *sb, const struct network_gate *gate);
+};
+
 /* Asks the vendor for sb->network, unless it is known. */
 int reach_read(struct sandbox *sb, const struct stop *stop, struct error *err);
 /* After an attach: fails if it may reach more than network_require() says. */
@@ -20,16 +33,32 @@ int reach_check_attached(struct sandbox *sb, const struct stop *stop,
 /* Lets a running sandbox reach one more host. */
 int reach_allow_host(struct sandbox *sb, struct str host,
 		     const struct stop *stop, struct error *err);
+/* True if reach_allow_host() could add the host: the list does not deny it, and
+ * the machine's policy allows it. */
+bool reach_may_allow(struct sandbox *sb, const char *host, struct error *err);
 /* True if the sandbox has a list of hosts that can be changed. */
 bool reach_can_open(const struct sandbox *sb);
-/* Call before a command. hosts: one per line, which are open until
- * reach_end(); or NULL. command: any address that no other running command
- * has. Fails also if hosts of an earlier command could not be closed. */
-int reach_begin(struct sandbox *sb, const char *hosts, const void *command,
+/* Call before a command. Fails also if hosts of an earlier command could not be
+ * closed. */
+struct reach_command {
+	const void *id;     /* any address that no other running one has */
+	struct str text;    /* the command line */
+	const char *caller; /* the subagent that runs it: "general 1"; NULL */
+	const char *hosts;  /* open until reach_end(), one per line; or NULL */
+};
+int reach_begin(struct sandbox *sb, const struct reach_command *c,
 		const struct stop *stop, struct error *err);
+/* Opens one more host for the command that began last. */
+int reach_open_host(struct sandbox *sb, const char *host,
+		    const struct stop *stop, struct error *err);
+/* Appends the caller and the beginning of the command that began last. False if
+ * none runs. */
+bool reach_describe_command(struct sandbox *sb, struct buf *out);
 /* Call after a command: closes its hosts again, also if it was cancelled. */
 int reach_end(struct sandbox *sb, const void *command, struct error *err);
-/* Calls sandbox_ops.take_contacts. False if the vendor reports nothing. */
+/* Calls reach_ops.set_gate. False if the vendor filters: nothing can wait. */
+bool reach_set_gate(struct sandbox *sb, const struct network_gate *gate);
+/* Calls reach_ops.take_contacts. False if the vendor reports nothing. */
 bool reach_take_contacts(struct sandbox *sb, struct network_contacts *c);
 
 #endif

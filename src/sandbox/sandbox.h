@@ -121,16 +121,11 @@ struct sandbox_ops {
 	/* Changes the network of a running sandbox. NULL: it is fixed. */
 	int (*set_network)(struct sandbox *sb, const struct network *n,
 			   const struct stop *stop, struct error *err);
-	/* Like set_network, but stores nothing for the sandbox's next start.
-	 * NULL: set_network does it. */
-	int (*widen_network)(struct sandbox *sb, const struct network *n,
-			     const struct stop *stop, struct error *err);
+	/* What only dcode's own proxy can do; NULL: a vendor filters. */
+	const struct reach_ops *proxy;
 	/* Sets *n to what the vendor reports. NULL: it reports nothing. */
 	int (*get_network)(struct sandbox *sb, struct network *n,
 			   const struct stop *stop, struct error *err);
-	/* Adds to *c what commands have connected to since the last call. Any
-	 * thread. NULL: the vendor does not report it. */
-	void (*take_contacts)(struct sandbox *sb, struct network_contacts *c);
 	/* replace: an existing snapshot of this name is replaced. Otherwise the
 	 * name must be free: the caller has checked that with find_snapshot or,
 	 * if that is NULL, this function does and fails. */

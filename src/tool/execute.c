@@ -464,7 +464,9 @@ static int execute_reaching(const struct tool_env *env,
 			    struct error *err)
 {
 	struct error unclosed = { 0 };
-	int rc = reach_begin(env->sandbox, env->opens, res, env->stop, err);
+	const struct reach_command command = { res, req->command, env->caller,
+					       env->opens };
+	int rc = reach_begin(env->sandbox, &command, env->stop, err);
 
 	if (rc < 0)
 		return -1;

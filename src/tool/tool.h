@@ -131,6 +131,7 @@ struct tool_env {                /* all borrowed for the call */
 	/* hosts that are open while execute's command runs, one per line, as
 	 * the user has approved them; or NULL */
 	const char *opens;
+	const char *caller; /* the subagent that makes the call; or NULL */
 	/* Out, unless NULL: the change that a successful call made to a file,
 	 * if the tool knows both versions. */
 	struct tool_change *change;

@@ -159,3 +159,114 @@ def test_the_policy_is_not_exceeded(managed, vendor, model, env):
     assert r.returncode == 4, r.stderr
     assert "exceeds the machine's policy" in json.dumps(server.requests[-1])
     assert not bodies(cloud, "PUT", "/network")
+
+
+ASKED = "reach evil-good.example:80? [once/session/always/Never]"
+WAITS = "curl -sS -m 50 http://evil-good.example/"
+
+
+@pytest.fixture(name="asking")
+def fixture_asking(chat, home):
+    """asking(script, ...) -> a chat with [network] ask."""
+    def begin(script, *flags, **size):
+        path = home / ".deepagents/config.toml"
+        path.write_text(path.read_text() + "ask = true\n")
+        return chat(script, *flags, **size)
+    return begin
+
+
+def asked(chat, times=1):
+    """Waits for the question, which may be on two lines."""
+    chat.until(lambda t: " ".join(t.split()).count(ASKED) >= times)
+
+
+def answer(chat, letter, times=1):
+    asked(chat, times)
+    chat.type(letter)
+    chat.keys("Enter")
+
+
+def test_a_connection_waits_for_the_answer(asking):
+    c = asking([execute(WAITS), execute(WAITS + "; true"), OVER])
+    send(c, "go", "Let `curl -sS -m 50 http")
+    answer(c, "o")
+    answer(c, "n", 2)  # once is for one command
+    c.until("all over")
+    send(c, "/network log", "evil-good.example:80  allowed")
+    once, never = c.results()
+    assert REACHED in once and "REACHED" not in never
+    assert "network: evil-good.example:80 refused" in never
+
+
+def test_never_and_session_hold_for_the_session(asking):
+    c = asking([execute(WAITS + "; true"), execute(WAITS + "; true"), OVER])
+    send(c, "go", "Let `curl")
+    answer(c, "n")
+    c.until("all over")
+    assert not any("REACHED" in r for r in c.results())
+    assert c.text(True).count("session/always") == 1
+
+
+def test_session_lasts_and_always_is_stored(asking, home, tmp_path):
+    c = asking([execute(WAITS), execute(WAITS), OVER])
+    send(c, "go", "Let `curl")
+    answer(c, "a")
+    c.until("all over")
+    assert all(REACHED in r for r in c.results())
+    stored = (home / ".deepagents/config.toml").read_text()
+    assert f"'evil-good.example:80 {tmp_path / 'work'}'" in stored
+
+
+def test_always_is_for_one_directory(inside, home, tmp_path):
+    path = home / ".deepagents/config.toml"
+    for folder, reached in ((tmp_path / "work", True), ("/tmp", False)):
+        write_list(home, LIST)
+        path.write_text(path.read_text() + "project_hosts = "
+                        f'["evil-good.example:80 {folder}"]\n')
+        dcode = inside([execute(WAITS + "; true"), DONE])
+        assert dcode(*TASK).returncode == 0
+        assert (REACHED in dcode.results()[-1]) == reached
+
+
+def test_what_the_list_denies_is_not_asked_about(asking, home):
+    write_list(home, [*LIST, "!evil-good.example"])
+    c = asking([execute(WAITS + "; true"), OVER])
+    send(c, "go", "all over")
+    assert "session/always" not in c.text(True)
+    assert "evil-good.example refused" in c.results()[0]
+
+
+def test_this_machine_is_not_asked_about(asking):
+    c = asking([execute(CURL + "http://127.0.0.1:8080/ http://short/; "
+                        + CURL + "http://good.example/"), OVER])
+    send(c, "go", "all over")
+    assert "session/always" not in c.text(True)
+    assert c.results()[0].count("REACHED") == 1
+
+
+def test_a_stopped_turn_withdraws_the_question(asking):
+    c = asking([execute(WAITS), OVER])
+    send(c, "go", "Let `curl")
+    asked(c)
+    c.keys("C-c")
+    c.until("Interrupted")
+    c.until(lambda t: "session/always" not in t)
+    send(c, f"!{WAITS}; echo o''k", "Let `curl")
+    answer(c, "o")
+    c.until(REACHED)
+
+
+def test_a_question_ends_with_its_command(asking):
+    c = asking([execute("curl -sS -m 3 http://evil-good.example/"), OVER])
+    send(c, "go", "Let `curl")
+    c.until("all over")
+    c.until(lambda t: "session/always" not in t, seconds=20)
+
+
+def test_nobody_is_asked_without_a_chat(inside, home):
+    path = home / ".deepagents/config.toml"
+    path.write_text(path.read_text() + "ask = true\n")
+    dcode = inside([execute(WAITS + "; true"), DONE])
+    r = dcode(*TASK, "--json")
+    end = json.loads(r.stdout.splitlines()[-1])
+    assert end["network_refused"][0]["host"] == "evil-good.example"

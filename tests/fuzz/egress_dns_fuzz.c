@@ -23,7 +23,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	out = malloc(ANSWER);
 	if (!out)
 		return 0;
-	n = names_answer(&list, data, size, out, refused);
+	n = names_answer(&list, size & 1, data, size, out, refused);
 	if (n > size + 16 || n > ANSWER || (n && !(out[2] & 0x80)))
 		abort();
 	if (strspn(refused, "abcdefghijklmnopqrstuvwxyz0123456789-_.") !=

@@ -72,12 +72,11 @@ const char *sandbox_tree_dir(const struct sandbox *sb)
 	return sb->workdir;
 }
 
-int reach_begin(struct sandbox *sb, const char *hosts, const void *command,
+int reach_begin(struct sandbox *sb, const struct reach_command *c,
 		const struct stop *stop, struct error *err)
 {
 	(void)sb;
-	(void)hosts;
-	(void)command;
+	(void)c;
 	(void)stop;
 	(void)err;
 	return 0;

@@ -231,6 +231,43 @@ static int check_unisolated(const struct settings *set, struct error *err)
 	return rc;
 }
 
+/* Adds the hosts that the user always allows in this directory: "crates.io:443
+ * /home/ann/app". One that the policy forbids or the provider cannot enforce is
+ * left out: the list is then the narrower one. */
+static int add_project_hosts(struct network *n,
+			     const struct sandbox_client *client,
+			     const struct setting *row, const char *own_key,
+			     struct error *err)
+{
+	const struct settings *set = client->settings;
+	const char *const *list = NULL;
+	size_t count = 0;
+
+	if (settings_list(set, NULL, "network.project_hosts", &list, &count,
+			  err) < 0)
+		return -1;
+	for (size_t i = 0; i < count; i++) {
+		struct str host = str_of(list[i]);
+		size_t end = str_find(host, ' ');
+		struct network wider = { 0 };
+		struct error ignored = { 0 };
+
+		if (end == host.len ||
+		    !str_is(str_skip(host, end + 1), settings_cwd(set)))
+			continue;
+		host.len = end;
+		network_copy(&wider, n);
+		if (network_add(&wider, host, &ignored) == 0 &&
+		    network_check(&wider, client->provider->network,
+				  client->provider->name, &ignored) == 0 &&
+		    check_ceilings(&wider, set, row, own_key, false,
+				   &ignored) == 0)
+			network_copy(n, &wider);
+		network_release(&wider);
+	}
+	return 0;
+}
+
 int network_choose(struct network *out, const struct sandbox_client *client,
 		   const struct network *flag, struct error *err)
 {
@@ -252,6 +289,8 @@ int network_choose(struct network *out, const struct sandbox_client *client,
 		rc = choose_written(out, set, row, own_key, &own, err);
 	if (rc == 0 && set)
 		rc = check_ceilings(out, set, row, own_key, own, err);
+	if (rc == 0 && set && out->mode == NETWORK_LIST)
+		rc = add_project_hosts(out, client, row, own_key, err);
 	free(own_key);
 	/* Nothing restricts a sandbox whose network is not controlled, and that
 	 * is what "full" in the settings asks for. */

@@ -16,6 +16,7 @@
 
 #include "base/buf.h"
 #include "base/error.h"
+#include "base/stop.h"
 #include "config/settings.h"
 
 enum sandbox_network {
@@ -152,6 +153,16 @@ void network_contacts_add(struct network_contacts *c,
 			  const struct network_contact *one);
 bool network_contact_refused(const struct network_contact *c);
 void network_contacts_release(struct network_contacts *c);
+
+/* Decides about a host that the list neither allows nor denies, while the
+ * connection to it waits. */
+struct network_gate {
+	/* Returns true once the host has been opened. Called on a thread of its
+	 * own, for one host at a time, and ends soon after stop. */
+	bool (*ask)(void *arg, const char *host, unsigned port,
+		    const struct stop *stop);
+	void *arg;
+};
 
 struct sandbox_client;
 /*
