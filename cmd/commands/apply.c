@@ -192,8 +192,9 @@ static int apply_thread(struct change_set *ch, const struct args *args,
 		ch->from_branch = t.branch;
 		ch->task = title;
 		memcpy(ch->theirs, f.theirs, sizeof(ch->theirs));
-		rc = loud_changes(ch->app, ch->workspace, ch->theirs, stop,
-				  err);
+		if (!pushes) /* the question about the push names them */
+			rc = loud_changes(ch->app, ch->workspace, ch->theirs,
+					  stop, err);
 	}
 	if (rc == 0)
 		rc = pushes ? apply_and_push(ch, &p, stop, err)

@@ -828,8 +828,10 @@ static void print_apply(const struct change_set *ch)
 		return;
 	}
 	if (ch->commit[0])
-		fprintf(stderr, "Made commit %.12s on branch %s:\n", ch->commit,
-			ch->given[CHANGES_BRANCH]);
+		fprintf(stderr,
+			r->n ? "Made commit %.12s on branch %s:\n"
+			     : "Commit %.12s on branch %s has the changes.\n",
+			ch->commit, ch->given[CHANGES_BRANCH]);
 	else if (r->applied && r->n)
 		fprintf(stderr, "Applied %zu file%s:\n", r->n,
 			r->n == 1 ? "" : "s");

@@ -34,6 +34,7 @@ def test_push_makes_a_branch_and_pushes_it_with_the_users_credentials(
     assert PASSWORD not in done.err
     again = run("apply", "--push", "--branch", "fix")
     assert again.status == 0 and "already on origin" in again.err, again.err
+    assert "Made commit" in done.err and "Made commit" not in again.err
     left = [p.name for p in room.store.iterdir() if "push." in p.name]
     assert left == []
 
@@ -90,6 +91,7 @@ def test_files_that_run_programs_are_named_apart(run, bare, work):
     assert "Check .github/workflows/ci.yml: it runs in CI" in shown
     assert "Check package-lock.json: it decides which" in shown
     assert "Check plain" not in shown
+    assert done.err.count("Check .github/workflows/ci.yml") == 1
 
 
 @pytest.mark.every
