@@ -271,7 +271,7 @@ static int check_forms(const struct args *args, struct error *err)
 /* Copies a text without secrets. Returns false for a binary one. */
 static bool add_masked(const struct diff *d, struct str text, struct buf *out)
 {
-	mask_clean(mask_values(d->app->mask), CLEAN_LATER, text, out);
+	app_clean(d->app, CLEAN_LATER, text, out);
 	return str_find(text, '\0') == text.len;
 }
 
