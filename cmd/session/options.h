@@ -82,10 +82,10 @@ struct run_options {
 	bool yes, quiet, no_stream, read_stdin, trust_project;
 	const char *mcp_config; /* --mcp-config, or NULL */
 	bool no_mcp;
-	unsigned trusted;   /* bits of the kinds in trust.h, from the
-			       --trust-project flags */
-	bool plain;         /* --plain: a chat without a screen */
-	int64_t max_turns;  /* number of turns; 0: no limit */
+	unsigned trusted;  /* bits of the kinds in trust.h, from the
+			      --trust-project flags */
+	bool plain;        /* --plain: a chat without a screen */
+	int64_t max_turns; /* number of turns; 0: no limit */
 	/* the machine's policy sets max_turns; --max-turns cannot raise it */
 	bool turns_by_policy;
 	const char *effort; /* --effort or /effort; NULL: use the setting */

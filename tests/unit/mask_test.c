@@ -325,6 +325,31 @@ static void values_are_added_while_others_read(void **state)
 	mask_free(m);
 }
 
+static void a_value_with_line_breaks_in_it(void **state)
+{
+	struct mask *m = with((const char *const[]){
+		"A_KEY", "sk-0123456789abcdefghij", "B", "tiny-one", NULL });
+
+	(void)state;
+	check(m, "x sk-0123456789\nabcdefghij y", "x [masked:A_KEY] y");
+	check(m, "sk-0\n1234\n5678\n9abc\ndefg\nhij\n", "[masked:A_KEY]\n");
+	check(m, "sk-012345678\r\n9abcdefghij", "[masked:A_KEY]");
+	check(m, "k: sk-0123456\n    789abcdefghij\n", "k: [masked:A_KEY]\n");
+	/* base64 -w 20 of the key */
+	check(m, "c2stMDEyMzQ1Njc4OWFi\nY2RlZmdoaWo=", "[masked:A_KEY]=");
+	/* the controls */
+	check(m, "sk-0123456789\nabcdefghiX", "sk-0123456789\nabcdefghiX");
+	check(m, "sk-0123456789 abcdefghij", "sk-0123456789 abcdefghij");
+	check(m, "sk-\n0123456789abcdefghij", "sk-\n0123456789abcdefghij");
+	check(m, "tiny\n-one", "tiny\n-one");
+	check(m,
+	      "sk-0123\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n"
+	      "\n\n\n\n\n\n456789abcdefghij",
+	      "sk-0123\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n"
+	      "\n\n\n\n\n\n456789abcdefghij");
+	mask_free(m);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -337,6 +362,7 @@ int main(void)
 		cmocka_unit_test(twice_is_fine),
 		cmocka_unit_test(encoded_forms),
 		cmocka_unit_test(several_lines),
+		cmocka_unit_test(a_value_with_line_breaks_in_it),
 		cmocka_unit_test(binary_values),
 		cmocka_unit_test(holds_no_more_than_needed),
 		cmocka_unit_test(a_hundred_values_cost_hardly_more_than_one),

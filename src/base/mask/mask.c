@@ -32,6 +32,12 @@ enum {
 	SHORTEST_SECRET = 4,
 	/* minimum bytes of an encoded form of a value, or of one line of it */
 	SHORTEST_FORM = 12,
+	/* minimum bytes of a value that is found with line breaks in it, and of
+	 * it before the first break */
+	SHORTEST_WRAPPED = 16,
+	BEFORE_BREAK = 4,
+	/* a line break, and the indentation of the next line */
+	LONGEST_BREAK = 32,
 	BLOCK = 16384, /* bytes of locked memory per allocation */
 	/* how long a chain of overlapping values is followed, in multiples of
 	 * the longest value */
@@ -347,23 +353,59 @@ bool mask_add(struct mask *m, const char *name, struct str value)
 	return m->values ? mask_add(m->values, name, value) : true;
 }
 
-/* Returns the longest value at the start of text, or NULL. *maybe: a longer one
- * may match there when more bytes arrive. */
+/* Returns how many bytes at the start of text are the value with line breaks in
+ * it, or 0: tools wrap long lines, and base64 has 76 characters a line. */
+static size_t match_wrapped(const struct hidden *h, struct str text,
+			    bool *maybe)
+{
+	size_t breaks = 0; /* bytes since the last one of the value */
+	size_t n = 0;
+	size_t at = 0;
+
+	if (h->len < SHORTEST_WRAPPED || text.len < BEFORE_BREAK ||
+	    memcmp(h->bytes, text.ptr, BEFORE_BREAK) != 0)
+		return 0;
+	for (; n < h->len && at < text.len; at++) {
+		char c = text.ptr[at];
+
+		if (c == h->bytes[n]) {
+			n++;
+			breaks = 0;
+		} else if (c != '\n' && c != '\r' &&
+			   !(breaks && (c == ' ' || c == '\t'))) {
+			return 0;
+		} else if (++breaks > LONGEST_BREAK) {
+			return 0;
+		}
+	}
+	*maybe |= n < h->len;
+	return n < h->len ? 0 : at;
+}
+
+/* Returns how many bytes at the start of text are the value, or 0. *maybe: more
+ * bytes may change that. */
+static size_t match_value(const struct hidden *h, struct str text, bool *maybe)
+{
+	size_t len = h->len < text.len ? h->len : text.len;
+
+	if (memcmp(h->bytes, text.ptr, len) != 0)
+		return match_wrapped(h, text, maybe);
+	*maybe |= h->len > text.len;
+	return h->len > text.len ? 0 : h->len;
+}
+
+/* Returns the longest value at the start of text, or NULL, and its length
+ * there. *maybe: a longer one may match there when more bytes arrive. */
 static const struct hidden *find_match(const struct mask *m, struct str text,
-				       bool *maybe)
+				       size_t *length, bool *maybe)
 {
 	int i = m->first[(unsigned char)text.ptr[0]];
 
 	*maybe = false;
 	for (; i >= 0; i = m->items[i].next) {
-		const struct hidden *h = &m->items[i];
-		size_t len = h->len < text.len ? h->len : text.len;
-
-		if (memcmp(h->bytes, text.ptr, len) != 0)
-			continue;
-		if (h->len <= text.len)
-			return h;
-		*maybe = true;
+		*length = match_value(&m->items[i], text, maybe);
+		if (*length)
+			return &m->items[i];
 	}
 	return NULL;
 }
@@ -377,24 +419,23 @@ static bool may_begin(const struct mask *m, struct str text)
 }
 
 /* Returns how many bytes at the start of text must be hidden: inside the value
- * `first` another one may begin that extends beyond it. Such a chain of
- * overlapping values is followed only up to a limit, because all its bytes are
- * held back. */
+ * `first`, which has len bytes there, another one may begin that extends beyond
+ * it. Such a chain of overlapping values is followed only up to a limit,
+ * because all its bytes are held back. */
 static size_t match_end(const struct mask *m, struct str text,
-			const struct hidden *first, bool *maybe)
+			const struct hidden *first, size_t len, bool *maybe)
 {
-	size_t len = first->len;
-
 	for (size_t at = 1; at < len && len < CHAIN * m->longest; at++) {
 		const struct hidden *h;
+		size_t more_len;
 		bool more;
 
 		if (!may_begin(m, str_skip(text, at)))
 			continue;
-		h = find_match(m, str_skip(text, at), &more);
+		h = find_match(m, str_skip(text, at), &more_len, &more);
 		*maybe |= more;
-		if (h && h != first && at + h->len > len)
-			len = at + h->len;
+		if (h && h != first && at + more_len > len)
+			len = at + more_len;
 	}
 	return len;
 }
@@ -413,11 +454,12 @@ static void clip_keep(const struct mask *m, struct str text,
 		      struct replacement *r, bool *maybe)
 {
 	for (size_t at = 0; at < r->keep; at++) {
+		size_t len;
 		bool more;
 
 		if (!may_begin(m, str_skip(text, at)))
 			continue;
-		if (find_match(m, str_skip(text, at), &more))
+		if (find_match(m, str_skip(text, at), &len, &more))
 			r->keep = at;
 		*maybe |= more;
 	}
@@ -431,15 +473,16 @@ static void extend_shape(const struct mask *m, struct str text,
 
 	for (; m->n && at < r->len; at++) {
 		const struct hidden *h;
+		size_t len;
 		bool more;
 
 		if (!may_begin(m, str_skip(text, at)))
 			continue;
-		h = find_match(m, str_skip(text, at), &more);
+		h = find_match(m, str_skip(text, at), &len, &more);
 		*maybe |= more;
 		if (h) {
-			r->len =
-				at + match_end(m, str_skip(text, at), h, maybe);
+			r->len = at + match_end(m, str_skip(text, at), h, len,
+						maybe);
 			return;
 		}
 	}
@@ -451,13 +494,14 @@ static const struct hidden *find_whole(const struct mask *m, struct str text,
 				       size_t len, bool *maybe)
 {
 	const struct hidden *h;
+	size_t own;
 	bool more;
 
 	if (!may_begin(m, text))
 		return NULL;
-	h = find_match(m, text, &more);
+	h = find_match(m, text, &own, &more);
 	*maybe |= more;
-	return h && match_end(m, text, h, maybe) == len ? h : NULL;
+	return h && match_end(m, text, h, own, maybe) == len ? h : NULL;
 }
 
 /* Finds what must be replaced at text[at]. False: nothing. *maybe: the bytes
@@ -468,10 +512,11 @@ static bool find_replacement(const struct mask *m, struct str text, size_t at,
 	struct str rest = str_skip(text, at);
 	struct shape_hit hit;
 	enum shape_result rc;
+	size_t len;
 
-	*r = (struct replacement){ .value = find_match(m, rest, maybe) };
+	*r = (struct replacement){ .value = find_match(m, rest, &len, maybe) };
 	if (r->value)
-		r->len = match_end(m, rest, r->value, maybe);
+		r->len = match_end(m, rest, r->value, len, maybe);
 	if (!m->shapes)
 		return r->value;
 	rc = shapes_match(m->shapes, text, at, last, &hit);
