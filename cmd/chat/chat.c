@@ -53,7 +53,9 @@ struct chat {
 	struct choice_lines choices;
 	struct approve approve;
 	struct asker asker;
-	struct buf told;   /* text that the model gets with the next prompt */
+	struct buf told; /* text that the model gets with the next prompt */
+	/* The line that goes into the running turn, until it is stored. */
+	struct buf steering;
 	bool cut;          /* the terminal dropped the end of a long line */
 	bool left;         /* the user left with /quit */
 	bool armed;        /* Ctrl-C was pressed once at an empty prompt */
@@ -154,6 +156,130 @@ static bool end_turn(struct chat *c, enum message_kind kind, int rc,
 	return !over;
 }
 
+/* True if a line that is typed now is for the chat: it runs in the foreground,
+ * and no program reads a password. */
+static bool has_terminal(void)
+{
+	struct termios mode;
+
+	return tcgetpgrp(STDIN_FILENO) == getpgrp() &&
+	       tcgetattr(STDIN_FILENO, &mode) == 0 && (mode.c_lflag & ECHO);
+}
+
+/* Reads what was typed, unless a question is open. Returns false at the end of
+ * input. */
+static bool read_early_lines(struct chat_input *in)
+{
+	struct pollfd p = { .fd = STDIN_FILENO, .events = POLLIN };
+	char chunk[4096];
+	ssize_t n = 1;
+
+	pthread_mutex_lock(&in->lock);
+	while (n > 0 && !in->asks && has_terminal() && io_poll(&p, 1, 0) > 0) {
+		n = io_read(STDIN_FILENO, chunk, sizeof(chunk));
+		if (n > 0)
+			buf_add(&in->typed, chunk, (size_t)n);
+	}
+	if (n == 0)
+		in->ended = true;
+	pthread_mutex_unlock(&in->lock);
+	return n != 0;
+}
+
+/* Moves the first line that was typed to line, if it is complete and a message.
+ * A command, and what follows it, waits for the end of the turn; so does a line
+ * that goes on in the next one. */
+static bool take_early_line(struct chat_input *in, struct buf *line)
+{
+	bool taken = false;
+
+	(void)read_early_lines(in);
+	pthread_mutex_lock(&in->lock);
+	while (!taken && !in->asks) {
+		struct str first = buf_str(&in->typed);
+		size_t end = str_find(first, '\n');
+		bool waits;
+
+		if (end == first.len)
+			break;
+		first.len = end;
+		waits = message_classify(first) != MESSAGE_PROMPT ||
+			message_is_command(str_trim(first)) ||
+			str_ends(first, "\\") || first.len >= TERMINAL_LINE;
+		if (waits)
+			break;
+		taken = str_trim(first).len > 0;
+		if (taken)
+			buf_addstr(line, first);
+		buf_consume(&in->typed, end + 1);
+	}
+	pthread_mutex_unlock(&in->lock);
+	return taken;
+}
+
+/* A message that cannot be sent, such as one with an unknown skill, is
+ * reported, and the turn continues. */
+static int report_unsent(struct chat *c, struct buf *prompt,
+			 const struct error *why, struct error *err)
+{
+	if (why->code == ERR_CANCELLED || chat_ends(why->code)) {
+		*err = *why;
+		return -1;
+	}
+	(void)app_fail(c->run->app, why);
+	buf_clear(&c->steering);
+	buf_clear(prompt);
+	return 0;
+}
+
+/* Implements agent_steering.take: what was typed while the agent works goes
+ * into the running turn. */
+static int take_line(void *arg, struct buf *prompt, const struct stop *stop,
+		     struct error *err)
+{
+	struct chat *c = arg;
+	struct buf shown = BUF_INIT(4 * CHAT_MAX_LINE);
+	struct error why = { 0 };
+	int rc = 0;
+
+	buf_clear(&c->steering);
+	if (isatty(STDIN_FILENO) && take_early_line(&c->input, &c->steering)) {
+		buf_adds(&shown, "Sent into the running turn: ");
+		app_clean(c->run->app, CLEAN_LATER, buf_str(&c->steering),
+			  &shown);
+		output_line(buf_str(&shown));
+		rc = 1;
+		if (message_prepare(c->run, c->steering.ptr, &c->told, prompt,
+				    stop, &why) < 0)
+			rc = report_unsent(c, prompt, &why, err);
+	}
+	buf_release(&shown);
+	return rc;
+}
+
+static void settle_line(void *arg)
+{
+	struct chat *c = arg;
+
+	buf_clear(&c->steering);
+}
+
+/* The turn has ended: puts back a message that was not sent. */
+static void return_line(struct chat *c)
+{
+	struct buf all = BUF_INIT(CHAT_MAX_LINE);
+
+	if (!c->steering.len)
+		return;
+	pthread_mutex_lock(&c->input.lock);
+	buf_addf(&all, "%s\n", c->steering.ptr);
+	buf_addstr(&all, buf_str(&c->input.typed));
+	buf_release(&c->input.typed);
+	c->input.typed = all;
+	buf_clear(&c->steering);
+	pthread_mutex_unlock(&c->input.lock);
+}
+
 /* Sends or runs a message; text is with the prefix of its kind. */
 static int send_message(struct chat *c, enum message_kind kind,
 			const char *text, const struct stop *stop,
@@ -164,6 +290,7 @@ static int send_message(struct chat *c, enum message_kind kind,
 	turn_begin(&c->turn, c->run->app->meter, clock_ms());
 	rc = message_run(c->run, kind, text + strlen(message_prefix(kind)),
 			 &c->told, stop, err);
+	return_line(c);
 	(void)plain_end(&c->plain);
 	return rc;
 }
@@ -333,36 +460,6 @@ static void print_banner(const struct chat *c)
 	output_line(buf_str(&line));
 	buf_release(&line);
 	free(model);
-}
-
-/* True if a line that is typed now is for the chat: it runs in the foreground,
- * and no program reads a password. */
-static bool has_terminal(void)
-{
-	struct termios mode;
-
-	return tcgetpgrp(STDIN_FILENO) == getpgrp() &&
-	       tcgetattr(STDIN_FILENO, &mode) == 0 && (mode.c_lflag & ECHO);
-}
-
-/* Reads what was typed, unless a question is open. Returns false at the end of
- * input. */
-static bool read_early_lines(struct chat_input *in)
-{
-	struct pollfd p = { .fd = STDIN_FILENO, .events = POLLIN };
-	char chunk[4096];
-	ssize_t n = 1;
-
-	pthread_mutex_lock(&in->lock);
-	while (n > 0 && !in->asks && has_terminal() && io_poll(&p, 1, 0) > 0) {
-		n = io_read(STDIN_FILENO, chunk, sizeof(chunk));
-		if (n > 0)
-			buf_add(&in->typed, chunk, (size_t)n);
-	}
-	if (n == 0)
-		in->ended = true;
-	pthread_mutex_unlock(&in->lock);
-	return n != 0;
 }
 
 /* True if the user has typed /quit or Ctrl-D, and no message before that. */
@@ -570,6 +667,7 @@ static int chat_in_lines(struct run *r, const char *first)
 {
 	struct chat c = { .run = r,
 			  .told = BUF_INIT(MESSAGE_MAX_TOLD),
+			  .steering = BUF_INIT(CHAT_MAX_LINE),
 			  .input = { .cancel = &r->app->cancel,
 				     .lock = PTHREAD_MUTEX_INITIALIZER,
 				     .typed = BUF_INIT(CHAT_MAX_LINE) } };
@@ -589,6 +687,7 @@ static int chat_in_lines(struct run *r, const char *first)
 				  .arg = &c.approve };
 	r->ui = (struct agent_ui){ on_event,   on_approve, &c,   false,
 				   on_inquiry, false,      false };
+	r->steering = (struct agent_steering){ take_line, settle_line, &c };
 	r->pick = on_pick;
 	slash_set_questions(r);
 	r->promises = first != NULL;
@@ -621,6 +720,7 @@ static int chat_in_lines(struct run *r, const char *first)
 	plain_release(&c.plain);
 	asker_release(&c.asker);
 	buf_release(&c.told);
+	buf_release(&c.steering);
 	buf_release(&c.input.typed);
 	buf_release(&next);
 	return status;

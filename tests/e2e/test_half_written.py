@@ -395,11 +395,12 @@ def test_in_lines_a_line_that_was_begun_before_is_a_message(live, work):
     assert not (work / "made").exists()
     s.type("y")
     s.keys("Enter")
-    s.until(lambda t: t.count("done.") == 2)
+    s.until("Sent into the running turn: y")
+    s.until("done.")
     assert (work / "made").exists()
     said = [m for m in server.requests[-1]["body"]["messages"]
             if m["role"] == "user"][-1]
-    assert said["content"][0]["text"] == "y"
+    assert said["content"][-1]["text"] == "y"
 
 
 def test_in_lines_what_is_pasted_behind_a_begun_line_answers_nothing(
@@ -417,9 +418,10 @@ def test_in_lines_what_is_pasted_behind_a_begun_line_answers_nothing(
     assert not (work / "made").exists() and len(server.requests) == 1
     s.type("y")
     s.keys("Enter")
-    s.until(lambda t: t.count("done.") >= 2)
+    s.until("done.")
     assert (work / "made").exists()
-    assert "please look" in json.dumps(server.requests[-1]["body"])
+    sent = json.dumps(server.requests[-1]["body"])
+    assert "please look" in sent and '"text": "y"' in sent
 
 
 def test_in_lines_no_answer_counts_at_once(live, work):
@@ -433,7 +435,8 @@ def test_in_lines_no_answer_counts_at_once(live, work):
     assert not (work / "made").exists() and len(server.requests) == 1
     s.type("y")
     s.keys("Enter")
-    s.until(lambda t: t.count("done.") == 2)
+    s.until("Sent into the running turn: y")
+    s.until("done.")
     assert (work / "made").exists()
 
 

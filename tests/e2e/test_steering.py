@@ -299,3 +299,44 @@ def test_a_resumed_thread_has_it_at_its_place(live, work, run):
     assert [[(b["type"], b.get("text")) for b in m["content"]]
             for m in again[:len(first)]] == strip
     assert "> only in C" in run("threads", "show", "latest").out
+
+
+@pytest.mark.parametrize("columns, lines", [(80, 24), (40, 12), (200, 50)])
+def test_in_lines_what_is_typed_goes_into_the_running_turn(
+        live, work, columns, lines):
+    s, server = live([waits(work), DONE, {"text": "more."}],
+                     args=["-y", "--plain"], columns=columns, lines=lines,
+                     ready="/quit")
+    s.type("hello")
+    s.keys("Enter")
+    s.until("execute")
+    s.type("only in C")
+    s.keys("Enter")
+    s.type("/tokens")  # a command waits, and what follows it
+    s.keys("Enter")
+    s.type("and then")
+    s.keys("Enter")
+    time.sleep(0.3)
+    (work / "go").touch()
+    seen = s.until("more.", scrollback=True)
+    assert seen.index("Sent into the running turn: only in C") < \
+        seen.index("done.") < seen.index("tokens in")
+    assert len(server.requests) == 3
+    kinds = texts(server.requests[1]["body"]["messages"][-1])
+    assert [k for k, _ in kinds] == ["tool_result", "text"]
+    assert kinds[1][1] == "only in C"
+    assert "and then" not in json.dumps(server.requests[1]["body"])
+    assert texts(server.requests[2]["body"]["messages"][-1]) == \
+        [("text", "and then")]
+
+
+def test_in_lines_a_turn_without_a_step_leaves_the_line_for_the_next(live):
+    s, server = live([{**DONE, "delay_ms": 1500}, {"text": "more."}],
+                     args=["--plain"], ready="/quit")
+    s.type("hello")
+    s.keys("Enter")
+    time.sleep(0.5)
+    s.type("next")
+    s.keys("Enter")
+    s.until("more.")
+    assert "running turn" not in s.text(True) and len(server.requests) == 2
