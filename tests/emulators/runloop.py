@@ -237,7 +237,7 @@ class Runloop(Executions, Cloud):
 
     @route("POST", "/v1/secrets/(?P<name>[^/]+)/delete")
     def delete_secret(self, req, name):
-        check(req.json(), {})
+        check(req.json() if req.body() else {}, {})
         return self.drop_object(self.secrets, "name", name)
 
     @route("POST", "/v1/gateway-configs")
@@ -254,7 +254,7 @@ class Runloop(Executions, Cloud):
 
     @route("POST", "/v1/gateway-configs/(?P<id>[^/]+)/delete")
     def delete_gateway(self, req, id):
-        check(req.json(), {})
+        check(req.json() if req.body() else {}, {})
         return self.drop_object(self.gateways, "id", id)
 
     # Devboxes.

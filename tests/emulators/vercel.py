@@ -114,8 +114,9 @@ class Kept:
         shown = {"mode": "custom", "allowedDomains": list(allow),
                  "allowedCIDRs": nets.get("allow", []),
                  "deniedCIDRs": nets.get("deny", [])}
-        rules = [{"domain": domain, "match": rule.get("match"), "headerNames":
-                  [h for t in rule["transform"] for h in t["headers"]]}
+        rules = [{"domain": domain, "headerNames":
+                  [h for t in rule["transform"] for h in t["headers"]],
+                  **{k: rule[k] for k in ("match",) if k in rule}}
                  for domain, rules in (allow.items() if isinstance(allow, dict)
                                        else ()) for rule in rules]
         return {**shown, "injectionRules": rules} if rules else shown
