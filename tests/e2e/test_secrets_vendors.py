@@ -257,6 +257,20 @@ def test_runloop_refuses_what_its_gateways_cannot_do(vendor, model, run, acme):
         assert not cloud.requests
 
 
+@pytest.mark.parametrize("name", ["modal", "agentcore"])
+def test_a_vendor_without_a_way_is_refused_before_any_request(
+        vendor, model, run, acme, config, name):
+    cloud = vendor(name)
+    acme()
+    server = model([DONE])
+    r = task_of(run, name)()
+    assert r.status == 2 and f"{name} cannot put secrets into" in r.err
+    assert "secrets.ACME" in r.err and "dcode help secrets" in r.err
+    assert not cloud.requests and not server.requests
+    config("")
+    assert task_of(run, name)().status == 0  # the control
+
+
 PATHS = HEADER + 'paths = ["/v1/*", "/exact"]\nmethods = ["GET", "HEAD"]\n'
 
 

@@ -344,6 +344,11 @@ static void ledger_states(void **state)
 	seen = find(s, "0123456789", ERR_NONE);
 	assert_int_equal(seen.state, LEDGER_REMOVING);
 	assert_string_equal(seen.note, "why");
+	/* The row stays while the account has objects of the sandbox. */
+	assert_int_equal(ledger_set_objects(s, label, true, &err), 0);
+	assert_int_equal(ledger_gone(s, label, &err), 0);
+	assert_int_equal(find(s, label, ERR_NONE).state, LEDGER_REMOVING);
+	assert_int_equal(ledger_set_objects(s, label, false, &err), 0);
 	assert_int_equal(ledger_gone(s, label, &err), 0);
 	seen = (struct seen){ 0 };
 	assert_int_equal(ledger_each(s, false, see, &seen, &err), 0);
