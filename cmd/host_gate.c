@@ -163,6 +163,7 @@ int host_gate_open(struct host_gate *g, struct app *app, struct sandbox *sb,
 {
 	bool asks = false;
 
+	host_gate_close(g); /* of an opening that failed */
 	if (settings_bool(app->settings, NULL, "network.ask", &asks, err) < 0)
 		return -1;
 	if (!asks || !app->asker || !reach_can_open(sb))
