@@ -250,8 +250,11 @@ int sandbox_client_open_as(struct sandbox_client *client,
 		.also = provider->also && !strcmp(provider->also, name)
 	};
 	if (read_start_timeout(client, err) == 0 &&
-	    (!provider->ops->open || !provider->ops->open(client, set, err)))
+	    (!provider->ops->open || !provider->ops->open(client, set, err))) {
+		if (provider->secrets)
+			secrets_open_store(set);
 		return 0;
+	}
 	error_wrap(err, "%s", sandbox_client_name(client));
 	sandbox_client_close(client);
 	return -1;

@@ -5,7 +5,11 @@ placeholder and the server gets the value.
 """
 # SPDX-License-Identifier: MIT
 import base64
+import os
+import pathlib
 import shutil
+import signal
+import time
 
 import pytest
 
@@ -275,6 +279,30 @@ def test_none_does_not_use_secrets(place):
     assert r.returncode == 2 and "e2b cannot" in r.stderr
     r = place.box.run("sandbox", "secrets", "--sandbox", "local")
     assert r.returncode == 0 and VALUE not in r.stdout
+
+
+@pytest.mark.parametrize("victim", ["proxy", "dcode"])
+def test_a_kill_leaves_no_way_to_use_a_secret(place, victim):
+    ask = CURL + f'-H "Authorization: Bearer $TOKEN" https://{HOST}/'
+    p = place.box.start(f"{ask}; touch up; while [ ! -e go ]; do sleep 0.1; "
+                        f"done; {ask}; true")
+    end = time.monotonic() + 30
+    root = place.box.home / ".deepagents/sandboxes" / place.box.id
+    while not list(root.rglob("up")):
+        assert time.monotonic() < end
+        time.sleep(0.05)
+    proxy = test_egress.proxies_of(p.pid)[0]
+    assert not any(VALUE.encode() in pathlib.Path(f"/proc/{pid}/{name}")
+                   .read_bytes() for pid in (proxy, p.pid)
+                   for name in ("cmdline", "environ")
+                   if pid == proxy or name == "cmdline")
+    os.kill(proxy if victim == "proxy" else p.pid, signal.SIGKILL)
+    while pathlib.Path(f"/proc/{proxy}/exe").exists():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+    next(root.rglob("up")).with_name("go").touch()
+    p.communicate(timeout=60)
+    assert place.heads().count(VALUE) == 1
 
 
 @pytest.mark.parametrize("engine", docker_rig.ENGINES)

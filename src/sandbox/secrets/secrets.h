@@ -78,6 +78,10 @@ int secrets_read(struct secrets *s, const struct settings *set,
  * ERR_CONFIG if there is none or it cannot be used. May run programs. */
 int secrets_load(struct secrets *s, const struct settings *set,
 		 const struct stop *stop, struct error *err);
+/* Opens the store of keys, which may ask for its passphrase, if a secret is
+ * stored there. For a thread that may use the terminal: secrets_load() is often
+ * called on another one. */
+void secrets_open_store(const struct settings *set);
 /* Says where the value of a secret comes from, without looking at it: "the
  * stored key secret:GITHUB". Owned. */
 char *secret_print_origin(const struct secret *s);

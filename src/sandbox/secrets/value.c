@@ -20,6 +20,20 @@ static int refuse(const struct secret *s, const char *why, struct error *err)
 	return error_set(err, ERR_CONFIG, "%s: %s", s->source, why);
 }
 
+void secrets_open_store(const struct settings *set)
+{
+	struct secrets s = { 0 };
+	struct error ignored = { 0 };
+
+	if (secrets_read(&s, set, &ignored) == 0)
+		for (size_t i = 0; i < s.n; i++)
+			if (!s.list[i].command && !s.list[i].value_env) {
+				(void)settings_vault_entry(set, "");
+				break;
+			}
+	secrets_release(&s);
+}
+
 char *secret_print_origin(const struct secret *s)
 {
 	if (s->command)
