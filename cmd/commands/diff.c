@@ -301,11 +301,13 @@ static void print_change(void *arg, const struct tree_watch_change *c)
 	char size[64] = "  binary or large";
 	size_t added;
 	size_t removed;
+	bool text;
 
 	d->n_here++;
 	print_add_name(d->app, &name, c->path);
-	if (add_masked(d, c->before, &before) &
-	    add_masked(d, c->after, &after) & c->known) {
+	text = add_masked(d, c->before, &before);
+	text = add_masked(d, c->after, &after) && text && c->known;
+	if (text) {
 		diff_count(buf_str(&before), buf_str(&after), &added, &removed);
 		snprintf(size, sizeof(size), "  +%zu -%zu", added, removed);
 	} else {
