@@ -51,6 +51,8 @@ bool provider_config_id_ok(const char *id)
 	for (size_t i = 0; i < len; i++)
 		if ((unsigned char)id[i] <= ' ' || id[i] == 0x7F)
 			return false;
+	if (!strcmp(id, ".") || !strcmp(id, ".."))
+		return false;
 	return len > 0 && len <= PROVIDER_ID_MAX && str_is_utf8(str_of(id));
 }
 

@@ -36,7 +36,8 @@ void provider_config_release(struct provider_config *d);
 
 enum { PROVIDER_ID_MAX = 512 }; /* bytes of a sandbox's id */
 /* True for an id that an external provider may give a sandbox: UTF-8 without
- * control characters and white space. */
+ * control characters and white space, and not "." or "..", which a URL cannot
+ * have as a segment: the sandbox could not be deleted. */
 bool provider_config_id_ok(const char *id);
 
 /* A provider created at run time. The registry owns it. */

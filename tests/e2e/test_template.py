@@ -102,6 +102,8 @@ def test_wrong_key_and_errors(run, service, env, model):
     ({"box": {}}, "no sandbox id at the JSON pointer /box/id"),
     ({"box": {"id": {"a": 1}}}, "no sandbox id"), ([], "no sandbox id"),
     ({"box": {"id": "a\nb"}}, "no sandbox id"),
+    ({"box": {"id": ".."}}, "no sandbox id"),
+    ({"box": {"id": "."}}, "no sandbox id"),
     ({"box": {"id": ""}}, "no sandbox id"),
     ({"box": {"id": "x" * 600}}, "no sandbox id")])
 def test_odd_ids(run, service, model, body, words):
