@@ -7,6 +7,7 @@ import os
 import pathlib
 import re
 import sqlite3
+import subprocess
 
 import pytest
 
@@ -244,6 +245,29 @@ def test_a_bug_report_has_no_planted_credential(
         assert part in text, part
     assert "done" not in text and "look" not in text
     assert "Nothing was sent" in r.err
+
+
+def internet(program, env, work, *args):
+    """The calls with which a run could reach the network."""
+    trace = work.parent / "trace"
+    done = subprocess.run(
+        ["strace", "-f", "-o", trace, "-e", "trace=network", program, *args],
+        env=env, cwd=work, capture_output=True, text=True, timeout=120,
+        stdin=subprocess.DEVNULL, check=False)
+    assert done.returncode == 0, done.stderr
+    return [line for line in trace.read_text().splitlines()
+            if "AF_INET" in line]
+
+
+def test_a_bug_report_uses_no_network(dcode_release, env, work, model, config):
+    """The control is a run, whose request the trace does show."""
+    config('[models]\ndefault = "anthropic:m"\n')
+    server = model([HELLO])
+    assert internet(dcode_release, env, work, "-n", "hi", *M)
+    sent_before = len(server.requests)
+    assert internet(dcode_release, env, work, "bug-report", "report.txt") == []
+    assert (work / "report.txt").exists()
+    assert len(server.requests) == sent_before
 
 
 def test_a_bug_report_replaces_no_file(run, work):
