@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <sodium.h>
+
 #include "base/mem.h"
 #include "base/str.h"
 #include "config/toml.h"
@@ -317,6 +319,31 @@ static int check_policy(const struct secrets *s, const struct settings *set,
 	return error_set(err, ERR_CONFIG,
 			 "%s: sandboxes.secrets = false forbids it",
 			 s->list[0].source);
+}
+
+static void release_secret(struct secret *s)
+{
+	free(s->name);
+	free(s->env);
+	network_release(&s->hosts);
+	free(s->header);
+	free(s->format);
+	mem_free_list(s->paths);
+	mem_free_list(s->methods);
+	free(s->source);
+	free(s->value_env);
+	mem_free_list(s->command);
+	if (s->value)
+		sodium_free(s->value); /* also zeroes it */
+	free(s->placeholder);
+}
+
+void secrets_release(struct secrets *s)
+{
+	for (size_t i = 0; i < s->n; i++)
+		release_secret(&s->list[i]);
+	free(s->list);
+	*s = (struct secrets){ 0 };
 }
 
 int secrets_read(struct secrets *s, const struct settings *set,
