@@ -109,7 +109,8 @@ def test_events_has_every_field_of_a_result(run, model):
 # --- options ---
 
 OF_OTHERS = {"--now", "--region", "--format", "--export", "--clusters",
-             "--reservation"}  # of systemctl, an example, AWS and Slurm
+             # of systemctl, an example, AWS, Slurm, bash and gh
+             "--reservation", "--rcfile", "--hostname"}
 GENERATED = {"output-format", "help", "version"}  # in OPTIONS of dcode(1)
 
 
