@@ -352,7 +352,8 @@ def test_two_different_passphrases(terminal, auth, home):
 def test_damaged(auth, home, model, run, env):
     auth("set", "anthropic", key=KEY)
     path = home / STATE / "credentials"
-    path.write_bytes(path.read_bytes()[:-1] + b"x")
+    data = path.read_bytes()
+    path.write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
     r = auth("status", "anthropic")
     assert "missing" in r.out and "damaged" in r.err and str(path) in r.err
     assert "damaged" in auth("set", "openai", key=KEY, status=1).err
