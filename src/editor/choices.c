@@ -1113,7 +1113,7 @@ void complete_render(const struct completer *c, size_t columns, size_t max_rows,
 {
 	struct choice_columns at = lay_out(c, columns);
 	struct rows whole = { 0 };
-	char hidden[32];
+	char place[80]; /* of the shown choices among all of them */
 	size_t first;
 	size_t room;
 	size_t n;
@@ -1134,9 +1134,9 @@ void complete_render(const struct completer *c, size_t columns, size_t max_rows,
 	for (size_t i = first; i < first + n; i++)
 		add_choice(c, i, &at, rows);
 	if (more) {
-		snprintf(hidden, sizeof(hidden), "  %zu%s more", c->n - n,
-			 c->n == COMPLETE_MATCHES ? "+" : "");
-		cut_text_add(rows, muted, str_of(hidden), columns);
+		snprintf(place, sizeof(place), "  %zu-%zu of %zu%s", first + 1,
+			 first + n, c->n, c->n == COMPLETE_MATCHES ? "+" : "");
+		cut_text_add(rows, muted, str_of(place), columns);
 		rows_close(rows);
 	}
 	rows_append(rows, &whole, 0, whole.n);

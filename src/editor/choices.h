@@ -189,8 +189,8 @@ bool complete_key(struct completer *c, struct editor *e, struct key key);
 /* True if the caret is behind a word that completion may change: a command, its
  * argument or "@path", even if no choice is known yet. */
 bool complete_is_begun(struct editor *e);
-/* Appends one row for each choice, at most COMPLETE_ROWS, and how many more
- * there are; none if no choices are shown. */
+/* Appends one row for each choice, at most COMPLETE_ROWS. If there are more, a
+ * row says which are shown ("4-13 of 43"). No rows if no choices are shown. */
 void complete_render(const struct completer *c, size_t columns, size_t max_rows,
 		     struct rows *rows);
 void complete_release(struct completer *c);

@@ -1,6 +1,8 @@
 """test_completion_menu.py - the choices below the draft: where they show, and
 how they fit the window."""
 # SPDX-License-Identifier: MIT
+import re
+
 import pytest
 
 from test_live_chat import DONE, execute, live  # noqa: F401
@@ -84,6 +86,22 @@ def test_the_description_of_the_selected_command_is_whole(
     rows = [row for row in s.text().splitlines() if "/rewind" in row]
     assert all(len(row) <= columns for row in rows)
     assert columns > 40 or rows[-1].endswith("\u2026")
+
+
+@pytest.mark.parametrize("columns, lines", SIZES)
+def test_a_long_list_of_choices_says_which_part_is_shown(
+        live, columns, lines):
+    s, _ = live([DONE], columns=columns, lines=lines, ready="this machine")
+    place = re.compile(r"^  (\d+)-(\d+) of (\d+)$", re.M)
+    s.type("/")
+    s.until(lambda t: place.search(t))
+    first, last, n = map(int, place.search(s.text()).groups())
+    shown = re.findall(r"^  /\w+", s.text(), re.M)
+    assert first == 1 and last == len(shown) < n
+    s.keys("Up")  # to the last one
+    s.until(lambda t: f" of {n}" in t and f"-{n} of {n}" in t)
+    s.keys("Down")
+    s.until(lambda t: "\n  1-" in t and "\n  /help" in t)
 
 
 def test_a_path_that_is_too_long_is_cut_visibly(live, work):
