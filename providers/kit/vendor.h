@@ -98,8 +98,6 @@ struct vendor {
 	bool attach_starts; /* attach calls start() instead of a GET */
 	/* a deleted sandbox can still be found for a while */
 	bool awaits_end;
-	/* a POST to it deletes a sandbox; NULL: a DELETE request does */
-	const char *end_path;
 
 	/* NULL, or writes a header "Name: value" that is new for each request
 	 * except GET. */
@@ -111,8 +109,8 @@ struct vendor {
 			const struct stop *stop, struct error *err);
 	/* NULL if struct sandbox_provider has no secrets. */
 	const struct vendor_vault *vault;
-	/* Replace the default GET and DELETE requests where path and end_path
-	 * are not enough; may be NULL. */
+	/* Replace the default GET and DELETE requests where path is not enough;
+	 * may be NULL. */
 	int (*get)(struct vendor_client *c, const char *id, cJSON **answer,
 		   const struct stop *stop, struct error *err);
 	int (*end)(struct vendor_client *c, const char *id, cJSON **answer,

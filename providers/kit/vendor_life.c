@@ -678,8 +678,7 @@ int vendor_remove(struct sandbox_client *client, const char *id,
 {
 	struct vendor_client *c = vendor_of(client);
 	const struct vendor *v = c->vendor;
-	struct http_request ask = { .method = v->end_path ? "POST" : "DELETE",
-				    .path = v->end_path,
+	struct http_request ask = { .method = "DELETE",
 				    .what = "deleting the sandbox",
 				    .flags = REST_MISSING_OK };
 	struct error why = { 0 };

@@ -300,13 +300,14 @@ static int describe(struct vendor_client *c, const struct sandbox_spec *spec,
 	return add_source(c, spec, body, stop, err);
 }
 
-/* Sends a request about the policy. path: "/delete", or "" */
-static int ask_policy(struct vendor_client *c, const char *id,
-		      const char *method, const char *path, const cJSON *body,
-		      cJSON **tree, const struct stop *stop, struct error *err)
+/* Sends a request about a policy: a GET, or with a body a POST. path: "ID", or
+ * "ID/delete" */
+static int ask_policy(struct vendor_client *c, const char *path,
+		      const cJSON *body, cJSON **tree, const struct stop *stop,
+		      struct error *err)
 {
-	char *whole = xasprintf("/v1/network-policies/%s%s", id, path);
-	const struct http_request ask = { .method = method,
+	char *whole = xasprintf("/v1/network-policies/%s", path);
+	const struct http_request ask = { .method = body ? "POST" : "GET",
 					  .path = whole,
 					  .what = "asking for the network "
 						  "policy",
@@ -324,37 +325,51 @@ static void delete_policy(struct vendor_client *c, const char *id,
 {
 	struct error ignored = { 0 };
 	cJSON *body = cJSON_CreateObject();
+	char *path = xasprintf("%s/delete", id);
 
-	(void)ask_policy(c, id, "POST", "/delete", body, NULL, stop, &ignored);
+	(void)ask_policy(c, path, body, NULL, stop, &ignored);
+	free(path);
 	cJSON_Delete(body);
 }
 
-/* Sets *policy to the devbox's network policy, or NULL if it has none. *own: it
- * belongs to this devbox alone. */
-static int find_policy(struct vendor_client *c, const char *devbox,
+/* Sets *policy to the network policy of the devbox that info describes, or NULL
+ * if it has none. *own: it belongs to this devbox alone. */
+static int read_policy(struct vendor_client *c, const cJSON *info,
 		       cJSON **policy, bool *own, const struct stop *stop,
 		       struct error *err)
 {
-	cJSON *info = NULL;
-	const char *label;
-	const char *id;
-	int rc = vendor_get(c, devbox, &info, stop, err);
+	const char *label =
+		json_string(json_get(info, "metadata"), "dcode.label", "");
+	const char *id = json_string(json_get(info, "launch_parameters"),
+				     "network_policy_id", "");
+	int rc = 0;
 
 	*policy = NULL;
-	*own = false;
-	if (rc > 0)
-		rc = error_set(err, ERR_GONE, "the devbox has ended");
-	label = json_string(json_get(info, "metadata"), "dcode.label", "");
-	id = json_string(json_get(info, "launch_parameters"),
-			 "network_policy_id", "");
-	if (rc == 0 && vendor_id_ok(id))
-		rc = ask_policy(c, id, "GET", "", NULL, policy, stop, err);
+	if (vendor_id_ok(id))
+		rc = ask_policy(c, id, NULL, policy, stop, err);
 	if (rc > 0)
 		rc = error_set(err, ERR_PROTOCOL,
 			       "unexpected server response: no network policy");
 	*own = *policy && *label &&
 	       !strcmp(json_string(*policy, "name", ""), label) &&
 	       vendor_id_ok(json_string(*policy, "id", ""));
+	return rc;
+}
+
+/* Asks for the devbox, then like read_policy(). */
+static int find_policy(struct vendor_client *c, const char *devbox,
+		       cJSON **policy, bool *own, const struct stop *stop,
+		       struct error *err)
+{
+	cJSON *info = NULL;
+	int rc = vendor_get(c, devbox, &info, stop, err);
+
+	*policy = NULL;
+	*own = false;
+	if (rc > 0)
+		rc = error_set(err, ERR_GONE, "the devbox has ended");
+	if (rc == 0)
+		rc = read_policy(c, info, policy, own, stop, err);
 	cJSON_Delete(info);
 	return rc;
 }
@@ -392,8 +407,8 @@ static int set_network(struct sandbox *sb, const struct network *n,
 			       "this one");
 	body_add_hosts(body, "allowed_hostnames", n, HOSTS_NAMES);
 	if (rc == 0)
-		rc = ask_policy(c, json_string(policy, "id", ""), "POST", "",
-				body, NULL, stop, err);
+		rc = ask_policy(c, json_string(policy, "id", ""), body, NULL,
+				stop, err);
 	if (rc > 0)
 		rc = error_set(err, ERR_GONE, "the network policy was deleted");
 	cJSON_Delete(policy);
@@ -401,23 +416,27 @@ static int set_network(struct sandbox *sb, const struct network *n,
 	return rc;
 }
 
-/* Also deletes the devbox's own network policy. If that fails, an unused policy
- * is left, which restricts nothing and costs nothing. */
-static int runloop_remove(struct sandbox_client *client, const char *id,
-			  const struct stop *stop, struct error *err)
+/* Also deletes the devbox's own network policy, which the answer names. If that
+ * fails, an unused policy is left, which restricts nothing and costs nothing.
+ */
+static int end_devbox(struct vendor_client *c, const char *id, cJSON **answer,
+		      const struct stop *stop, struct error *err)
 {
+	const struct http_request ask = { .method = "POST",
+					  .path = "/shutdown",
+					  .what = "deleting the sandbox",
+					  .flags = REST_MISSING_OK };
 	struct error ignored = { 0 };
 	cJSON *policy = NULL;
 	bool own = false;
-	int rc;
+	int rc = vendor_ask(c, id, &ask, answer, stop, err);
 
-	if (vendor_id_ok(id))
-		(void)find_policy(client->priv, id, &policy, &own, stop,
-				  &ignored);
-	rc = vendor_remove(client, id, stop, err);
-	if (rc >= 0 && own)
-		delete_policy(client->priv, json_string(policy, "id", ""),
-			      stop);
+	if (rc == 0)
+		(void)read_policy(c, *answer, &policy, &own, stop, &ignored);
+	else if (rc < 0 && err->http_status == 400) /* it has ended before */
+		(void)find_policy(c, id, &policy, &own, stop, &ignored);
+	if (own)
+		delete_policy(c, json_string(policy, "id", ""), stop);
 	cJSON_Delete(policy);
 	return rc;
 }
@@ -1033,7 +1052,7 @@ static const struct vendor vendor = {
 	.items = list_items,
 	.wait_ms = WAIT_MS,
 	.awaits_end = true,
-	.end_path = "/shutdown",
+	.end = end_devbox,
 	.header = add_request_id,
 	.describe = describe,
 	.vault = &runloop_vault,
@@ -1065,7 +1084,7 @@ static const struct sandbox_ops ops = {
 	.stop = vendor_stop,
 	.set_network = set_network,
 	.get_network = get_network,
-	.remove = runloop_remove,
+	.remove = vendor_remove,
 	.clean = vault_clean,
 	.discard = vendor_discard,
 };

@@ -164,16 +164,18 @@ static void add_list(const struct forge *f, struct buf *url)
 	buf_adds(url, "/merge_requests");
 }
 
-/* Sends one request. The answer's tree is owned by the caller. */
-static int exchange(const struct forge *f, struct http *http, const char *url,
-		    struct str body, cJSON **tree, const struct stop *stop,
-		    struct error *err)
+/* Sends one request: ask has its url, and its body if it is a POST. The
+ * answer's tree is owned by the caller. */
+static int exchange(const struct forge *f, struct http *http,
+		    const struct http_request *ask, cJSON **tree,
+		    const struct stop *stop, struct error *err)
 {
+	static const char agent[] = "User-Agent: dcode/" DCODE_VERSION;
 	struct stop within = stop_within(stop, EXCHANGE_MS);
 	char *token = xasprintf("Authorization: Bearer %s", f->secret);
 	bool is_github = f->kind == FORGE_GITHUB;
 	const char *const headers[HEADERS] = {
-		"User-Agent: dcode/" DCODE_VERSION,
+		agent,
 		is_github ? "Accept: application/vnd.github+json"
 			  : "Accept: application/json",
 		token,
@@ -181,15 +183,15 @@ static int exchange(const struct forge *f, struct http *http, const char *url,
 			  : "Content-Type: application/json",
 		is_github ? "Content-Type: application/json" : NULL,
 	};
-	const struct http_request req = { .method = body.len ? "POST" : "GET",
-					  .url = url,
-					  .headers = headers,
-					  .body = body,
-					  .connect_ms = CONNECT_MS,
-					  .flags = HTTP_PROBE };
+	struct http_request req = *ask;
 	struct http_response res = { .body.max = ANSWER_MAX };
-	int rc = http_do(http, &req, &res, &within, err);
+	int rc;
 
+	req.method = ask->body.len ? "POST" : "GET";
+	req.headers = headers;
+	req.connect_ms = CONNECT_MS;
+	req.flags = HTTP_PROBE;
+	rc = http_do(http, &req, &res, &within, err);
 	if (rc == 0 && res.status >= 300)
 		rc = http_status_error(&res, f->host, err);
 	if (rc == 0) {
@@ -224,6 +226,7 @@ int forge_find_request(const struct forge *f, struct http *http,
 		       const struct stop *stop, struct error *err)
 {
 	struct buf where = BUF_INIT(URL_MAX);
+	struct http_request ask = { 0 };
 	cJSON *tree = NULL;
 	int rc;
 
@@ -238,8 +241,9 @@ int forge_find_request(const struct forge *f, struct http *http,
 	}
 	add_encoded(&where, r->branch);
 	rc = buf_check(&where, "the branch's name", err);
+	ask.url = where.ptr;
 	if (rc == 0)
-		rc = exchange(f, http, where.ptr, STR(""), &tree, stop, err);
+		rc = exchange(f, http, &ask, &tree, stop, err);
 	if (rc == 0 && cJSON_IsArray(tree) && cJSON_GetArraySize(tree) > 0)
 		*url = read_address(f, cJSON_GetArrayItem(tree, 0));
 	cJSON_Delete(tree);
@@ -271,6 +275,7 @@ int forge_make_request(const struct forge *f, struct http *http,
 {
 	struct buf where = BUF_INIT(URL_MAX);
 	struct buf body = BUF_INIT(BODY_MAX);
+	struct http_request ask = { 0 };
 	cJSON *tree = NULL;
 	int rc;
 
@@ -278,9 +283,10 @@ int forge_make_request(const struct forge *f, struct http *http,
 	add_list(f, &where);
 	write_body(f, r, &body);
 	rc = buf_check(&body, "the request's text", err);
+	ask.url = where.ptr;
+	ask.body = buf_str(&body);
 	if (rc == 0)
-		rc = exchange(f, http, where.ptr, buf_str(&body), &tree, stop,
-			      err);
+		rc = exchange(f, http, &ask, &tree, stop, err);
 	if (rc == 0)
 		*url = read_address(f, tree);
 	if (rc == 0 && !*url)

@@ -244,7 +244,7 @@ def test_always_can_be_kept_in_the_users_config(live, work, env):
     s.until("what you would like")
     s.type("/approvals")
     s.keys("Enter")
-    seen = " ".join(s.until("; stored in config.toml").split())
+    seen = " ".join(s.until("stored in config.toml").split())
     assert "1 execute: echo \"it's\" >> log on this machine, in /" in seen
     assert "{" not in seen.split("/approvals")[-1]
     s.type("/approvals remove 1")

@@ -51,12 +51,11 @@ def test_a_refused_key_names_what_to_type_in_the_chat(live):
             ) in seen and "-M" not in seen
 
 
-def test_diff_without_a_sandbox_says_what_to_use_in_whole_words(live):
+def test_diff_without_a_repository_says_so_in_whole_words(live, tmp_path):
     s, _ = live([DONE], ready="this machine")
     s.type("/diff")
     s.keys("Enter")
-    s.until("\nUse !git diff here, or start dcode with --sandbox NAME "
-            "--workspace repo.\n")
+    s.until(f"\nError: not a git repository:\n{tmp_path}/work\n")
 
 
 def test_no_yes_counts_for_a_call_that_no_screen_has_shown(live, tmp_path):

@@ -161,7 +161,7 @@ def test_a_reload_keeps_the_limits_that_there_were(config, live):
     config(BROKEN)
     s.type("/reload")
     s.keys("Enter")
-    s.until("Error: ")
+    s.until("\nError:")
     s.type("/config get web.allow_hosts")
     s.keys("Enter")
     s.until("a.example")

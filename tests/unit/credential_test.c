@@ -192,7 +192,7 @@ static void test_an_echo_is_replaced_at_every_border(void **state)
 			struct buf form = BUF_INIT(512);
 
 			json_base64(&form,
-				    (struct str){ "012" VALUE + i,
+				    (struct str){ &"012" VALUE[i],
 						  3 - i + strlen(VALUE) });
 			form.ptr[form.len - 4] = '\0';
 			assert_false(has(&out, form.ptr + 4));
