@@ -619,8 +619,14 @@ void choice_open(struct choice_dialog *d, const struct app_question *q)
 	*d = (struct choice_dialog){ .asked = q,
 				     .reply = BUF_INIT(ASK_REPLY_BYTES),
 				     .wrong = BUF_INIT(ASK_REPLY_BYTES) };
-	for (size_t i = 0; i < q->n && i < ANSWER_ROW_MOST; i++)
+	for (size_t i = 0; i < q->n && i < ANSWER_ROW_MOST; i++) {
 		d->row.labels[d->row.n++] = q->answers[i];
+		if (q->keys) {
+			d->letters[2 * i] = q->answers[i][0];
+			d->letters[2 * i + 1] =
+				(char)(q->answers[i][0] & ~0x20);
+		}
+	}
 	d->row.selected = q->safe;
 }
 
@@ -651,10 +657,11 @@ static int on_key(struct choice_dialog *d, const struct key *key)
 		return d->reply.len ? CHOICE_OPEN : CHOICE_ENDED;
 	if (key->name == KEY_ESCAPE && !d->reply.len)
 		return d->asked->escapes ? (int)d->asked->safe : CHOICE_OPEN;
+	if (key->name == KEY_ENTER && d->keys == QUESTION_SELECTED &&
+	    !d->reply.len)
+		return (int)d->row.selected;
 	if (key->name == KEY_ENTER)
-		return d->keys == QUESTION_SELECTED && !d->reply.len
-			       ? (int)d->row.selected
-			       : submit_reply(d);
+		return d->asked->keys ? CHOICE_OPEN : submit_reply(d);
 	if (key->name == KEY_ESCAPE || (ctrl && key->c == 'u'))
 		buf_clear(&d->reply);
 	else if (key->name == KEY_BACKSPACE)
@@ -686,6 +693,9 @@ int choice_event(struct choice_dialog *d, const struct key_event *ev)
 	buf_clear(&d->wrong);
 	if (ev->kind == KEY_EVENT_KEY)
 		return on_key(d, &ev->key);
+	if (ev->kind == KEY_EVENT_TEXT && d->asked->keys)
+		return ev->text.len == 1 ? ask_parse_choice(d->asked, ev->text)
+					 : CHOICE_OPEN;
 	if (ev->kind == KEY_EVENT_TEXT) {
 		struct buf clean = BUF_INIT(ASK_REPLY_BYTES);
 
@@ -704,21 +714,23 @@ void choice_render(const struct choice_dialog *d, size_t columns,
 {
 	struct wrap w = { .columns = columns > 1 ? columns - 1 : 1,
 			  .words = true };
-	bool takes = d->keys == QUESTION_LETTERS || d->reply.len;
+	const struct app_question *q = d->asked;
+	bool letters = d->keys == QUESTION_LETTERS;
+	bool takes = (letters && !q->keys) || d->reply.len;
 	struct buf text = BUF_INIT(1 << 12);
 	struct rows line = { 0 };
 	struct rows wrapped = { 0 };
 	struct buf advice = BUF_INIT(1 << 10);
 
 	if (d->wrong.len) {
-		ask_add_advice(d->asked, buf_str(&d->wrong), &advice);
+		ask_add_advice(q, buf_str(&d->wrong), &advice);
 		rows_adds(&line, plain, advice.ptr);
 		rows_end(&line);
 	}
-	buf_adds(&text, d->asked->text);
+	buf_adds(&text, q->text);
 	if (takes)
-		buf_addf(&text, " [%s] %.*s", d->asked->choices,
-			 (int)d->reply.len, d->reply.len ? d->reply.ptr : "");
+		buf_addf(&text, " [%s] %.*s", q->choices, (int)d->reply.len,
+			 d->reply.len ? d->reply.ptr : "");
 	rows_add(&line, strong, buf_str(&text));
 	rows_close(&line);
 	wrap_rows(&line, &w, &wrapped);
@@ -730,6 +742,10 @@ void choice_render(const struct choice_dialog *d, size_t columns,
 		answer_row_hint(columns, out);
 	} else if (d->keys == QUESTION_SELECTED) {
 		answer_row_render(&d->row, columns, out);
+	} else if (letters) {
+		add_line(out, strong,
+			 select_fitting(q->keys, q->brief_keys, columns),
+			 columns);
 	}
 	rows_release(&line);
 	rows_release(&wrapped);

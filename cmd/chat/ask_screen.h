@@ -72,6 +72,9 @@ struct choice_dialog {
 	const struct app_question *asked; /* borrowed; NULL: no open question */
 	struct buf reply;                 /* one line of UTF-8 */
 	struct buf wrong; /* the last reply if it was not an answer, else "" */
+	/* The letters that answer, if the question has keys; then no reply is
+	 * typed. Else empty. */
+	char letters[2 * ANSWER_ROW_MOST + 1];
 	struct answer_row row;
 	enum question_keys keys; /* set by the caller; decides what is drawn and
 				    accepted */

@@ -119,12 +119,22 @@ static enum live_key focus_question(struct live *l, bool letters)
 	return LIVE_KEY_TAKEN;
 }
 
-/* True for text that answers no question about a call: it begins a message. */
+/* Returns the letters that answer the question, or NULL if it has none. */
+static const char *answer_letters(const struct live *l)
+{
+	if (l->dialog.asked)
+		return l->dialog.letters;
+	return l->choice.letters[0] ? l->choice.letters : NULL;
+}
+
+/* True for text that is no answer to a question with letters: it begins a
+ * message. */
 static bool begins_message(const struct live *l, const struct key_event *ev)
 {
-	return l->dialog.asked && ev->kind == KEY_EVENT_TEXT &&
-	       (ev->text.len != 1 ||
-		!strchr(l->dialog.letters, ev->text.ptr[0]));
+	const char *letters = answer_letters(l);
+
+	return letters && ev->kind == KEY_EVENT_TEXT &&
+	       (ev->text.len != 1 || !strchr(letters, ev->text.ptr[0]));
 }
 
 /* Decides about a key while the question has the focus. Typed text returns the
@@ -138,7 +148,7 @@ static enum live_key route_focused_key(struct live *l,
 	bool begins = is_paste(ev) || begins_message(l, ev) ||
 		      (ev->kind == KEY_EVENT_TEXT && !live_is_left_alone(l));
 
-	if (!live_is_drafting(l) && !(l->dialog.asked && begins))
+	if (!live_is_drafting(l) && !(answer_letters(l) && begins))
 		return LIVE_KEY_QUESTION;
 	if (!escapes && !is_paste(ev) && ev->kind != KEY_EVENT_TEXT)
 		return LIVE_KEY_QUESTION;
@@ -645,6 +655,8 @@ static bool answer_with_letter(struct live *l, char c)
 		confirm_yolo(l, c == 'y' || c == 'Y');
 	else if (l->dialog.asked && same && !is_typing_answer(l))
 		live_answer_call(l, &ev);
+	else if (l->choice.letters[0] && same)
+		live_answer_choice(l, &ev);
 	else
 		return false;
 	return true;
@@ -710,7 +722,7 @@ static void on_question(struct live *l, const struct key_event *ev)
 		on_draft(l, ev);
 		break;
 	case LIVE_KEY_QUESTION:
-		if (l->dialog.asked && ev->kind == KEY_EVENT_TEXT &&
+		if (answer_letters(l) && ev->kind == KEY_EVENT_TEXT &&
 		    !is_typing_answer(l))
 			hold_letter(l, ev);
 		else if (l->dialog.asked)

@@ -254,8 +254,10 @@ int live_choose(void *arg, const struct app_question *q, struct error *err)
 /* Prints the question with its answer: "Allow it? [y/N] yes". */
 static void print_choice(struct live *l, const char *answer)
 {
-	char *line = xasprintf("%s [%s] %s", l->asked_choice->text,
-			       l->asked_choice->choices, answer);
+	const struct app_question *q = l->asked_choice;
+	char *line =
+		q->keys ? xasprintf("%s %s", q->text, answer)
+			: xasprintf("%s [%s] %s", q->text, q->choices, answer);
 
 	live_print(l);
 	live_say(l, (struct style){ 0, STYLE_MUTED }, line);

@@ -8,42 +8,99 @@
  */
 #include "cmd/chat/plan_review.h"
 
+#include <ctype.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
+#include "base/mem.h"
 #include "base/sanitize.h"
 #include "base/str.h"
 #include "cmd/external.h"
 #include "cmd/session/policy.h"
 #include "cmd/session/sandbox.h"
+#include "model/message.h"
 
-static const char accepted[] =
-	"The user has accepted the plan. Carry it out now.";
-static const char changed[] =
-	"The user has changed the plan and accepted it. Carry out this plan "
-	"now:\n\n";
+enum { PLAN_YES, PLAN_EDIT, PLAN_NO, PLAN_AUTO_EDIT };
 
-enum { PLAN_YES, PLAN_EDIT, PLAN_NO };
+/* True if one of the n words is in the text, in whatever case. */
+static bool has_word(const char *text, const char *const *words, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (strcasestr(text, words[i]))
+			return true;
+	return false;
+}
 
-/* True if the turn ended in plan mode with a plan. A last line that ends in a
- * question mark asks the user something first. */
+/* True if the text, which ends in a question mark, asks only whether to begin:
+ * "1. Fix it. Shall I start?". Words of the model decide no more than whether
+ * the user is asked. */
+static bool asks_to_begin(struct str text)
+{
+	static const char *const who[] = { "shall i ",    "should i ",
+					   "may i ",      "can i ",
+					   "want me to ", "like me to " };
+	static const char *const deeds[] = { "start",    "begin", "proceed",
+					     "go ahead", "carry", "implement" };
+	static const char *const open[] = { " or ",   "where ", "what ",
+					    "which ", "how ",   "when " };
+	size_t at = text.len - 1;
+	char *last;
+	bool asks;
+
+	/* to the end of the sentence before, not to the dot of "a.c" */
+	while (at && text.ptr[at - 1] != '\n' &&
+	       !(isspace((unsigned char)text.ptr[at]) &&
+		 strchr(".!?:", text.ptr[at - 1])))
+		at--;
+	last = xstrndup(text.ptr + at, text.len - at);
+	asks = at && has_word(last, who, sizeof(who) / sizeof(*who)) &&
+	       has_word(last, deeds, sizeof(deeds) / sizeof(*deeds)) &&
+	       !has_word(last, open, sizeof(open) / sizeof(*open));
+	free(last);
+	return asks;
+}
+
+/* True if the turn ended in plan mode with a plan. A question at the end asks
+ * the user something first, unless it asks to begin. */
 static bool has_plan(const struct run *r)
 {
 	struct str text = str_trim(buf_str(&r->agent.answer));
 
 	return r->mode == RUN_PLAN && r->plans && r->app->asker && text.len &&
 	       r->agent.finish == FINISH_STOP && !r->agent.hook_ended &&
-	       !str_ends(text, "?");
+	       (!str_ends(text, "?") || asks_to_begin(text));
 }
 
-/* Returns PLAN_YES, PLAN_EDIT or PLAN_NO; -1 if the turn was stopped. */
+/* True if the plan would run in manual mode, but may run in auto-edit. */
+static bool offers_auto_edit(const struct run *r)
+{
+	struct error ignored = { 0 };
+
+	return r->before_plan == RUN_MANUAL && run_asks(r) &&
+	       run_check_mode(r, RUN_AUTO_EDIT, &ignored) == 0;
+}
+
+/* Returns a PLAN_ value; -1 if the turn was stopped. */
 static int ask_user(struct run *r, const struct stop *stop, struct error *err)
 {
-	static const char *const answers[] = { "yes", "edit", "no" };
+	static const char *const answers[] = { "yes", "edit", "no",
+					       "auto-edit" };
+	bool edits = offers_auto_edit(r);
 	const struct app_question q = { .text = "Carry out this plan?",
-					.choices = "y/e/N",
+					.choices = edits ? "y/a/e/N" : "y/e/N",
 					.answers = answers,
-					.n = 3,
+					.n = edits ? 4 : 3,
+					.keys = edits ? "y yes  a yes, with "
+							"auto-edit  n no  "
+							"e edit the plan"
+						      : "y yes  n no  e edit "
+							"the plan",
+					.brief_keys = edits ? "y yes  n no  "
+							      "a auto-edit  "
+							      "e edit"
+							    : "y/n/e",
 					.usual = PLAN_NO,
 					.safe = PLAN_NO,
 					.escapes = true,
@@ -98,12 +155,15 @@ int plan_review(struct run *r, const struct stop *stop, struct error *err)
 		edit_plan(r, &plan);
 	if (answer < 0) {
 		rc = -1;
-	} else if (answer == PLAN_YES && r->mode == RUN_PLAN) {
+	} else if (answer != PLAN_NO && r->mode == RUN_PLAN) {
 		bool same = str_eq(buf_str(&plan),
 				   str_trim(buf_str(&r->agent.answer)));
 
+		if (answer == PLAN_AUTO_EDIT && offers_auto_edit(r))
+			r->before_plan = RUN_AUTO_EDIT;
 		run_end_plan(r);
-		buf_adds(&prompt, same ? accepted : changed);
+		buf_adds(&prompt,
+			 same ? MESSAGE_PLAN_ACCEPTED : MESSAGE_PLAN_CHANGED);
 		if (!same)
 			buf_addstr(&prompt, buf_str(&plan));
 		rc = run_agent(r, prompt.ptr, stop, err);

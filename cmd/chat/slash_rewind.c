@@ -47,6 +47,11 @@ static bool add_prompt(void *arg, struct thread_message *m)
 	if (m->damaged || m->message.role != ROLE_USER || m->message.steering)
 		return true;
 	p.typed = message_typed(&m->message);
+	if (str_starts(str_of(p.typed), MESSAGE_PLAN_ACCEPTED) ||
+	    str_starts(str_of(p.typed), MESSAGE_PLAN_CHANGED)) {
+		free(p.typed);
+		return true;
+	}
 	if (c->n == MOST_PROMPTS) {
 		free(c->prompts[0].typed);
 		memmove(c->prompts, c->prompts + 1,

@@ -92,6 +92,13 @@ char *message_text(const struct message *m);
 	"whether it is carried out.]\n"
 #define MESSAGE_NOTE_PLAN_OVER                                                 \
 	"[Plan mode has ended: you have all your tools again.]\n"
+/* dcode's own prompts after a yes to the plan. The second is followed by the
+ * plan. */
+#define MESSAGE_PLAN_ACCEPTED                                                  \
+	"The user has accepted the plan. Carry it out now."
+#define MESSAGE_PLAN_CHANGED                                                   \
+	"The user has changed the plan and accepted it. Carry out this plan "  \
+	"now:\n\n"
 #define MESSAGE_FILES "\n\n## Referenced Files\n"
 /* Returns the text of the assistant message that dcode puts between tool
  * results and the user's message m for servers that refuse one right after the

@@ -62,10 +62,11 @@ def plan(s, text="go"):
 
 
 def answer(s, key):
-    s.until(ASKS + " [y/e/N]")
+    """A single key, without Enter."""
+    s.until(lambda t: ASKS in t and ("y yes" in t or "y/n/e" in t))
     s.type(key)
-    s.until(ASKS + " [y/e/N] " + key)
-    s.keys("Enter")
+    s.until(ASKS + " " + {"y": "yes", "a": "auto-edit", "n": "no",
+                          "e": "edit"}[key])
 
 
 @pytest.mark.parametrize("columns, lines", [(80, 24), (40, 12), (200, 50)])
@@ -94,7 +95,6 @@ def test_all_that_changes_something_is_refused(live, work):
     s.until(ASKS)
     assert refusals(server, 1) == 5 and nothing_ran(work)
     answer(s, "n")
-    s.until(ASKS + " [y/e/N] no")
     assert "plan" in s.text().splitlines()[-1] or "\nplan" in s.text()
 
 
@@ -143,8 +143,7 @@ def test_the_plan_is_edited_before_it_is_accepted(live, work, env, tmp_path):
     plan(s)
     answer(s, "e")
     s.until("The plan is now:")
-    s.until(lambda t: t.count(ASKS) == 2 and "[y/e/N]" in
-            t.rstrip().splitlines()[-3] + t.rstrip().splitlines()[-2])
+    s.until(lambda t: t.count(ASKS) == 2 and "y yes" in t)
     assert "1. touch other" in s.text() and len(server.requests) == 1
     answer(s, "y")
     s.until("done.")
@@ -155,13 +154,68 @@ def test_the_plan_is_edited_before_it_is_accepted(live, work, env, tmp_path):
 def test_a_message_in_place_of_an_answer_goes_on_planning(live, work):
     s, server = live([PLAN, {"text": "1. better"}])
     plan(s)
-    s.until(ASKS + " [y/e/N]")
-    s.type("use less")
+    s.until("y yes")
+    s.type("not so much: use less")
+    s.until("\u276f not so much: use less")
     s.keys("Enter")
     s.until("1. better")
     s.until(lambda t: t.count(ASKS) >= 1)
-    assert "use less" in prompt(server, 1)
+    assert "not so much: use less" in prompt(server, 1)
     assert "Plan mode:" in prompt(server, 1) and nothing_ran(work)
+
+
+def test_a_letter_at_a_draft_accepts_no_plan(live, work):
+    s, server = live([{**PLAN, "delay_ms": 1200}, DONE])
+    plan(s)
+    s.until("waiting for")
+    s.type("wait ")
+    s.until(ASKS)
+    s.until("Up/Down")
+    s.type("y")
+    s.until("\u276f wait y")
+    time.sleep(0.5)
+    assert len(server.requests) == 1
+    s.keys("C-u")
+    answer(s, "y")  # the control
+    s.until("done.")
+
+
+@pytest.mark.parametrize("columns", [80, 40])
+def test_a_plan_is_accepted_with_auto_edit(live, work, columns):
+    write = call("write_file", file_path="made", content="x")
+    s, _ = live([PLAN, write, execute("touch bad"), DONE], columns=columns,
+                ready="this machine")
+    plan(s)
+    answer(s, "a")
+    s.until("execute wants to run")  # it has approved no call
+    assert (work / "made").exists() and not (work / "bad").exists()
+    s.until("\nauto-edit")
+
+
+def test_an_accepted_plan_is_no_prompt_to_go_back_to(live):
+    s, _ = live([PLAN, DONE])
+    plan(s, "first of all")
+    answer(s, "y")
+    s.until("done.")
+    s.type("/rewind")
+    s.keys("Enter")
+    seen = s.until("Go back to before a prompt")
+    seen = s.until(lambda t: "first of all" in t[t.rindex("Go back to"):])
+    assert "has accepted the plan" not in seen[seen.rindex("Go back to"):]
+
+
+@pytest.mark.parametrize("asked, is_plan", [
+    ("Shall I start with a.c?", True),
+    ("Would you like me to proceed with this?", True),
+    ("Should I start with a or b?", False), ("Which one?", False)])
+def test_a_question_whether_to_begin_ends_a_plan(live, asked, is_plan):
+    s, _ = live([{"text": PLAN["text"] + "\n\n" + asked}])
+    plan(s)
+    s.until(asked)
+    s.until(ASKS if is_plan else "Done in")
+    if not is_plan:
+        time.sleep(0.5)
+    assert (ASKS in s.text()) == is_plan
 
 
 def test_a_mode_that_shift_tab_only_passed_does_not_return(live, work):
@@ -377,6 +431,10 @@ def test_under_a_policy_of_manual_shift_tab_goes_to_plan(live, work):
     s.until(lambda t: "\nplan" in t)
     s.type("go")
     s.keys("Enter")
+    assert "auto-edit" not in s.until("y yes")
+    s.type("a")  # begins a message
+    s.until("\u276f a")
+    s.keys("BSpace")
     answer(s, "y")
     s.until(lambda _: len(server.requests) == 2)
     s.until(lambda t: "\nmanual" in t)
