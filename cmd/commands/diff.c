@@ -339,14 +339,15 @@ static int print_here(struct diff *d, const struct stop *stop,
 		      struct error *err)
 {
 	struct app *app = d->app;
+	const struct tree_comparison k = { print_change, d };
 	char *state = app_state_path(app, "", err);
 	int rc = state ? 0 : -1;
 
 	load_theme(d);
 	if (rc == 0)
 		rc = tree_watch_list(state, settings_cwd(app->settings),
-				     settings_home(app->settings), print_change,
-				     d, stop, err);
+				     settings_home(app->settings), &k, stop,
+				     err);
 	if (rc == 0 && fflush(stdout) != 0)
 		rc = error_errno(err, "writing standard output");
 	if (rc == 0 && !d->n_here)

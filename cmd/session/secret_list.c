@@ -106,7 +106,7 @@ static int check_provider(struct app *app, const char *type,
 	if (rc == 0)
 		rc = secrets_check(all, p ? p->secrets : NULL, options.sandbox,
 				   err);
-	if (rc == 0 && all->n)
+	if (rc == 0 && all->n && p && p->secrets)
 		*note = p->secrets->note;
 	run_options_release(&options);
 	return rc;

@@ -247,7 +247,7 @@ int reach_open_host(struct sandbox *sb, const char *host,
 	else
 		rc = add_host(o, str_of(host),
 			      o->commands[o->n_commands - 1].id, err);
-	if (rc == 0 && (rc = apply_opened(sb, stop, err)) < 0)
+	if (rc == 0 && o && (rc = apply_opened(sb, stop, err)) < 0)
 		o->n--;
 	pthread_mutex_unlock(&lock);
 	return rc;
@@ -312,7 +312,8 @@ int reach_allow_host(struct sandbox *sb, struct str host,
 		rc = network_add(&wider, host, err);
 	if (rc == 0)
 		rc = sandbox_choose_network(sb->client, &wider, &n, err);
-	if (rc == 0 && ops->set_network(sb, &n, stop, err) < 0)
+	if (rc == 0 && ops->set_network &&
+	    ops->set_network(sb, &n, stop, err) < 0)
 		rc = sandbox_blame(sb->client, err);
 	if (rc == 0)
 		network_copy(&sb->network, &n);

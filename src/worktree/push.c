@@ -152,8 +152,9 @@ static int run_remote(struct push *p, const char *const *argv, struct buf *out,
 
 int push_ask_server(struct push *p, const struct stop *stop, struct error *err)
 {
+	static const char all[] = HEADS "*";
 	const char *argv[] = { "ls-remote", "--symref", "--", p->remote->name,
-			       "HEAD",      HEADS "*",  NULL };
+			       "HEAD",      all,        NULL };
 	struct buf out = BUF_INIT(REFS_MAX);
 	struct str rest;
 	struct str line;

@@ -352,11 +352,6 @@ static int read_blobs(const struct tree_watch *t,
 	return rc;
 }
 
-struct tree_comparison {
-	void (*each)(void *arg, const struct tree_watch_change *c);
-	void *arg;
-};
-
 /* Reports a file if its content changed, or is not known. always: also if both
  * texts are equal. */
 static void compare_file(const struct tree_comparison *k, const char *path,
@@ -467,10 +462,9 @@ void tree_watch_end(struct tree_watch *t,
 }
 
 int tree_watch_list(const char *state, const char *cwd, const char *home,
-		    void (*each)(void *arg, const struct tree_watch_change *c),
-		    void *arg, const struct stop *stop, struct error *err)
+		    const struct tree_comparison *k, const struct stop *stop,
+		    struct error *err)
 {
-	const struct tree_comparison k = { each, arg };
 	struct tree_watch t = { .most_ms = LIST_MS };
 	int rc = open_watch(&t, state, cwd, home, stop, err);
 
@@ -480,7 +474,7 @@ int tree_watch_list(const char *state, const char *cwd, const char *home,
 	if (rc == 0)
 		rc = user_repo_copy_index(&t.repo, &t.w.git, t.index, err);
 	if (rc == 0) /* the list before is empty: all is as in the index */
-		rc = report_changes(&t, &k, stop, err);
+		rc = report_changes(&t, k, stop, err);
 	tree_watch_close(&t);
 	return rc;
 }

@@ -45,6 +45,12 @@ struct tree_watch_change {
 	bool known;
 };
 
+/* Who gets the changed files. */
+struct tree_comparison {
+	void (*each)(void *arg, const struct tree_watch_change *c);
+	void *arg;
+};
+
 /* Call before a command. state: dcode's directory; cwd: in the tree; home: for
  * the user's ignore patterns, or NULL. Failures end the watch silently. */
 void tree_watch_begin(struct tree_watch *t, const char *state, const char *cwd,
@@ -56,11 +62,11 @@ void tree_watch_end(struct tree_watch *t,
 		    void *arg, const struct stop *stop);
 void tree_watch_close(struct tree_watch *t);
 
-/* Passes each file that differs from the user's index, or is not in it, sorted
- * by path; before is its text in the index. For /diff: a listing may take
- * longer, and a failure is an error. */
+/* Passes k each file that differs from the user's index, or is not in it,
+ * sorted by path; before is its text in the index. For /diff: a listing may
+ * take longer, and a failure is an error. */
 int tree_watch_list(const char *state, const char *cwd, const char *home,
-		    void (*each)(void *arg, const struct tree_watch_change *c),
-		    void *arg, const struct stop *stop, struct error *err);
+		    const struct tree_comparison *k, const struct stop *stop,
+		    struct error *err);
 
 #endif

@@ -17,13 +17,13 @@ static void texts_come_back_from_their_positions(void **state)
 	char *text = xcalloc(len, 1);
 
 	(void)state;
-	for (char c = 'a'; c < 'g'; c++) {
+	for (int c = 'a'; c < 'g'; c++) {
 		memset(text, c, len);
 		assert_true(spool_add(&s, (struct str){ text, len }));
 		assert_true(spool_add(&s, STR("")));
 	}
 	assert_int_equal(s.end, 6 * len);
-	for (char c = 'a'; c < 'g'; c++) {
+	for (int c = 'a'; c < 'g'; c++) {
 		size_t at = (size_t)(c - 'a') * len;
 
 		memset(text, c, len);

@@ -106,7 +106,7 @@ enum {
 	F(X509_set_version)                                                    \
 	F(X509_sign)
 
-#define FIELD(name) __typeof__(name) *name;
+#define FIELD(name) __typeof__(name) *(name);
 static struct {
 	FUNCTIONS(FIELD)
 } o;

@@ -159,7 +159,7 @@ static void make_placeholder(struct secret *s)
 	static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 				      "abcdefghijklmnopqrstuvwxyz0123456789";
 	const char *prefix = find_prefix(s->value);
-	size_t len = strlen(s->value);
+	size_t len = str_of(s->value).len;
 	size_t at = 0;
 
 	if (len < SECRET_PLACEHOLDER)
