@@ -34,7 +34,12 @@
 #include "tool/result.h"
 #include "ui/summary.h"
 
-enum { LINE_BYTES = 1 << 14, TURN_MS = 50 };
+enum {
+	LINE_BYTES = 1 << 14,
+	TURN_MS = 50,
+	PROGRESS_MS = 250,   /* between two events about the tokens so far */
+	BYTES_PER_TOKEN = 4, /* of an answer whose usage is not known yet */
+};
 
 /* agent_ui.event callback of the run's agent, also used for a child: forwards
  * one event at a time. */
@@ -132,6 +137,26 @@ static bool raise_cap(void *arg)
 	return raised;
 }
 
+/* Emits what the child is doing. step is NULL if that is all. Call with the
+ * lock on events held. */
+static void emit_progress(struct child *c, const struct subagent_step *step,
+			  struct str text)
+{
+	c->shown = clock_ms();
+	show_event(&c->all->ui, c->run->app->mask,
+		   &(struct agent_event){
+			   .kind = EVENT_SUBAGENT,
+			   .call = c->order->call,
+			   .text = text,
+			   .end = str_of(c->doing),
+			   .progress = { .number = c->number,
+					 .calls = c->running > 0,
+					 .tokens = c->tokens +
+						   (int64_t)c->arrived /
+							   BYTES_PER_TOKEN },
+			   .subagent = step });
+}
+
 /* Reports a step of the child to the run's screens. inner is the child's event,
  * or NULL. text, if any, is shown as a line. */
 static void emit_step(struct child *c, const struct agent_event *inner,
@@ -150,12 +175,7 @@ static void emit_step(struct child *c, const struct agent_event *inner,
 	pthread_mutex_lock(&s->events);
 	if (inner)
 		run_note_event(c->run, inner);
-	show_event(&s->ui, c->run->app->mask,
-		   &(struct agent_event){ .kind = EVENT_SUBAGENT,
-					  .call = c->order->call,
-					  .text = buf_str(&line),
-					  .end = str_of(c->doing),
-					  .subagent = &step });
+	emit_progress(c, &step, buf_str(&line));
 	pthread_mutex_unlock(&s->events);
 	buf_release(&line);
 }
@@ -193,19 +213,45 @@ static void on_text(struct child *c, const struct agent_event *ev)
 	buf_release(&line);
 }
 
+/* Notes a piece of the child's answer or thinking; what: "answering". */
+static void on_delta(struct child *c, const struct agent_event *ev,
+		     const char *what)
+{
+	bool begins = strcmp(c->doing, what) != 0;
+
+	c->arrived += ev->text.len;
+	set_doing(c, str_of(what));
+	if (!begins && clock_ms() - c->shown < PROGRESS_MS)
+		return;
+	pthread_mutex_lock(&c->all->events);
+	emit_progress(c, NULL, (struct str){ 0 });
+	pthread_mutex_unlock(&c->all->events);
+}
+
+/* Counts like the chat's own progress row: without what was read from a
+ * cache. */
+static void on_turn(struct child *c, const struct agent_event *ev)
+{
+	const struct usage *u = ev->usage;
+
+	c->arrived = 0;
+	c->tokens += u->input + u->cache_write + u->output;
+	subagent_list_add_usage(&c->all->list, c->number, u);
+	emit_step(c, ev, false, NULL, NULL);
+}
+
 /* agent_ui.event callback of a child: reports its events as steps, and updates
  * its row in the list of subagents. */
 static void on_event(void *arg, const struct agent_event *ev)
 {
 	struct child *c = arg;
-	struct subagent_list *list = &c->all->list;
 
 	switch (ev->kind) {
 	case EVENT_TEXT:
-		subagent_list_note(list, c->number, "answering");
+		on_delta(c, ev, "answering");
 		break;
 	case EVENT_THINKING:
-		subagent_list_note(list, c->number, "thinking");
+		on_delta(c, ev, "thinking");
 		break;
 	case EVENT_TOOL_CALL:
 		on_call(c, ev);
@@ -217,12 +263,13 @@ static void on_event(void *arg, const struct agent_event *ev)
 		emit_step(c, ev, false, NULL, NULL);
 		break;
 	case EVENT_TURN:
-		subagent_list_add_usage(list, c->number, ev->usage);
-		emit_step(c, ev, false, NULL, NULL);
+		on_turn(c, ev);
 		break;
 	case EVENT_RESTART:
+		c->arrived = 0;
 		if (ev->thought)
 			break;
+		set_doing(c, STR("waiting for the model"));
 		/* fall through */
 	case EVENT_WARNING:
 	case EVENT_COMPACT:
@@ -793,9 +840,9 @@ static int start_child(struct child *c, struct error *err)
 		c->all->brings_until = 0;
 	c->stop = *outer;
 	c->stop.cancel = &c->cancel.cancel;
-	c->number =
-		subagent_list_begin(&c->all->list, c->kind->name,
-				    c->order->what->order, &c->cancel.cancel);
+	c->number = c->order->number;
+	subagent_list_begin(&c->all->list, c->number, c->kind->name,
+			    c->order->what->order, &c->cancel.cancel);
 	snprintf(c->label, sizeof(c->label), "%s %u", c->kind->name, c->number);
 	snprintf(c->doing, sizeof(c->doing), "waiting for the model");
 	emit_step(c, NULL, false, NULL, NULL);
@@ -833,6 +880,14 @@ static int delegate(void *arg, const struct delegation *d, struct buf *out,
 	rc = end_child(&c, rc, &failed, out, err);
 	close_child(&c);
 	return rc;
+}
+
+/* agent.number_delegate callback; arg is the run. */
+static unsigned number_delegate(void *arg)
+{
+	struct run *r = arg;
+
+	return ++r->subagents->numbers;
 }
 
 enum { DESCRIPTION_MAX = 64 << 10 };
@@ -898,6 +953,7 @@ void run_subagents_attach(struct run *r)
 	r->agent.ui.ask = s->ui.ask ? forward_question : NULL;
 	r->agent.ui.arg = s;
 	r->agent.delegate = delegate;
+	r->agent.number_delegate = number_delegate;
 	r->agent.delegate_arg = r;
 }
 

@@ -68,18 +68,21 @@ static void remove_oldest(struct subagent_list *r)
 		}
 }
 
-/* Adds a row and returns its number. */
-unsigned subagent_list_begin(struct subagent_list *r, const char *type,
-			     const char *order, const struct cancel *cancel)
+void subagent_list_begin(struct subagent_list *r, unsigned number,
+			 const char *type, const char *order,
+			 const struct cancel *cancel)
 {
 	struct subagent_row *row;
-	unsigned number;
+	size_t at;
 
 	pthread_mutex_lock(&r->lock);
 	remove_oldest(r);
 	r->rows = xrealloc(r->rows, r->n + 1, sizeof(*r->rows));
-	row = &r->rows[r->n++];
-	number = ++r->numbers;
+	/* Subagents of one group begin on their own threads, in any order. */
+	for (at = r->n; at && r->rows[at - 1].number > number; at--)
+		r->rows[at] = r->rows[at - 1];
+	row = &r->rows[at];
+	r->n++;
 	*row = (struct subagent_row){ .number = number,
 				      .type = xstrdup(type),
 				      .order = summarize_order(order),
@@ -88,7 +91,6 @@ unsigned subagent_list_begin(struct subagent_list *r, const char *type,
 				      .began = clock_ms(),
 				      .cancel = cancel };
 	pthread_mutex_unlock(&r->lock);
-	return number;
 }
 
 /* Returns the row of a subagent, or NULL. Call with the lock held. */
@@ -184,8 +186,8 @@ static void add_row(const struct subagent_row *row, int64_t now,
 	add_time((row->ended ? row->ended : now) - row->began, out);
 	if (row->turns)
 		buf_addf(out, ", %" PRId64 " tokens in %" PRId64 " turn%s",
-			 u->input + u->cache_read + u->cache_write + u->output,
-			 row->turns, row->turns == 1 ? "" : "s");
+			 u->input + u->cache_write + u->output, row->turns,
+			 row->turns == 1 ? "" : "s");
 	buf_addf(out, ": %s", row->doing);
 	if (!row->ended) {
 		buf_adds(out, " (");

@@ -31,16 +31,16 @@ struct subagent_row { /* a running or finished subagent */
 /* Thread-safe. */
 struct subagent_list { /* start with subagent_list_init() */
 	pthread_mutex_t lock;
-	struct subagent_row *rows; /* owned; newest last */
+	struct subagent_row *rows; /* owned; by number */
 	size_t n;
-	unsigned numbers;
 };
 
 void subagent_list_init(struct subagent_list *r);
 void subagent_list_release(struct subagent_list *r);
-/* Adds a subagent and returns its number, starting with 1. */
-unsigned subagent_list_begin(struct subagent_list *r, const char *type,
-			     const char *order, const struct cancel *cancel);
+/* Adds a subagent with a number that no other one has. */
+void subagent_list_begin(struct subagent_list *r, unsigned number,
+			 const char *type, const char *order,
+			 const struct cancel *cancel);
 /* Sets what the subagent is doing: one line without control characters. */
 void subagent_list_note(struct subagent_list *r, unsigned number,
 			const char *doing);

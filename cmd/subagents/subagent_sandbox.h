@@ -24,7 +24,8 @@ struct run_subagents {
 	unsigned *told; /* owned; told[i] has bits of enum subagent_remark, for
 			   all.list[i] */
 	struct subagent_list list;
-	struct agent_ui ui;        /* the run's own callbacks */
+	unsigned numbers;   /* the last one given; used by the agent's thread */
+	struct agent_ui ui; /* the run's own callbacks */
 	pthread_mutex_t events;    /* held while an event is delivered */
 	pthread_mutex_t questions; /* held while a question is asked */
 	pthread_mutex_t opening; /* serializes use of settings, skills, trust */
@@ -51,6 +52,9 @@ struct child {
 	char label[SUBAGENT_NAME_MAX + 16]; /* "reviewer 2" */
 	char doing[SUBAGENT_DOING];         /* its newest call, or the like */
 	size_t running;                     /* its calls that are running */
+	int64_t tokens;                     /* of its complete answers */
+	size_t arrived;                     /* bytes of the current answer */
+	int64_t shown;                      /* clock_ms() of the last event */
 	char hook_id[32];                   /* "subagent-2" */
 	struct cancel_chain cancel;
 	struct stop stop;

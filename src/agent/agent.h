@@ -54,6 +54,11 @@ struct subagent_step {
 	/* when it is over: "success", or why the subagent failed */
 	const char *end;
 };
+struct subagent_progress {
+	unsigned number; /* the one that /agents shows */
+	bool calls;      /* a call of the subagent is running */
+	int64_t tokens;  /* of the subagent so far, partly estimated */
+};
 /* Everything is borrowed and valid only during the call of agent_ui.event. */
 struct agent_event {
 	enum agent_event_kind kind;
@@ -74,9 +79,10 @@ struct agent_event {
 	 * EVENT_TOOL_OUTPUT if ui.redraws: unfinished output that follows all
 	 * text so far. It replaces the `end` of the previous event.
 	 *
-	 * EVENT_SUBAGENT: what the subagent is doing: its newest call, or
-	 * "waiting for the model". */
+	 * EVENT_SUBAGENT: what the subagent is doing: its newest call,
+	 * "answering" or the like. */
 	struct str end;
+	struct subagent_progress progress; /* EVENT_SUBAGENT */
 	/* EVENT_TOOL_RESULT: the call failed, and has certainly changed no
 	 * file */
 	bool unchanged;
@@ -99,7 +105,8 @@ struct agent_event {
 	 * resumed. An EVENT_TOOL_RESULT follows no EVENT_TOOL_OUTPUT. */
 	bool replayed;
 	struct compact_step compact;
-	/* in queued events: only with a result of a subagent's call */
+	/* EVENT_SUBAGENT: NULL if only `end` and `progress` have changed. In
+	 * queued events: only with a result of a subagent's call. */
 	const struct subagent_step *subagent;
 };
 
@@ -127,6 +134,7 @@ struct agent;
 struct delegation { /* One call of the task tool. All borrowed. */
 	struct agent *parent;
 	const struct part *call;
+	unsigned number; /* from agent.number_delegate */
 	const struct tool_delegation *what;
 	const struct stop *stop;
 };
@@ -296,7 +304,10 @@ struct agent {
 	 * once. NULL: no subagents. */
 	int (*delegate)(void *arg, const struct delegation *d, struct buf *out,
 			struct error *err);
-	void *delegate_arg;
+	/* Returns the number of the next subagent. Called on the agent's
+	 * thread before delegate, in the order of the calls. */
+	unsigned (*number_delegate)(void *arg);
+	void *delegate_arg; /* passed to both */
 	/* The parent if this agent is a subagent, or NULL. A subagent's turns
 	 * count towards the max_turns of its parent. */
 	struct agent *parent;

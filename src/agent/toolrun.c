@@ -78,6 +78,7 @@ struct tool_job {
 	bool started;
 	bool announced; /* EVENT_TOOL_CALL was emitted */
 	bool interrupted;
+	unsigned subagent; /* number of the subagent that it starts, or 0 */
 };
 
 enum call_end {
@@ -636,7 +637,8 @@ static int on_delegate(void *arg, const struct tool_delegation *what,
 {
 	const struct tool_job *job = arg;
 	struct agent *a = job->batch->agent;
-	const struct delegation d = { a, job->call, what, job->batch->stop };
+	const struct delegation d = { a, job->call, job->subagent, what,
+				      job->batch->stop };
 
 	return a->delegate(a->delegate_arg, &d, out, err);
 }
@@ -762,6 +764,18 @@ static void on_notice(void *arg, const char *line)
 {
 	emit_event(arg, &(struct agent_event){ .kind = EVENT_WARNING,
 					       .text = str_of(line) });
+}
+
+/* Numbers the subagents of a group in the order of the calls. The threads would
+ * number them in any order. */
+static void number_subagents(struct tool_job *jobs, size_t n)
+{
+	const struct agent *a = jobs->batch->agent;
+
+	for (size_t i = 0; i < n && a->number_delegate; i++)
+		if (has_flag(&jobs[i], TOOL_DELEGATES) && !jobs[i].refused &&
+		    !jobs[i].unready)
+			jobs[i].subagent = a->number_delegate(a->delegate_arg);
 }
 
 /* Starts all calls of a group except the first, each on its own thread. */
@@ -1051,6 +1065,7 @@ int toolrun(struct agent *a, const struct message *reply,
 		if (rc == 0)
 			rc = prepare_group(group, size, err);
 		if (rc == 0) {
+			number_subagents(group, size);
 			start_others(group, size);
 			run_job(group);
 			join_others(group, size);

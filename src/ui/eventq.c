@@ -124,6 +124,7 @@ static bool join_delta(struct eventq *q, const struct agent_event *ev)
 	buf_clear(&last->end);
 	buf_addstr(&last->end, ev->end);
 	last->event.end = buf_str(&last->end);
+	last->event.progress = ev->progress;
 	q->bytes += weight_of(&last->event);
 	return true;
 }

@@ -490,7 +490,8 @@ void events_event(void *arg, const struct agent_event *ev)
 		end_event(e);
 		break;
 	case EVENT_SUBAGENT:
-		subagent_line(e, ev);
+		if (ev->subagent)
+			subagent_line(e, ev);
 		break;
 	case EVENT_FILE:
 		start_event(e, "file");

@@ -8,6 +8,7 @@
 #include "agent/agent.h"
 #include "base/json.h"
 #include "base/str.h"
+#include "model/money.h"
 #include "term/rows.h"
 #include "tool/result.h"
 
@@ -329,6 +330,15 @@ void summary_add_time(int64_t ms, struct buf *out)
 	else
 		buf_addf(out, "%" PRId64 ".%" PRId64 " s", ms / 1000,
 			 ms / 100 % 10);
+}
+
+void summary_add_tokens(int64_t tokens, struct buf *out)
+{
+	char room[MONEY_SIZE];
+
+	if (tokens > 0)
+		buf_addf(out, ", %s token%s", money_tokens(tokens, room),
+			 tokens == 1 ? "" : "s");
 }
 
 void summary_of_interrupt(const struct agent_event *ev, struct buf *out)

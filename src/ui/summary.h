@@ -34,6 +34,8 @@ struct str summary_exit_status(struct str result);
 void summary_state(const struct agent_event *ev, struct buf *out);
 /* Appends a duration: "2.1 s", "14 s", "2 min 14 s" or "1 h 5 min". */
 void summary_add_time(int64_t ms, struct buf *out);
+/* Appends ", 3.2K tokens", or nothing if there are none. */
+void summary_add_tokens(int64_t tokens, struct buf *out);
 
 /* Appends "changed: a.c, b.c (+12 −3)" if a command has changed files. */
 void summary_of_changes(const struct agent_event *ev, struct buf *out);

@@ -326,7 +326,7 @@ static void on_output(struct transcript *t, const struct agent_event *ev,
 	bool step = ev->kind == EVENT_SUBAGENT;
 
 	if (v && step)
-		toolview_activity(v, ev->end, now);
+		toolview_activity(v, ev, now);
 	if (v)
 		toolview_output(v, ev->text, step ? STR("") : ev->end);
 	if (ev->subagent && ev->subagent->event &&

@@ -63,7 +63,7 @@ def test_a_running_subagent_shows_its_newest_call_and_the_time(
     s.type("go")
     s.keys("Enter")
     seen = s.until(lambda t: re.search(
-        r"waiting for the model \([12]\.\d s\),\s+[12]\.\d s", t))
+        r"subagent 1: waiting for the model,\s+[12]\.\d s", t))
     assert "begins" not in seen
     s.type("/agents")
     s.keys("Enter")
@@ -72,9 +72,49 @@ def test_a_running_subagent_shows_its_newest_call_and_the_time(
                      " ".join(seen.split()))
     assert "0 tokens" not in seen
     s.until(lambda t: re.search(
-        r"execute:\s+while \[ ! -e go \];.*\s+\(1\.\d s\),\s+[34]\.\d s", t,
-        re.S))
+        r"subagent 1: execute: while \[ ! -e go \];.* \(1\.\d s\), [34]\.\d s",
+        " ".join(t.split())))
     go.touch()
+    s.until("all done")
+
+
+@pytest.mark.parametrize("columns, lines", [(80, 24), (40, 12), (200, 50)])
+def test_rows_of_subagents_say_answering_the_time_once_and_the_tokens(
+        live, columns, lines):
+    s, _ = live(script([task("job a"), task("job b")], {
+        "job a": [{"text": "word " * 400, "chunk_bytes": 400,
+                   "chunk_delay_ms": 100}],
+        "job b": [{"text": "word " * 400, "chunk_bytes": 400,
+                   "chunk_delay_ms": 100}]}), args=["-y"], ready="yolo",
+        columns=columns, lines=lines)
+    s.type("go")
+    s.keys("Enter")
+    row = r"subagent {}: answering,\s+\d\.\d\s+s,\s+\d+\s+tokens"
+    first = s.until(lambda t: all(
+        re.search(row.format(n), t) for n in (1, 2)))
+    assert first.index("subagent 1") < first.index("subagent 2")
+    tokens = int(re.search(r"subagent 1: [^:]*?(\d+)\s+tokens", first)[1])
+    s.until(lambda t: any(int(n) > tokens + 20 for n in re.findall(
+        r"subagent 1: [^:]*?(\d+)\s+tokens", t)))
+    s.until("all done")
+
+
+def test_subagents_have_the_numbers_of_the_order_of_their_calls(live):
+    n = 8
+    s, _ = live(script(
+        [task(f"job {i}") for i in range(1, n + 1)],
+        {f"job {i}": [{"text": "did it", "delay_ms": 4000}]
+         for i in range(1, n + 1)}), args=["-y"], ready="yolo", lines=50)
+    s.type("go")
+    s.keys("Enter")
+    s.until(lambda t: t.count("waiting for the model,") >= n)
+    rows = re.findall(r"job (\d)\s+\S+ subagent (\d):", s.text())
+    assert rows == [(str(i), str(i)) for i in range(1, n + 1)]
+    s.type("/agents")
+    s.keys("Enter")
+    seen = s.until("Available:", scrollback=True)
+    rows = re.findall(r"(\d)\s+general-purpose, [^\n]*\n\s+job (\d)", seen)
+    assert rows == [(str(i), str(i)) for i in range(1, n + 1)]
     s.until("all done")
 
 

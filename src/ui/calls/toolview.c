@@ -130,12 +130,14 @@ void toolview_output(struct toolview *v, struct str text, struct str rest)
 	buf_addstr(&v->tail, text);
 }
 
-void toolview_activity(struct toolview *v, struct str doing, int64_t now)
+void toolview_activity(struct toolview *v, const struct agent_event *ev,
+		       int64_t now)
 {
-	if (str_eq(buf_str(&v->doing), doing))
+	v->progress = ev->progress;
+	if (str_eq(buf_str(&v->doing), ev->end))
 		return;
 	buf_clear(&v->doing);
-	buf_addstr(&v->doing, doing);
+	buf_addstr(&v->doing, ev->end);
 	v->doing_since = now;
 }
 
@@ -273,18 +275,25 @@ static void add_window(const struct toolview *v,
 	buf_release(&shown);
 }
 
-/* Adds how long the call has run; of a subagent also its newest call:
- * "execute: make (8.0 s), 12 s". */
+/* Adds how long the call has run; of a subagent also its number, what it does
+ * and its tokens: "subagent 1: answering, 12 s, 340 tokens". Only a call of the
+ * subagent has its own time: "subagent 1: execute: make (8.0 s), 12 s". */
 static void add_live_time(const struct toolview *v, int64_t now,
 			  struct buf *note)
 {
 	if (v->doing.len) {
+		buf_addf(note, "subagent %u: ", v->progress.number);
 		buf_addstr(note, buf_str(&v->doing));
+	}
+	if (v->progress.calls) {
 		buf_adds(note, " (");
 		summary_add_time(now - v->doing_since, note);
-		buf_adds(note, "), ");
+		buf_addc(note, ')');
 	}
+	if (v->doing.len)
+		buf_adds(note, ", ");
 	summary_add_time(now - v->started, note);
+	summary_add_tokens(v->progress.tokens, note);
 }
 
 void toolview_live(const struct toolview *v, const struct toolview_look *look,

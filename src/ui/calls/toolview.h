@@ -33,6 +33,7 @@ struct toolview {
 	bool mid_line;
 	struct buf doing;    /* of a subagent: its newest call, or the like */
 	int64_t doing_since; /* ms, of the caller's clock */
+	struct subagent_progress progress;
 };
 
 enum {
@@ -59,8 +60,10 @@ void toolview_release(struct toolview *v);
 /* Appends text to the output. rest replaces the unfinished end from the
  * previous call. */
 void toolview_output(struct toolview *v, struct str text, struct str rest);
-/* Sets what the subagent that the call started is doing. */
-void toolview_activity(struct toolview *v, struct str doing, int64_t now);
+/* Sets what the subagent that the call started is doing. ev:
+ * EVENT_SUBAGENT. */
+void toolview_activity(struct toolview *v, const struct agent_event *ev,
+		       int64_t now);
 /* Adds ms to the times at which the call, and what its subagent is doing, have
  * begun. */
 void toolview_postpone(struct toolview *v, int64_t ms);

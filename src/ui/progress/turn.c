@@ -115,17 +115,6 @@ static int64_t turn_tokens(const struct turn *t, struct meter *m)
 	       (int64_t)t->arrived / BYTES_PER_TOKEN;
 }
 
-static void add_tokens_part(const struct turn *t, struct meter *m,
-			    struct buf *out)
-{
-	int64_t tokens = turn_tokens(t, m);
-	char room[MONEY_SIZE];
-
-	if (tokens > 0)
-		buf_addf(out, ", %s token%s", money_tokens(tokens, room),
-			 tokens == 1 ? "" : "s");
-}
-
 void turn_add_progress(const struct turn *t, struct meter *m, int64_t now,
 		       struct buf *out)
 {
@@ -135,7 +124,7 @@ void turn_add_progress(const struct turn *t, struct meter *m, int64_t now,
 		buf_addf(out, "%" PRId64 " s", ms / 1000);
 	else
 		summary_add_time(ms, out);
-	add_tokens_part(t, m, out);
+	summary_add_tokens(turn_tokens(t, m), out);
 }
 
 void turn_add_end(const struct turn *t, struct meter *m, int64_t now,
@@ -149,7 +138,7 @@ void turn_add_end(const struct turn *t, struct meter *m, int64_t now,
 	if (t->calls)
 		buf_addf(out, ", %zu call%s", t->calls,
 			 t->calls == 1 ? "" : "s");
-	add_tokens_part(t, m, out);
+	summary_add_tokens(turn_tokens(t, m), out);
 	if (cost && total.model > t->cost && !total.model_unpriced)
 		buf_addf(out, ", %s", money_short(total.model - t->cost, room));
 }
