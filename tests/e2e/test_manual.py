@@ -229,6 +229,8 @@ def test_a_page_has_the_agreed_form(page):
     assert name == {"dcode": "dcode", "toml": "dcode.toml"}.get(
         page.stem, "dcode-" + page.stem)
     assert lines[1] == "" and not lines[2].startswith("#")
+    # the file is config.toml; dcode.toml(5) is only the name of its page
+    assert not any("dcode.toml" in line for line in lines[1:])
     assert len(lines) <= 250 or page.stem in GENERATED
     order = [s for s in ("## Environment", "## Files", "## Exit status",
                          "## Limits", "## See also") if s in lines]
