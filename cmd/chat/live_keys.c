@@ -222,27 +222,35 @@ static bool on_reply(struct live *l, const struct key_event *ev)
 	}
 }
 
-/* Ctrl-C stops the running job; else clears the draft; else leaves on the
- * second press. While the chat ends, Ctrl-C raises SIGINT as in a chat without
- * a screen: the second one leaves at once. */
+/* Ctrl-C stops the running job, which does not count towards leaving; else
+ * clears the draft; else leaves on the second press. Beside queued messages the
+ * first press at an empty draft asks, as Ctrl+D does. While the chat ends,
+ * Ctrl-C raises SIGINT as in a chat without a screen: the second one leaves at
+ * once. */
 static void on_interrupt(struct live *l)
 {
+	bool armed = l->armed;
+
 	if (l->over) {
 		l->armed = true;
 		(void)raise(SIGINT);
 		return;
 	}
+	l->armed = false;
 	if (l->state != LIVE_IDLE && !l->stopping) {
+		l->leaves = false;
 		live_stop_job(l);
 	} else if (!editor_is_empty(&l->editor)) {
+		l->leaves = false;
 		editor_set(&l->editor, STR(""));
-	} else if (l->armed) {
-		l->over = true;
-		l->status = 128 + SIGINT;
-		live_stop_job(l);
-		return;
+		l->armed = !l->n_queue;
+	} else if (armed || l->n_queue) {
+		live_leave(l);
+		if (l->over)
+			l->status = 128 + SIGINT;
+	} else {
+		l->armed = true;
 	}
-	l->armed = true;
 }
 
 /* True if Esc has nothing to take back, to stop or to close. */
@@ -749,7 +757,8 @@ void live_on_key(void *arg, const struct key_event *ev)
 		l->armed = false;
 	if (!is_plain_key(ev, KEY_ESCAPE))
 		l->rewinds = false;
-	if (!is_ctrl(ev, 'd') && !is_plain_key(ev, KEY_ENTER))
+	if (!is_ctrl(ev, 'c') && !is_ctrl(ev, 'd') &&
+	    !is_plain_key(ev, KEY_ENTER))
 		l->leaves = false;
 	if (settle_letter(l, ev) || (l->confirms && answer_yolo(l, ev)))
 		return;

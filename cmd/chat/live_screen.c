@@ -524,7 +524,7 @@ static const char *hint_of(const struct live *l)
 	if (l->confirms)
 		return "yolo: every call runs on this machine without asking. "
 		       "y allows it";
-	if (l->armed)
+	if (l->armed && (l->over || editor_is_empty(&l->editor)))
 		return "Ctrl-C again leaves";
 	if (l->leaves && l->n_queue)
 		return "Queued messages are not sent yet: once more leaves, "

@@ -103,8 +103,8 @@ struct live {
 	bool asks;   /* calls are asked about, because tools act on this machine
 		      */
 	bool armed;  /* one more Ctrl-C leaves the chat */
-	bool leaves; /* Ctrl+D or /quit, once more, leaves in spite of a queue
-		      */
+	bool leaves; /* Ctrl+D, Ctrl-C or /quit, once more, leaves in spite of
+			a queue */
 	bool helps;  /* "?" at an empty prompt shows the keys */
 	bool kitty;  /* the terminal supports kitty's keyboard protocol */
 	bool confirms;        /* the next key confirms or declines yolo mode */

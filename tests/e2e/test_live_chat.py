@@ -121,6 +121,8 @@ def test_interrupt_keeps_the_queue_and_leaves_at_an_empty_prompt(live):
     s.until("+ second")
     assert prompts(server) == ["first"]
     s.keys("C-c")
+    s.until("Queued messages")
+    s.keys("C-c")
     s.until(lambda t: "dcode -r" in t)
     assert s.status() == 130
 

@@ -1,4 +1,4 @@
-"""test_queue_keys.py - what Up, Ctrl+D and /quit do with queued messages."""
+"""test_queue_keys.py - Up, Ctrl+C, Ctrl+D and /quit with queued messages."""
 # SPDX-License-Identifier: MIT
 import pytest
 
@@ -65,6 +65,59 @@ def test_ctrl_d_with_a_queue_leaves_only_once_more(live, columns, lines):
     said = " ".join(s.text(True).split())
     assert "Not sent" in said and "chat): one two" in said
     assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize("columns, lines", SIZES)
+def test_the_press_that_interrupts_does_not_count_towards_leaving(
+        live, columns, lines):
+    s, server = live([NEVER], columns=columns, lines=lines,
+                     ready="this machine")
+    queue(s)
+    s.keys("C-c")
+    seen = s.until("Interrupted")
+    assert "again leaves" not in seen
+    s.keys("C-c")
+    s.until("Ctrl-C again leaves")
+    s.keys("C-c")
+    assert s.status() == 130
+    assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize("columns, lines", SIZES)
+def test_ctrl_c_with_a_queue_asks_before_it_leaves(live, columns, lines):
+    s, server = live([NEVER], columns=columns, lines=lines,
+                     ready="this machine")
+    queue(s, "one")
+    s.keys("C-d")
+    s.until("Queued messages")
+    s.keys("C-c")  # interrupts, and takes the question back
+    s.until(lambda t: "Interrupted" in t and "Queued messages" not in t)
+    s.keys("C-c")
+    s.until("Queued messages")
+    s.type("x")  # another key: stays
+    s.until(lambda t: "\u276f x" in t and "Queued messages" not in t)
+    s.keys("C-c")  # clears the draft
+    seen = s.until(lambda t: "\u276f x" not in t)
+    assert "again leaves" not in seen and "Queued messages" not in seen
+    s.keys("C-c")
+    s.until("Queued messages")
+    s.keys("C-c")
+    assert s.status() == 130
+    assert "Not sent" in s.text(True) and len(server.requests) == 1
+
+
+def test_ctrl_c_with_a_draft_promises_nothing_that_it_does_not_do(live):
+    s, _ = live([NEVER])
+    queue(s)
+    s.type("xyz")
+    s.until("\u276f xyz")
+    s.keys("C-c")
+    seen = s.until("Interrupted")
+    assert "\u276f xyz" in seen and "again leaves" not in seen
+    s.keys("C-c")
+    s.until(lambda t: "\u276f xyz" not in t and "Ctrl-C again leaves" in t)
+    s.keys("C-c")
+    assert s.status() == 130
 
 
 def test_quit_with_a_queue_leaves_only_once_more(live):
