@@ -81,17 +81,28 @@ static void answer_row_render(const struct answer_row *a, size_t columns,
 	rows_end(out);
 }
 
-void answer_row_hint(size_t columns, struct rows *out)
-{
-	struct str text = STR("Up/Down selects. Answer keys count after a "
-			      "pause; until then you type a message");
+/* What the keys do while the message gets them, the longest text first. */
+static const char *const hints[][3] = {
+	[QUESTION_DRAFT] = { "You are writing a message. Up/Down: to the "
+			     "question",
+			     "Up/Down: to the question", "Up/Down: answer" },
+	[QUESTION_PAUSE] = { "Up/Down selects. Answer keys count after a "
+			     "pause; until then you type a message",
+			     "Up/Down; after a pause, answer keys",
+			     "Up/Down: answer" },
+};
 
-	if (width_cells(text) > columns)
-		text = STR("Up/Down; after a pause, answer keys");
-	if (width_cells(text) > columns)
-		text = STR("Up/Down: answer");
-	cut_text_add(out, strong, text, columns);
+bool answer_row_hint(enum question_keys keys, size_t columns, struct rows *out)
+{
+	size_t i = 0;
+
+	if (keys != QUESTION_DRAFT && keys != QUESTION_PAUSE)
+		return false;
+	while (i < 2 && width_cells(str_of(hints[keys][i])) > columns)
+		i++;
+	cut_text_add(out, strong, str_of(hints[keys][i]), columns);
 	rows_end(out);
+	return true;
 }
 
 enum {
@@ -471,10 +482,8 @@ static void add_answers(const struct dialog *d, size_t columns,
 		add_line(out, strong, str_of(d->note), columns);
 		return;
 	}
-	if (!d->explains && d->keys == QUESTION_DRAFT) {
-		answer_row_hint(columns, out);
+	if (!d->explains && answer_row_hint(d->keys, columns, out))
 		return;
-	}
 	if (!d->explains && d->keys == QUESTION_SELECTED) {
 		answer_row_render(&d->row, columns, out);
 		return;
@@ -560,9 +569,9 @@ static void add_part(const struct dialog *d, const struct rows *call,
 		rows_append(out, call, 0, 1 + shown - (shown > 0));
 	if (shown)
 		add_line(out, muted, STR("  ... more rows ..."), columns);
-	if (d->keys == QUESTION_DRAFT)
-		answer_row_hint(columns, out);
-	else if (d->keys == QUESTION_SELECTED)
+	if (answer_row_hint(d->keys, columns, out))
+		return;
+	if (d->keys == QUESTION_SELECTED)
 		answer_row_render(&d->row, columns, out);
 	else
 		add_line(out, strong, STR("v view, n no"), columns);
@@ -738,9 +747,8 @@ void choice_render(const struct choice_dialog *d, size_t columns,
 	if (takes) {
 		caret[0] = out->n - 1;
 		caret[1] = rows_cells(&wrapped, wrapped.n - 1);
-	} else if (d->keys == QUESTION_DRAFT) {
-		answer_row_hint(columns, out);
-	} else if (d->keys == QUESTION_SELECTED) {
+	} else if (!answer_row_hint(d->keys, columns, out) &&
+		   d->keys == QUESTION_SELECTED) {
 		answer_row_render(&d->row, columns, out);
 	} else if (letters) {
 		add_line(out, strong,
@@ -1156,10 +1164,8 @@ static void add_all(struct inquiry_dialog *d, const struct theme *theme,
 		cut_text_add(out, strong, str_of(d->note), columns);
 		rows_end(out);
 	}
-	if (d->keys == QUESTION_DRAFT) {
-		answer_row_hint(columns, out);
+	if (answer_row_hint(d->keys, columns, out))
 		return;
-	}
 	cut_text_add(
 		out, strong,
 		str_of(d->keys == QUESTION_TOO_NEW ? "" : describe_keys(d)),

@@ -17,8 +17,10 @@
  * has the half-written message. */
 enum question_keys {
 	QUESTION_TOO_NEW,  /* shown too recently to have been read */
-	QUESTION_DRAFT,    /* the message gets the keys until an arrow key is
-			      pressed */
+	QUESTION_DRAFT,    /* a message is being written and gets the keys until
+			      an arrow key is pressed */
+	QUESTION_PAUSE,    /* the draft is empty, but was edited a moment ago:
+			      letters begin a message, and answer later */
 	QUESTION_LETTERS,  /* a single key answers */
 	QUESTION_SELECTED, /* an arrow key has moved the focus to the question
 			    */
@@ -31,9 +33,9 @@ struct answer_row {
 	size_t n;
 	size_t selected;
 };
-/* Draws one row that says how to reach the question while the message gets the
- * keys. */
-void answer_row_hint(size_t columns, struct rows *out);
+/* While the message gets the keys, draws one row that says how to reach the
+ * question. Returns false if the question has them. */
+bool answer_row_hint(enum question_keys keys, size_t columns, struct rows *out);
 
 struct dialog {
 	const struct question *asked; /* borrowed; NULL: no open question */

@@ -65,6 +65,12 @@ static bool is_plain_key(const struct key_event *ev, enum key_name name)
 	       !ev->key.mods;
 }
 
+static bool is_ctrl(const struct key_event *ev, char c)
+{
+	return ev->kind == KEY_EVENT_KEY && ev->key.name == KEY_CHAR &&
+	       ev->key.c == (uint32_t)c && ev->key.mods == KEY_CTRL;
+}
+
 static bool is_paste(const struct key_event *ev)
 {
 	return ev->kind == KEY_EVENT_PASTE_BEGIN ||
@@ -75,10 +81,8 @@ static bool is_paste(const struct key_event *ev)
  * are easily pressed by mistake. */
 static bool is_decline_key(const struct live *l, const struct key_event *ev)
 {
-	bool eof = ev->kind == KEY_EVENT_KEY && ev->key.name == KEY_CHAR &&
-		   ev->key.c == 'd' && ev->key.mods == KEY_CTRL;
-
-	return !live_is_drafting(l) && (eof || is_plain_key(ev, KEY_ESCAPE));
+	return !live_is_drafting(l) &&
+	       (is_ctrl(ev, 'd') || is_plain_key(ev, KEY_ESCAPE));
 }
 
 /* True for Up or Down, unless the completions or the history search use them.
@@ -137,8 +141,16 @@ static bool begins_message(const struct live *l, const struct key_event *ev)
 	       (ev->text.len != 1 || !strchr(letters, ev->text.ptr[0]));
 }
 
-/* Decides about a key while the question has the focus. Typed text returns the
- * focus to the message. */
+/* True for the keys that delete text of a message. */
+static bool deletes_text(const struct key_event *ev)
+{
+	return (ev->kind == KEY_EVENT_KEY && (ev->key.name == KEY_BACKSPACE ||
+					      ev->key.name == KEY_DELETE)) ||
+	       is_ctrl(ev, 'u') || is_ctrl(ev, 'w') || is_ctrl(ev, 'k');
+}
+
+/* Decides about a key while the question has the focus. Text, typed or deleted,
+ * returns the focus to the message. */
 static enum live_key route_focused_key(struct live *l,
 				       const struct key_event *ev)
 {
@@ -150,7 +162,8 @@ static enum live_key route_focused_key(struct live *l,
 
 	if (!live_is_drafting(l) && !(answer_letters(l) && begins))
 		return LIVE_KEY_QUESTION;
-	if (!escapes && !is_paste(ev) && ev->kind != KEY_EVENT_TEXT)
+	if (!escapes && !is_paste(ev) && ev->kind != KEY_EVENT_TEXT &&
+	    !deletes_text(ev))
 		return LIVE_KEY_QUESTION;
 	l->focused = false;
 	return escapes ? LIVE_KEY_TAKEN : LIVE_KEY_DRAFT;
@@ -190,12 +203,6 @@ static void hold_letter(struct live *l, const struct key_event *ev)
 static void set_terminal_focus(struct live *l, bool has)
 {
 	l->notify.focus = has ? LIVE_FOCUS_HERE : LIVE_FOCUS_ELSEWHERE;
-}
-
-static bool is_ctrl(const struct key_event *ev, char c)
-{
-	return ev->kind == KEY_EVENT_KEY && ev->key.name == KEY_CHAR &&
-	       ev->key.c == (uint32_t)c && ev->key.mods == KEY_CTRL;
 }
 
 /* Handles a reply of the terminal. Returns true if ev is one. */

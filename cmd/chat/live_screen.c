@@ -65,7 +65,9 @@ enum question_keys live_question_keys(const struct live *l)
 		return QUESTION_TOO_NEW;
 	if (l->focused)
 		return QUESTION_SELECTED;
-	return live_is_left_alone(l) ? QUESTION_LETTERS : QUESTION_DRAFT;
+	if (live_is_drafting(l))
+		return QUESTION_DRAFT;
+	return live_is_left_alone(l) ? QUESTION_LETTERS : QUESTION_PAUSE;
 }
 
 static void close_all(struct printed *p)
@@ -801,7 +803,7 @@ static void add_waiting_list(const struct live *l, size_t columns,
 	cut_text_add(out, (struct style){ ATTR_BOLD, STYLE_WARN },
 		     str_of(l->asked_pick->title), columns);
 	rows_end(out);
-	answer_row_hint(columns, out);
+	(void)answer_row_hint(QUESTION_DRAFT, columns, out);
 }
 
 static void add_completions(struct live *l, size_t rows, struct rows *out)

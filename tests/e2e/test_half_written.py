@@ -137,6 +137,36 @@ def test_a_single_key_answers_only_two_seconds_after_the_draft(live, work):
     assert (work / "made").exists()
 
 
+@pytest.mark.parametrize("columns, lines", SIZES)
+def test_the_hint_beside_a_draft_promises_no_answer_keys(
+        live, work, columns, lines):
+    s, _ = live([LATER, DONE], columns=columns, lines=lines,
+                ready="this machine")
+    draft_at_question(s)
+    seen = s.until("Up/Down: to the question")
+    assert "pause" not in seen
+    s.keys("C-u")  # the control: after it, answer keys do count
+    s.until("after a pause")
+    s.until("y/n/w" if columns == 40 else "y yes")
+    assert not (work / "made").exists()
+
+
+@pytest.mark.parametrize("asks, turn, chosen", [
+    (ASKS, LATER, "> no "),
+    (CITY["question"], {**ask(CITY), "delay_ms": 1200}, "> ")])
+@pytest.mark.parametrize("key, left", [("BSpace", "pleas"), ("C-u", "")])
+def test_keys_that_delete_reach_the_draft_from_the_answers(
+        live, work, asks, turn, chosen, key, left):
+    s, _ = live([turn, DONE])
+    draft_at_question(s, "please", asks)
+    s.keys("Up")
+    s.until(chosen)
+    s.keys(key)
+    s.type("new")
+    s.until(f"\u276f {left}new")
+    assert asks in s.text() and not (work / "made").exists()
+
+
 def type_slowly(s, text):
     """As a user types: each key for itself, none within a burst."""
     for c in text:
