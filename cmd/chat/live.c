@@ -174,9 +174,6 @@ static void handle_events(struct live *l)
 				update_progress(l, &item->event);
 			transcript_event(&l->transcript, &item->event,
 					 clock_ms());
-			if (item->event.kind == EVENT_TOOL_RESULT &&
-			    !item->event.replayed)
-				live_show_own(l, &item->event);
 		} else {
 			live_print(l);
 			on_notice(l, item);

@@ -147,8 +147,6 @@ enum {
 	MOST_QUEUED = 4,  /* rows for queued messages */
 	LEAST_EDITOR = 3, /* rows of the editor */
 	LOW_SCREEN = 16,  /* below so many rows a list with columns takes all */
-	MOST_SHOWN = 16 << 10, /* bytes shown of a user command's output, from
-				  its end */
 	/* On a screen with fewer rows, a question is shown alone. */
 	LEAST_AROUND = 16,
 };
@@ -969,21 +967,6 @@ int64_t live_redraw_at(const struct live *l)
 		return INT64_MAX;
 	return l->state == LIVE_IDLE ? next_status_change(l)
 				     : next_animation_time(l);
-}
-
-void live_show_own(struct live *l, const struct agent_event *ev)
-{
-	struct str text = ev->text;
-	char *shown;
-
-	if (l->now.kind != JOB_COMMAND && l->now.kind != JOB_HIDDEN_COMMAND)
-		return;
-	if (text.len > MOST_SHOWN)
-		text = str_skip(text, text.len - MOST_SHOWN);
-	shown = xstrndup(text.len ? text.ptr : "", text.len);
-	live_print(l);
-	live_say(l, (struct style){ 0, STYLE_PLAIN }, shown);
-	free(shown);
 }
 
 enum { USAGE_MOST = 1 << 14 };

@@ -284,8 +284,6 @@ bool live_is_left_alone(const struct live *l);
 enum question_keys live_question_keys(const struct live *l);
 /* Moves captured output and finished rows above the live part. */
 void live_print(struct live *l);
-/* Prints the result of the user's own command, which is not folded. */
-void live_show_own(struct live *l, const struct agent_event *ev);
 void live_say(struct live *l, struct style style, const char *text);
 void live_draw(struct live *l);
 /* Returns when the live part must change by itself, as clock_ms(); INT64_MAX:

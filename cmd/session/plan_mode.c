@@ -35,7 +35,9 @@ bool plan_mode_refuses(const struct run *r, const struct tool *tool,
 {
 	if (!plan_mode_hides(r, tool))
 		return false;
+	/* The user sees the first line, the model all. */
 	buf_addf(reason,
+		 "Refused: plan mode\n"
 		 "%s is not available in plan mode: only tools that read are. "
 		 "Do not try another way to change something. Write the plan "
 		 "as your answer; the user decides about it.",

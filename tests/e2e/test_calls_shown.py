@@ -66,8 +66,11 @@ def test_a_command_of_ones_own_is_shown_in_full_once(live):
     s, _ = live(HELLO)
     s.type("!seq 30 | sed s/^/n-/")
     s.keys("Enter")
-    seen = s.until("exit code 0", True)
-    assert re.findall(r"n-(\d+)$", seen, re.M) == [str(n) for n in range(1, 31)]
+    seen = s.until("30 lines, exit 0", True)
+    assert re.findall(r"^    n-(\d+)$", seen, re.M) == [
+        str(n) for n in range(1, 31)]
+    assert "[Command" not in seen
+    assert seen.index("n-30") < seen.index("30 lines, exit 0")
     assert "Ctrl+O shows" not in seen
 
 

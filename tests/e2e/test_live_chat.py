@@ -204,8 +204,8 @@ def test_of_a_progress_bar_of_ones_own_command_the_last_state_is_listed(live):
     s, _ = live(HELLO)
     s.type("!printf '%s0%%\\r%s5%%\\rbar 9%%\\n' 'bar ' 'bar '; exit 4")
     s.keys("Enter")
-    seen = s.until("exit code 4")
-    assert "\nbar 9%" in seen
+    seen = s.until("exit 4, ")
+    assert "\n    bar 9%" in seen
     assert "bar 0%" not in seen and "bar 5%" not in seen
 
 
@@ -213,7 +213,7 @@ def test_a_command_of_ones_own_that_fails_is_shown_once(live):
     s, _ = live(HELLO)
     s.type("!echo on''ce; sleep 0.3; exit 4")
     s.keys("Enter")
-    seen = s.until("exit code 4")
+    seen = s.until("exit 4, ")
     assert [line.strip() for line in seen.splitlines()].count("once") == 1
 
 

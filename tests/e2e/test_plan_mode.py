@@ -94,6 +94,8 @@ def test_all_that_changes_something_is_refused(live, work):
     plan(s)
     s.until(ASKS)
     assert refusals(server, 1) == 5 and nothing_ran(work)
+    assert s.text().count("\u23bf Refused: plan mode\n") == 5
+    assert "Do not try" not in s.text()  # that is for the model
     answer(s, "n")
     assert "plan" in s.text().splitlines()[-1] or "\nplan" in s.text()
 
@@ -318,7 +320,7 @@ def test_a_yes_to_a_call_counts_no_more_once_plan_mode_is_on(live, work):
     s.keys("Right")
     s.until("> yes ")
     s.keys("Enter")
-    s.until("not available in plan mode")
+    s.until("Refused: plan mode")
     assert nothing_ran(work)
     assert refusals(server, 1) == 1
 

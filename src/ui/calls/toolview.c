@@ -23,7 +23,8 @@ enum {
 	ARGS_MAX = 64 << 20,
 	ARGS_STORED = 2 << 20,
 	DOING_MAX = 1 << 12,
-	SLOW_MS = 1000, /* a short call's time is shown from here on */
+	OWN_LINES = 1000, /* shown of the output of the user's own command */
+	SLOW_MS = 1000,   /* a short call's time is shown from here on */
 };
 
 static const struct style muted = { .role = STYLE_MUTED };
@@ -377,14 +378,14 @@ static void add_line_count(size_t lines, bool hidden, struct buf *out)
 }
 
 /* Returns how many lines of the output stay on the screen. The output of a
- * user's own command is printed in full anyway. */
+ * user's own command is not folded. */
 static size_t lines_to_keep(const struct agent_event *ev, bool bad,
 			    const struct toolview_look *look)
 {
 	size_t least = ev->interrupted ? 1 : bad ? TOOLVIEW_FAILED : 0;
 
 	if (ev->own)
-		return 0;
+		return OWN_LINES;
 	return look->lines > least ? look->lines : least;
 }
 
@@ -413,6 +414,7 @@ static void add_command_end(const struct toolview *v,
 		ev->failed || error.len || (status.len && !str_is(status, "0"));
 	size_t keep = lines_to_keep(ev, bad, look);
 	struct str output = buf_str(&v->tail);
+	size_t tail = output.len;
 	size_t lines = count_output(v);
 	struct buf note = BUF_INIT(TOOL_RESULT_BYTES);
 
@@ -422,7 +424,8 @@ static void add_command_end(const struct toolview *v,
 	}
 	output = cut_to_rows(output, 2 * keep, look);
 	add_last_rows(last_lines(output, keep), 2 * keep, look, out);
-	add_line_count(lines, !ev->own && lines > keep, &note);
+	add_line_count(lines, lines > keep || (ev->own && v->bytes > tail),
+		       &note);
 	if (ev->interrupted) {
 		summary_of_interrupt(ev, &note);
 	} else if (error.len || ev->failed) {
@@ -582,8 +585,9 @@ static void add_failure(const struct agent_event *ev, bool edits,
 	else if (ev->unchanged && edits)
 		buf_adds(&note, "Nothing was changed. ");
 	if (!ev->interrupted)
-		buf_addstr(&note,
-			   first_line(result_without_id(ev->call, ev->text)));
+		buf_addstr(&note, ev->own ? ev->text
+					  : first_line(result_without_id(
+						    ev->call, ev->text)));
 	add_call_note(look, failed, buf_str(&note), out);
 	buf_release(&note);
 }
