@@ -200,6 +200,14 @@ static const struct call_record *read_followed(struct call_menu *m, int64_t now)
 	return m->final.title ? &m->final : NULL;
 }
 
+/* Closes the followed call; the list is as it was before. */
+static void return_to_list(struct call_menu *m)
+{
+	call_record_release(&m->final);
+	m->followed = NULL;
+	m->ended = false;
+}
+
 static const struct call_record *
 on_followed(struct call_menu *m, const struct key_event *ev, int64_t now)
 {
@@ -209,8 +217,10 @@ on_followed(struct call_menu *m, const struct key_event *ev, int64_t now)
 		return NULL;
 	if (key->name == KEY_ENTER)
 		return read_followed(m, now);
-	if (key->name == KEY_ESCAPE ||
-	    (key->name == KEY_CHAR && key->c == 'c' && key->mods == KEY_CTRL))
+	if (key->name == KEY_ESCAPE)
+		return_to_list(m);
+	else if (key->name == KEY_CHAR && key->c == 'c' &&
+		 key->mods == KEY_CTRL)
 		call_menu_close(m);
 	return NULL;
 }
@@ -246,7 +256,7 @@ static void add_followed_note(const struct call_menu *m, size_t columns,
 
 	if (m->ended)
 		buf_addf(&note, "Ended: %s. ", m->final.state);
-	buf_adds(&note, "Esc closes, Enter shows all");
+	buf_adds(&note, "Esc: back, Enter shows all");
 	cut_text_add(out, (struct style){ 0, STYLE_MUTED }, buf_str(&note),
 		     columns);
 	rows_end(out);

@@ -77,12 +77,12 @@ def test_a_call_that_runs_is_followed_until_escape(live, pager, tmp_path, size):
     s.keys("C-o")
     s.until("> runs")
     s.keys("Enter")
-    seen = s.until("Esc closes")
+    seen = s.until("Esc: back")
     assert "first-30" in seen and "> runs" not in seen
     assert len(re.findall(r"^ +first-", seen, re.M)) > 5 or size
     (tmp_path / "work" / "go").touch()
     seen = s.until("later-30")
-    assert "Esc closes" in seen
+    assert "Esc: back" in seen
     s.keys("Enter")
     seen = s.until("END", True)
     assert "first-1\n" in seen and "later-30\n" in seen
@@ -91,15 +91,37 @@ def test_a_call_that_runs_is_followed_until_escape(live, pager, tmp_path, size):
     s.keys("C-o")
     s.until("> runs")
     s.keys("Enter")
-    s.until("Esc closes")
+    s.until("Esc: back")
     (tmp_path / "work" / "end").touch()
-    seen = s.until("Ended: ok. Esc closes")
+    seen = s.until("Ended: ok. Esc: back")
     assert re.search(r"later-30\n *over\n", seen), seen
     s.keys("Escape")
-    s.until(lambda t: "Esc closes" not in t)
+    s.until(lambda t: "Esc: back" not in t and "newest first" in t)
+    s.keys("Escape")
+    s.until(lambda t: "newest first" not in t)
     s.until("done.", True)
     s.type("xyz")
     s.until("\u276f xyz")
+
+
+@pytest.mark.parametrize("size", [{}, {"columns": 40, "lines": 12},
+                                  {"columns": 200, "lines": 50}])
+def test_escape_closes_only_what_is_in_front(live, size):
+    """From the call to the list, then to the prompt; a third one stops."""
+    s = ask(live, [execute("echo here; sleep 60"), DONE], **size)
+    s.until("here")
+    s.keys("C-o")
+    s.until("> runs")
+    for _ in range(2):  # the list can be used again
+        s.keys("Enter")
+        s.until("Esc: back")
+        s.keys("Escape")
+        s.until(lambda t: "> runs" in t and "Esc: back" not in t)
+    s.keys("Escape")
+    s.until(lambda t: "newest first" not in t)
+    assert "Interrupted" not in s.text(True)
+    s.keys("Escape")  # the control
+    s.until("Interrupted")
 
 
 def test_calls_of_a_subagent_are_listed_with_time_and_output(live, pager):
