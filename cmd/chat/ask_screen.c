@@ -1,10 +1,10 @@
 /* ask_screen.c - questions in the live part of the screen. */
 /* SPDX-License-Identifier: MIT */
 /*
- * Four parts, each drawn as rows and fed with key events: the row of answers
- * that arrow keys move in, the approval of calls (dialog_), a choice that dcode
- * itself asks for (choice_) and the model's questions (inquiry_dialog_). The
- * caller, live_keys.c, decides which part gets a key. Begin reading at
+ * Three parts, each drawn as rows and fed with key events: the row of answers
+ * that arrow keys move in, the approval of calls (dialog_) and a choice that
+ * dcode itself asks for (choice_). The model's questions are in ask_inquiry.c.
+ * The caller, live_keys.c, decides which part gets a key. Begin reading at
  * dialog_event() and dialog_render().
  */
 #include "cmd/chat/ask_screen.h"
@@ -107,8 +107,10 @@ bool answer_row_hint(enum question_keys keys, size_t columns, struct rows *out)
 
 enum {
 	MAX_REASON = 2000, /* bytes */
-	OWN_ROWS = 3, /* rows for the title, the note on hidden rows, and the
-			 answers */
+	OWN_ROWS = 1,      /* for the note on hidden rows */
+	TITLE_ROWS = 3,    /* at most */
+	ROWS_TO_SPARE = 9, /* with these, the title and the keys may take more
+			      than one row each */
 };
 
 /* The answers in the row, each with its letter. */
@@ -436,31 +438,121 @@ static const struct {
 	{ "y/n/w", "/a/A", ", Shift+Tab: edits", "/e", ", v: all", "/t" },
 };
 
-/* Adds the longest description of the keys that fits. */
-static void add_choice(const struct dialog *d, size_t columns, struct rows *out)
-{
-	enum { N = sizeof(key_texts) / sizeof(*key_texts) };
-	struct str ignored;
-	bool more = ask_has_more(d->asked);
-	bool lasts = ask_may_last(d->asked);
-	bool edits = ask_editable(d->asked, &ignored) != NULL;
-	char text[160];
+enum { KEYS_SIZE = 160 }; /* bytes of a description of the keys */
 
-	for (size_t i = 0; i < N; i++) {
-		snprintf(text, sizeof(text), "%s%s%s%s%s%s", key_texts[i].once,
-			 lasts ? key_texts[i].always : "",
-			 edits ? key_texts[i].edit : "",
-			 more ? key_texts[i].together : "",
-			 d->edits_allowed ? key_texts[i].accept : "",
-			 d->hidden ? key_texts[i].view : "");
-		if (width_cells(str_of(text)) <= columns)
-			break;
+/* Adds descriptions of keys, separated by two blanks, in as many rows as they
+ * need. None is cut in two. */
+static void add_keys(struct str text, size_t columns, struct rows *out)
+{
+	while (text.len) {
+		size_t end = text.len;
+
+		while (end &&
+		       width_cells((struct str){ text.ptr, end }) > columns) {
+			do
+				end--;
+			while (end && (text.ptr[end] != ' ' ||
+				       text.ptr[end + 1] != ' '));
+		}
+		end = end ? end : text.len;
+		add_line(out, strong, (struct str){ text.ptr, end }, columns);
+		text = str_trim(str_skip(text, end));
 	}
+}
+
+/* Adds a description of keys in two rows. Returns false if it does not fit. */
+static bool add_keys_in_two(const char *text, size_t columns, struct rows *out)
+{
+	struct rows two = { 0 };
+	bool fits;
+
+	add_keys(str_of(text), columns, &two);
+	fits = two.n <= 2;
+	if (fits)
+		rows_append(out, &two, 0, two.n);
+	rows_release(&two);
+	return fits;
+}
+
+/* Writes description i of the keys. view: with the key that shows all. */
+static void describe_keys(const struct dialog *d, size_t i, bool view,
+			  char text[KEYS_SIZE])
+{
+	struct str ignored;
+
+	snprintf(text, KEYS_SIZE, "%s%s%s%s%s%s", key_texts[i].once,
+		 ask_may_last(d->asked) ? key_texts[i].always : "",
+		 ask_editable(d->asked, &ignored) ? key_texts[i].edit : "",
+		 ask_has_more(d->asked) ? key_texts[i].together : "",
+		 d->edits_allowed ? key_texts[i].accept : "",
+		 view ? key_texts[i].view : "");
+}
+
+/* Adds the longest description of the keys that fits into most rows. In two
+ * rows, the note on hidden rows names the key that shows them. */
+static void add_choice(const struct dialog *d, size_t columns, size_t most,
+		       struct rows *out)
+{
+	enum { BRIEF = sizeof(key_texts) / sizeof(*key_texts) - 1 };
+	char text[KEYS_SIZE];
+
+	for (size_t i = 0; i < BRIEF; i++) {
+		describe_keys(d, i, d->hidden, text);
+		if (width_cells(str_of(text)) <= columns) {
+			add_line(out, strong, str_of(text), columns);
+			return;
+		}
+	}
+	describe_keys(d, BRIEF - 1, false, text);
+	if (most > 1 && add_keys_in_two(text, columns, out))
+		return;
+	describe_keys(d, BRIEF, d->hidden, text);
 	add_line(out, strong, str_of(text), columns);
 }
 
-/* Draws the last row: the answers, the reason being typed, or a note. */
-static void add_answers(const struct dialog *d, size_t columns,
+/* Returns the rows for the keys, when rows of the call are hidden. */
+static size_t count_key_rows(const struct dialog *d, size_t columns)
+{
+	struct dialog whole = *d;
+	struct rows keys = { 0 };
+	size_t n;
+
+	whole.hidden = 1;
+	add_choice(&whole, columns, 2, &keys);
+	n = keys.n;
+	rows_release(&keys);
+	return n;
+}
+
+/* Adds the keys of a question about several calls. */
+static void add_batch_choice(const struct dialog *d, size_t columns,
+			     size_t most, struct rows *out)
+{
+	const char *whole =
+		d->edits_allowed ? "y yes to all of these  n no  w no, "
+				   "because...  o one by one  Shift+Tab edits"
+				 : "y yes to all of these  n no  w no, "
+				   "because...  o one by one";
+	const char *narrow = d->edits_allowed
+				     ? "y yes to all  n no  w because  "
+				       "o one by one  Shift+Tab edits"
+				     : "y yes to all  n no  w because  "
+				       "o one by one";
+
+	if (width_cells(str_of(whole)) > columns && most > 1 &&
+	    add_keys_in_two(narrow, columns, out))
+		return;
+	add_line(out, strong,
+		 select_fitting(whole,
+				d->edits_allowed ? "y/n/w/o, Shift+Tab: edits"
+						 : "y/n/w/o",
+				columns),
+		 columns);
+}
+
+/* Draws the last rows, at most `most`: the answers, the reason being typed, or
+ * a note. */
+static void add_answers(const struct dialog *d, size_t columns, size_t most,
 			struct rows *out)
 {
 	struct str reason = buf_str(&d->reason);
@@ -489,22 +581,11 @@ static void add_answers(const struct dialog *d, size_t columns,
 		return;
 	}
 	if (!d->explains && d->asked->n > 1) {
-		add_line(out, strong,
-			 select_fitting(
-				 d->edits_allowed
-					 ? "y yes to all of these  n no  w no, "
-					   "because...  o one by one  "
-					   "Shift+Tab edits"
-					 : "y yes to all of these  n no  w no, "
-					   "because...  o one by one",
-				 d->edits_allowed ? "y/n/w/o, Shift+Tab: edits"
-						  : "y/n/w/o",
-				 columns),
-			 columns);
+		add_batch_choice(d, columns, most, out);
 		return;
 	}
 	if (!d->explains) {
-		add_choice(d, columns, out);
+		add_choice(d, columns, most, out);
 		return;
 	}
 	rows_add(out, strong, STR("No, because: "));
@@ -519,7 +600,7 @@ static void add_answers(const struct dialog *d, size_t columns,
 
 /* Adds the question about several calls, which were printed above the live
  * part. */
-static int add_batch_question(struct dialog *d, size_t columns,
+static int add_batch_question(struct dialog *d, size_t columns, size_t rows,
 			      struct rows *out)
 {
 	char text[96];
@@ -527,8 +608,28 @@ static int add_batch_question(struct dialog *d, size_t columns,
 	snprintf(text, sizeof(text), "Run these %zu calls (shown above)?",
 		 d->asked->n);
 	add_line(out, strong, str_of(text), columns);
-	add_answers(d, columns, out);
+	add_answers(d, columns, rows > 2 ? 2 : 1, out);
 	return 0;
+}
+
+/* Adds the call's title in at most `most` rows. */
+static void add_title(const struct dialog *d, size_t columns, size_t most,
+		      struct rows *out)
+{
+	struct wrap w = { .columns = columns, .words = true };
+	struct str title = str_trim(str_of(d->view.title));
+	struct rows line = { 0 };
+	struct rows wrapped = { 0 };
+
+	rows_add(&line, strong, title);
+	rows_close(&line);
+	wrap_rows(&line, &w, &wrapped);
+	if (wrapped.n <= most)
+		rows_append(out, &wrapped, 0, wrapped.n);
+	else
+		add_line(out, strong, title, columns);
+	rows_release(&line);
+	rows_release(&wrapped);
 }
 
 /* Adds the rows that describe a single call. Returns -1 if it is too large to
@@ -536,14 +637,16 @@ static int add_batch_question(struct dialog *d, size_t columns,
 static int add_call(struct dialog *d, size_t columns, size_t rows,
 		    struct rows *out)
 {
-	struct question_screen room = {
-		.rows = rows > OWN_ROWS ? rows - OWN_ROWS : 1,
-		.columns = columns,
-	};
+	struct question_screen room = { .columns = columns };
+	bool spare = rows >= ROWS_TO_SPARE;
+	size_t keys = spare ? count_key_rows(d, columns) : 1;
+	size_t own;
 
 	if (d->asked->n > 1)
-		return add_batch_question(d, columns, out);
-	add_line(out, strong, str_trim(str_of(d->view.title)), columns);
+		return add_batch_question(d, columns, rows, out);
+	add_title(d, columns, spare ? TITLE_ROWS : 1, out);
+	own = out->n + OWN_ROWS + keys;
+	room.rows = rows > own ? rows - own : 1;
 	if (add_items(&d->view, room, out, &d->hidden) < 0)
 		return -1;
 	fill_row(d);
@@ -554,7 +657,7 @@ static int add_call(struct dialog *d, size_t columns, size_t rows,
 				 "rest.",
 				 "v shows the rest", columns),
 			 columns);
-	add_answers(d, columns, out);
+	add_answers(d, columns, keys, out);
 	return 0;
 }
 
@@ -591,7 +694,7 @@ void dialog_render(struct dialog *d, size_t columns, size_t rows,
 	if ((rc < 0 || call.n > rows) && d->keys == QUESTION_TOO_NEW) {
 		rows_end(out);
 	} else if (d->edits && (rc < 0 || call.n > rows)) {
-		add_answers(d, columns, out);
+		add_answers(d, columns, 1, out);
 	} else if (rc < 0) {
 		add_line(out, strong, STR("Too long to show: n declines"),
 			 columns);
@@ -759,434 +862,4 @@ void choice_render(const struct choice_dialog *d, size_t columns,
 	rows_release(&wrapped);
 	buf_release(&text);
 	buf_release(&advice);
-}
-
-enum {
-	EDITOR_ROWS = 6,
-	QUESTION_ROWS = 8, /* rows of a question; a longer one is printed in
-			      full above */
-	CHOICE_ROWS = 4,   /* rows of the selected choice */
-	INQUIRY_ROWS = 3,  /* the title, the note and the keys */
-};
-
-static struct inquiry_item *current_item(const struct inquiry_dialog *d)
-{
-	return &d->asked->items[d->at];
-}
-
-/* Shows question i with the answer it already has. */
-static void show_item(struct inquiry_dialog *d, size_t i)
-{
-	struct inquiry_item *item;
-
-	d->at = i;
-	item = current_item(d);
-	d->types = item->kind == INQUIRY_TEXT;
-	d->selected = 0;
-	while (d->selected < item->n_choices && !item->chosen[d->selected])
-		d->selected++;
-	if (d->selected == item->n_choices && !item->answer.len)
-		d->selected = 0;
-	editor_set(&d->editor, buf_str(&item->answer));
-}
-
-void inquiry_dialog_open(struct inquiry_dialog *d, struct inquiry *asked)
-{
-	*d = (struct inquiry_dialog){ .asked = asked };
-	d->editor.prompt = STR("> ");
-	d->editor.prompt_style = strong;
-	show_item(d, 0);
-}
-
-void inquiry_dialog_select_own_words(struct inquiry_dialog *d)
-{
-	d->selected = current_item(d)->n_choices;
-}
-
-void inquiry_dialog_close(struct inquiry_dialog *d)
-{
-	if (!d->asked)
-		return;
-	editor_release(&d->editor);
-	*d = (struct inquiry_dialog){ 0 };
-}
-
-static bool is_answered(const struct inquiry_item *item)
-{
-	bool any = item->answer.len || !item->required;
-
-	for (size_t i = 0; i < item->n_choices; i++)
-		any = any || item->chosen[i];
-	return any;
-}
-
-/* After an answer, shows the next question, or the first one still without an
- * answer. Returns true when all are answered. */
-static bool show_next_item(struct inquiry_dialog *d)
-{
-	size_t n = d->asked->n;
-
-	if (d->at + 1 < n) {
-		show_item(d, d->at + 1);
-		return false;
-	}
-	for (size_t i = 0; i < n; i++) {
-		if (is_answered(&d->asked->items[i]))
-			continue;
-		show_item(d, i);
-		return false;
-	}
-	return true;
-}
-
-/* Stores the typed text as the answer. Returns false if it is too long. */
-static bool store_typed_answer(struct inquiry_dialog *d)
-{
-	struct inquiry_item *item = current_item(d);
-	struct buf text = BUF_INIT(64 << 20);
-	struct buf clean = BUF_INIT(INQUIRY_ANSWER_BYTES);
-
-	editor_text(&d->editor, &text);
-	sanitize_text(str_trim(buf_str(&text)), &clean);
-	if (!clean.over) {
-		buf_clear(&item->answer);
-		buf_addstr(&item->answer, buf_str(&clean));
-	} else {
-		d->note = "The answer is too long.";
-	}
-	buf_release(&text);
-	if (item->kind == INQUIRY_CHOICE && clean.len)
-		memset(item->chosen, 0, sizeof(item->chosen));
-	buf_release(&clean);
-	return !d->note;
-}
-
-/* Stores the typed answer and goes on. Returns true when all questions are
- * answered. */
-static bool submit_typed_answer(struct inquiry_dialog *d)
-{
-	struct inquiry_item *item = current_item(d);
-
-	if (!store_typed_answer(d))
-		return false;
-	if (!item->answer.len && item->kind != INQUIRY_TEXT) {
-		d->types = false;
-		return false;
-	}
-	if (!is_answered(item)) {
-		d->note = "Type an answer; Esc declines.";
-		return false;
-	}
-	return show_next_item(d);
-}
-
-/* Chooses item i and goes on; the last item begins a free answer. */
-static bool select_choice(struct inquiry_dialog *d, size_t i)
-{
-	struct inquiry_item *item = current_item(d);
-
-	d->selected = i;
-	if (i >= item->n_choices) {
-		d->types = true;
-		return false;
-	}
-	memset(item->chosen, 0, sizeof(item->chosen));
-	buf_clear(&item->answer);
-	item->chosen[i] = true;
-	return show_next_item(d);
-}
-
-static void toggle_choice(struct inquiry_dialog *d, size_t i)
-{
-	struct inquiry_item *item = current_item(d);
-
-	d->selected = i;
-	if (i >= item->n_choices)
-		d->types = true;
-	else
-		item->chosen[i] = !item->chosen[i];
-}
-
-/* Handles Enter in a list. Returns true when all questions are answered. */
-static bool submit_choice(struct inquiry_dialog *d)
-{
-	struct inquiry_item *item = current_item(d);
-
-	if (item->kind == INQUIRY_CHOICE)
-		return select_choice(d, d->selected);
-	if (d->selected == item->n_choices && !item->answer.len) {
-		d->types = true;
-		return false;
-	}
-	if (is_answered(item))
-		return show_next_item(d);
-	d->note = "Space marks a choice; Esc declines.";
-	return false;
-}
-
-/* Toggles the choices that the typed characters name: a digit, or a space for
- * the selected one. */
-static void toggle_typed(struct inquiry_dialog *d, struct str text)
-{
-	for (size_t i = 0; i < text.len && !d->types; i++) {
-		char c = text.ptr[i];
-
-		if (c == ' ')
-			toggle_choice(d, d->selected);
-		else if (c >= '1' && c <= '9' &&
-			 (size_t)(c - '1') < current_item(d)->n_choices)
-			toggle_choice(d, (size_t)(c - '1'));
-	}
-}
-
-/* Handles text typed in a list: a digit, a space that marks, or the beginning
- * of a free answer. */
-static bool handle_list_text(struct inquiry_dialog *d,
-			     const struct key_event *ev)
-{
-	struct inquiry_item *item = current_item(d);
-	char c = ev->text.len == 1 ? ev->text.ptr[0] : '\0';
-	bool number = c >= '1' && c <= '9';
-
-	if (d->selected == item->n_choices && !number && c != ' ') {
-		d->types = true;
-		(void)editor_event(&d->editor, ev);
-	} else if (item->kind == INQUIRY_SEVERAL) {
-		toggle_typed(d, ev->text);
-	} else if (number && (size_t)(c - '1') < item->n_choices) {
-		return select_choice(d, (size_t)(c - '1'));
-	}
-	return false;
-}
-
-static void move_selection(struct inquiry_dialog *d, const struct key *key)
-{
-	size_t n = current_item(d)->n_choices + 1;
-	bool ctrl = key->name == KEY_CHAR && key->mods == KEY_CTRL;
-
-	if (key->name == KEY_DOWN || (ctrl && key->c == 'n'))
-		d->selected = (d->selected + 1) % n;
-	else if (key->name == KEY_UP || (ctrl && key->c == 'p'))
-		d->selected = (d->selected + n - 1) % n;
-}
-
-/* Tab and Shift+Tab show the next or previous question. Returns false for other
- * keys. */
-static bool turn_page(struct inquiry_dialog *d, const struct key *key)
-{
-	size_t n = d->asked->n;
-
-	if (key->name != KEY_TAB)
-		return false;
-	if (d->types)
-		(void)store_typed_answer(d);
-	show_item(d, (d->at + (key->mods & KEY_SHIFT ? n - 1 : 1)) % n);
-	return true;
-}
-
-static bool is_decline_key(const struct inquiry_dialog *d,
-			   const struct key *key)
-{
-	bool eof =
-		key->name == KEY_CHAR && key->c == 'd' && key->mods == KEY_CTRL;
-
-	if (d->types && current_item(d)->kind != INQUIRY_TEXT)
-		return false;
-	return key->name == KEY_ESCAPE ||
-	       (eof && (!d->types || editor_is_empty(&d->editor)));
-}
-
-/* Handles a key while a free answer is typed. */
-static bool on_editor(struct inquiry_dialog *d, const struct key_event *ev)
-{
-	switch (editor_event(&d->editor, ev)) {
-	case EDITOR_SUBMIT:
-		return submit_typed_answer(d);
-	case EDITOR_ESCAPE:
-		d->types = false;
-		return false;
-	default:
-		return false;
-	}
-}
-
-bool inquiry_dialog_event(struct inquiry_dialog *d, const struct key_event *ev,
-			  enum inquiry_end *end)
-{
-	bool key = ev->kind == KEY_EVENT_KEY;
-
-	d->note = NULL;
-	*end = INQUIRY_ANSWERED;
-	if (key && is_decline_key(d, &ev->key)) {
-		*end = INQUIRY_DECLINED;
-		return true;
-	}
-	if (key && turn_page(d, &ev->key))
-		return false;
-	if (ev->kind == KEY_EVENT_PASTE_BEGIN)
-		d->types = true; /* typing a free answer */
-	if (d->types)
-		return on_editor(d, ev);
-	if (ev->kind == KEY_EVENT_TEXT)
-		return handle_list_text(d, ev);
-	if (key && ev->key.name == KEY_ENTER)
-		return submit_choice(d);
-	if (key)
-		move_selection(d, &ev->key);
-	return false;
-}
-
-/* Adds wrapped text, at most `most` rows. */
-static void add_text(struct str sign, struct style style, struct str text,
-		     size_t columns, size_t most, struct rows *out)
-{
-	struct wrap w = { .columns = columns,
-			  .first = { sign, style },
-			  .words = true };
-	struct rows line = { 0 };
-	struct rows wrapped = { 0 };
-	char blanks[32];
-
-	snprintf(blanks, sizeof(blanks), "%*s", (int)width_cells(sign), "");
-	w.rest.text = str_of(blanks);
-	w.rest.style = style;
-
-	rows_add(&line, style, text);
-	rows_close(&line);
-	for (size_t i = 0; i < line.n; i++) {
-		wrap_row(&line, i, &w, &wrapped);
-		w.first = w.rest;
-	}
-	rows_append(out, &wrapped, 0, wrapped.n < most ? wrapped.n : most);
-	if (wrapped.n > most) {
-		cut_text_add(out, muted, w.rest.text, columns);
-		rows_adds(out, muted, "...");
-		rows_end(out);
-	}
-	rows_release(&line);
-	rows_release(&wrapped);
-}
-
-/* Draws one choice of the model's question. Index n_choices is the user's own
- * words. */
-static void add_inquiry_choice(const struct inquiry_dialog *d, size_t i,
-			       const struct theme *theme, size_t columns,
-			       struct rows *out)
-{
-	const struct inquiry_item *item = current_item(d);
-	bool own = i == item->n_choices;
-	bool here = i == d->selected;
-	struct buf sign = BUF_INIT(64);
-	struct buf text = BUF_INIT(4 * INQUIRY_TEXT_CHARS + 1);
-
-	buf_adds(&sign, here ? "> " : "  ");
-	if (item->kind == INQUIRY_SEVERAL)
-		buf_addf(&sign, "%s ",
-			 theme_glyph(theme, (own ? item->answer.len > 0
-						 : item->chosen[i])
-						    ? GLYPH_TASK_DONE
-						    : GLYPH_TASK_OPEN));
-	if (!own)
-		buf_addf(&sign, "%zu ", i + 1);
-	if (!own)
-		sanitize_line(str_of(item->choices[i]), &text);
-	else if (item->answer.len)
-		sanitize_line(buf_str(&item->answer), &text);
-	else
-		buf_adds(&text, "in your own words ...");
-	add_text(buf_str(&sign), here ? chosen : plain, buf_str(&text), columns,
-		 here ? CHOICE_ROWS : 1, out);
-	buf_release(&sign);
-	buf_release(&text);
-}
-
-/* Adds the choices around the selected one, in at most rows rows. */
-static void add_choices(const struct inquiry_dialog *d,
-			const struct theme *theme, size_t columns, size_t rows,
-			struct rows *out)
-{
-	size_t n = current_item(d)->n_choices + 1;
-	size_t first = 0;
-	size_t room = rows > CHOICE_ROWS + 2 ? rows - CHOICE_ROWS : 2;
-
-	if (d->selected >= room)
-		first = d->selected - room + 1;
-	for (size_t i = first; i < n && i < first + room; i++)
-		add_inquiry_choice(d, i, theme, columns, out);
-}
-
-/* Returns the description of the keys for the last row. */
-static const char *describe_keys(const struct inquiry_dialog *d)
-{
-	if (current_item(d)->kind == INQUIRY_TEXT)
-		return d->asked->n > 1 ? "Enter answers  Tab next question  "
-					 "Esc declines"
-				       : "Enter answers  Esc declines";
-	if (d->types)
-		return "Enter answers  Esc back to the choices";
-	if (current_item(d)->kind == INQUIRY_SEVERAL)
-		return "Space marks  Enter answers  Esc declines";
-	return "Enter or a number selects  Esc declines";
-}
-
-/* Adds the title, the question, its choices or the typed answer, and the keys.
- * caret is the cursor's row and column. */
-static void add_all(struct inquiry_dialog *d, const struct theme *theme,
-		    struct rows *out, size_t columns, size_t rows,
-		    size_t caret[2])
-{
-	size_t room = rows > INQUIRY_ROWS ? rows - INQUIRY_ROWS : 1;
-	size_t most = room / 2 < QUESTION_ROWS ? room / 2 : QUESTION_ROWS;
-	struct buf title = BUF_INIT(64);
-
-	buf_addf(&title, "The model asks (%zu of %zu)%s", d->at + 1,
-		 d->asked->n,
-		 current_item(d)->required ? "" : ", not required");
-	cut_text_add(out, strong, buf_str(&title), columns);
-	rows_end(out);
-	buf_release(&title);
-	add_text(STR("  "), plain, str_trim(str_of(current_item(d)->question)),
-		 columns, most ? most : 1, out);
-	room = rows > out->n + 2 ? rows - out->n - 2 : 1;
-	caret[0] = out->n;
-	caret[1] = 0;
-	if (d->types) {
-		size_t row;
-
-		editor_render(&d->editor, columns,
-			      room < EDITOR_ROWS ? room : EDITOR_ROWS, out,
-			      &row, &caret[1]);
-		caret[0] += row;
-	} else {
-		add_choices(d, theme, columns, room, out);
-	}
-	if (d->note) {
-		cut_text_add(out, strong, str_of(d->note), columns);
-		rows_end(out);
-	}
-	if (answer_row_hint(d->keys, columns, out))
-		return;
-	cut_text_add(
-		out, strong,
-		str_of(d->keys == QUESTION_TOO_NEW ? "" : describe_keys(d)),
-		columns);
-	rows_end(out);
-}
-
-void inquiry_dialog_render(struct inquiry_dialog *d, const struct theme *theme,
-			   struct rows *out, size_t columns, size_t rows,
-			   size_t caret[2])
-{
-	struct rows all = { 0 };
-	size_t cut;
-
-	add_all(d, theme, &all, columns, rows, caret);
-	cut = all.n > rows ? all.n - rows : 0; /* rows cut below the title */
-	if (cut) {
-		rows_append(out, &all, 0, 1);
-		caret[0] = caret[0] > cut ? caret[0] - cut : 0;
-	}
-	rows_append(out, &all, cut ? cut + 1 : 0,
-		    cut ? all.n - cut - 1 : all.n);
-	rows_release(&all);
 }

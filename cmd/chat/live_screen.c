@@ -149,6 +149,7 @@ enum {
 	LOW_SCREEN = 16,  /* below so many rows a list with columns takes all */
 	/* On a screen with fewer rows, a question is shown alone. */
 	LEAST_AROUND = 16,
+	LEAST_FOR_HINT = 70, /* columns; with fewer, a short hint is shown */
 };
 
 static const struct style muted = { 0, STYLE_MUTED };
@@ -527,8 +528,10 @@ static const char *hint_of(const struct live *l)
 	if (l->armed && (l->over || editor_is_empty(&l->editor)))
 		return "Ctrl-C again leaves";
 	if (l->leaves && l->n_queue)
-		return "Queued messages are not sent yet: once more leaves, "
-		       "Esc edits them";
+		return screen_columns(&l->screen) < LEAST_FOR_HINT
+			       ? "Not sent yet: again leaves, Esc edits"
+			       : "Queued messages are not sent yet: once more "
+				 "leaves, Esc edits them";
 	if (l->rewinds)
 		return "Esc again goes back to an earlier prompt";
 	if (l->held)

@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "cmd/chat/ask.h"
+#include "cmd/chat/ask_inquiry.h"
 #include "cmd/chat/ask_screen.h"
 #include "cmd/chat/call_menu.h"
 #include "cmd/chat/live_parts.h"

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "cmd/chat/ask_screen.h"
+#include "cmd/chat/ask_inquiry.h"
 #include "markup.h"
 #include "tool_bench.h"
 #include "unit.h"
