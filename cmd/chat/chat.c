@@ -142,14 +142,14 @@ static bool end_turn(struct chat *c, enum message_kind kind, int rc,
 
 	if (rc == 0 && asks)
 		run_remark(c->run);
+	if (rc < 0 && !stopped)
+		(void)app_fail(app, err);
 	if (asks)
 		print_turn(c, stopped  ? "Interrupted after"
 			      : rc < 0 ? "Failed after"
 				       : "Done in");
 	else if (stopped)
 		fputs("Interrupted\n", stderr);
-	if (rc < 0 && !stopped)
-		(void)app_fail(app, err);
 	over = (rc < 0 && chat_ends(err->code)) || c->plain.failed;
 	if (!over)
 		app_signal_clear(app);

@@ -1013,12 +1013,13 @@ static void report_refusal(struct live *l)
 		 "Not run. Tell the agent what you would like instead.");
 }
 
-/* Reports the error last, so that nothing stands between it and the editor. */
+/* Reports the reason first, then what the turn has taken. */
 static void report_failure(struct live *l)
 {
+	(void)app_fail(l->run->app, &l->err);
+	live_print(l);
 	if (job_is_prompt(l->now.kind))
 		say_turn(l, (struct style){ 0, STYLE_MUTED }, "Failed after");
-	(void)app_fail(l->run->app, &l->err);
 }
 
 /* Handles the end of any other job: reports it, refreshes the status and

@@ -224,6 +224,14 @@ static int hint_denied_access(const struct model_choice *c, struct error *err)
 		c->key_env, c->model);
 }
 
+/* Says in the message, too, what the status means: the row of a retry has no
+ * hint. */
+static int name_overload(const struct model_choice *c, struct error *err)
+{
+	(void)c;
+	return error_add(err, " (the vendor is overloaded)");
+}
+
 struct nearest_model {
 	struct str name;
 	const char *found;
@@ -468,8 +476,8 @@ static const struct meaning meanings[] = {
 	{ 400, 422, file_words, NEVER, &refused_file, NULL },
 	{ 415, 415, NULL, NEVER, &refused_file, NULL },
 	{ 500, 500, no_eyes_words, NEVER, &refused_file, NULL },
-	{ 503, 503, NULL, BY_STATUS, &overloaded, NULL },
-	{ 529, 529, NULL, BY_STATUS, &overloaded, NULL },
+	{ 503, 503, NULL, BY_STATUS, &overloaded, name_overload },
+	{ 529, 529, NULL, BY_STATUS, &overloaded, name_overload },
 	/* Errors in a stream for which status_of() knows no status. */
 	{ 0, 0, rate_words, NEVER, &too_large, NULL },
 	{ 0, 0, overflow_words, NEVER, &overflow, NULL },

@@ -45,6 +45,14 @@ static void add_part(struct status_line *l, int weight, uint8_t role,
 	l->n++;
 }
 
+/* Returns a model's name without its provider. */
+static const char *model_alone(const char *model)
+{
+	const char *colon = model ? strchr(model, ':') : NULL;
+
+	return colon && colon[1] ? colon + 1 : model;
+}
+
 /* Returns the text after the last `sign`, or NULL if there is none. */
 static const char *after_last(const char *text, char sign)
 {
@@ -89,16 +97,22 @@ static void add_context(struct status_line *l, const struct status *s)
 	char text[PART_BYTES];
 	char brief[PART_BYTES];
 	char size[MONEY_SIZE];
+	char full[MONEY_SIZE + 8];
 
 	if (!s->context)
 		return;
 	(void)money_tokens(s->context, size);
-	snprintf(text, sizeof(text), "context %s", size);
+	/* "12.4K" is known as tokens; "15" alone could be anything. */
+	snprintf(full, sizeof(full), "%s%s", size,
+		 s->context == 1     ? " token"
+		 : s->context < 1000 ? " tokens"
+				     : "");
+	snprintf(text, sizeof(text), "context %s", full);
 	snprintf(brief, sizeof(brief), "ctx %s", size);
 	if (s->window > 0) {
 		int percent = (int)(s->context * 100 / s->window);
 
-		snprintf(text, sizeof(text), "context %s, %d%%", size, percent);
+		snprintf(text, sizeof(text), "context %s, %d%%", full, percent);
 		snprintf(brief, sizeof(brief), "ctx %d%%", percent);
 	}
 	add_part(l, 6, STYLE_MUTED, text, brief);
@@ -135,8 +149,7 @@ static void add_named(struct status_line *l, const struct status *s,
 			 NULL);
 		break;
 	case STATUS_MODEL:
-		add_part(l, 7, STYLE_MUTED, s->model,
-			 after_last(s->model, ':'));
+		add_part(l, 7, STYLE_MUTED, model_alone(s->model), NULL);
 		break;
 	case STATUS_SANDBOX:
 		add_sandbox(l, s);

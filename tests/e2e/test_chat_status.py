@@ -30,7 +30,7 @@ def test_model_mode_place_directory_and_branch_are_named(live, work):
     seen = status(s, "topic")
     parts = seen.split(" \u00b7 ")
     assert parts[:-1] == [
-        "manual", "anthropic:m", "this machine", str(work), "topic"]
+        "manual", "m", "this machine", str(work), "topic"]
     assert re.fullmatch(r"context \d\.\dK", parts[-1])
 
 
@@ -69,13 +69,13 @@ def test_a_model_of_its_own_window_takes_precedence(live, home, work):
     s, _ = live([turn], columns=200)
     s.type("hi")
     s.keys("Enter")
-    assert "context 500, 10%" in status(s, " 10%")
+    assert "context 500 tokens, 10%" in status(s, " 10%")
 
 
 def test_the_user_chooses_and_orders_the_parts(live, work, config):
     config('[ui]\nstatus_line = ["branch", "model"]\n')
     s, _ = live(HELLO, columns=200, ready="topic")
-    assert status(s, "topic \u00b7").strip() == "topic \u00b7 anthropic:m"
+    assert status(s, "topic \u00b7").strip() == "topic \u00b7 m"
 
 
 def test_an_unknown_part_of_the_line_is_an_error(live, work, config):
@@ -91,7 +91,7 @@ def test_a_narrow_line_keeps_what_matters_most(live, work, columns):
     s, _ = live(HELLO, columns=columns, ready="manual")
     seen = status(s, "manual")
     assert len(seen) <= columns
-    assert seen.startswith(("manual \u00b7 m", "manual \u00b7 anthropic:m"))
+    assert seen.startswith("manual \u00b7 m")
     assert (re.search(r"(ctx|context) 3.", seen) is None) == (columns < 30)
     assert ("topic" in seen and "this machine" in seen) == (columns > 40)
 
@@ -100,7 +100,7 @@ PRICED = {"text": "Hello there.", "usage": {"input": 90000, "output": 900}}
 
 
 @pytest.mark.parametrize("columns, parts", [
-    (200, ["yolo", "anthropic:claude-opus-5", "this machine", "<work>",
+    (200, ["yolo", "claude-opus-5", "this machine", "<work>",
            "topic", "$0.47", "context 90.9K, 9%", "90.0K in, 900 out"]),
     (80, ["yolo", "claude-opus-5", "this machine", "work", "topic", "$0.47",
           "ctx 9%"]),

@@ -167,8 +167,8 @@ def answer_all(p):
     """No to each question at the start, until the chat is there."""
     for n in range(40):
         assert wait_for(lambda: shown(p).rstrip(b"\r").endswith(b"[y/N] ") or
-                        "manual · anthropic:".encode() in shown(p))
-        if "manual · anthropic:".encode() in shown(p):
+                        "manual · claude".encode() in shown(p))
+        if "manual · claude".encode() in shown(p):
             return
         p.quiet()
         p.send(b"n\r")

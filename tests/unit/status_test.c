@@ -40,7 +40,7 @@ static void all_is_said_where_there_is_room(void **state)
 {
 	(void)state;
 	shows(&full, 200,
-	      "anthropic:claude-opus-5 - daytona 3f2a91c0ab12, 3 h left - "
+	      "claude-opus-5 - daytona 3f2a91c0ab12, 3 h left - "
 	      "~/src/dcode - main - context 84.0K, 42% - 91.0K in, 4.2K out\n");
 }
 
@@ -58,7 +58,7 @@ static void the_user_orders_the_parts(void **state)
 	s.order = &order;
 	s.queued = 2;
 	shows(&s, 200,
-	      "2 queued - context 84.0K, 42% - anthropic:claude-opus-5 - "
+	      "2 queued - context 84.0K, 42% - claude-opus-5 - "
 	      "91.0K in, 4.2K out\n");
 	assert_int_equal(status_order_read(&order, unknown, 2, &err), -1);
 	assert_string_equal(err.message,
@@ -73,8 +73,8 @@ static void parts_are_shortened_before_one_is_left_out(void **state)
 {
 	(void)state;
 	shows(&full, 100,
-	      "anthropic:claude-opus-5 - daytona 3f2a91c0ab12 - dcode - "
-	      "main - ctx 42% - 91.0K in, 4.2K out\n");
+	      "claude-opus-5 - daytona 3f2a91c0ab12 - dcode - main - "
+	      "context 84.0K, 42% - 91.0K in, 4.2K out\n");
 	shows(&full, 80,
 	      "claude-opus-5 - daytona 3f2a91c0ab12 - dcode - main - ctx "
 	      "42%\n");
@@ -147,9 +147,9 @@ static void a_context_without_a_window_has_no_percent(void **state)
 	struct status s = { .model = "m", .left_s = -1, .context = 999 };
 
 	(void)state;
-	shows(&s, 80, "m - context 999\n");
+	shows(&s, 80, "m - context 999 tokens\n");
 	s.window = 1000;
-	shows(&s, 80, "m - context 999, 99%\n");
+	shows(&s, 80, "m - context 999 tokens, 99%\n");
 	s.context = 1500000;
 	s.window = 0;
 	shows(&s, 80, "m - context 1.5M\n");
