@@ -158,7 +158,7 @@ def test_the_title_says_what_waits_and_is_restored_at_the_end(chat):
     assert title("\u2733 work: question") in seen
     t.type("y")
     seen = t.until("done.") + t.wait(0.3)
-    assert seen.rindex(title("work")) > seen.rindex("working")
+    assert seen.rindex(title("work")) > seen.rfind("working")
     t.type("/quit\r")
     assert t.end() == 0
     assert t.seen.rindex(POP) > t.seen.rindex(title("work"))
