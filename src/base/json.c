@@ -19,7 +19,7 @@
 
 const cJSON *json_get(const cJSON *object, const char *key)
 {
-	const cJSON *item = object ? object->child : NULL;
+	const cJSON *item = object && key ? object->child : NULL;
 
 	/* as cJSON_GetObjectItemCaseSensitive(), but mostly without a call */
 	while (item && item->string &&

@@ -12,7 +12,7 @@
 #include "base/json_parse.h"
 
 /* Read members. A missing member or one of another type gives the fallback. The
- * results are borrowed. */
+ * results are borrowed. json_get() without an object or a key returns NULL. */
 const cJSON *json_get(const cJSON *object, const char *key);
 const char *json_string(const cJSON *object, const char *key,
 			const char *fallback);

@@ -26,7 +26,7 @@ def test_a_completion_says_how_many_there_are(live, size):
         s.keys("Down")
     end = s.until(lambda t: re.search(rf"^  \d+-{all_} of {all_}$", t, re.M))
     assert "\n  /help" not in end
-    assert len(re.findall(r"^  /", end, re.M)) in (shown, shown + 1)
+    assert len(re.findall(r"^  /", end, re.M)) >= shown
     s.type("hel")
     s.until(lambda t: "/help" in t and f"of {all_}" not in t)
 

@@ -62,7 +62,7 @@ def test_an_answer_stands_above_the_editor(live):
     assert prompts(server) == ["hi"]
     assert seen.index("hi") < seen.index("Hello there.")
     assert seen.index("Hello there.") < seen.rindex("\u276f")  # the editor
-    assert seen.rindex("\u276f") < seen.rindex("anthropic:m")  # status
+    assert seen.rindex("\u276f") < seen.rindex(" m \u00b7 ")  # status
 
 
 def test_lines_are_made_without_sending(live):

@@ -287,7 +287,7 @@ def test_hostile_bytes_of_any_source_change_nothing_but_our_cells(
     for i in range(n):
         at = [text.find(f"{w}{i}.") for w in ("begin", "again", "end")]
         assert -1 not in at and at == sorted(at)
-    assert re.search("\u276f draft\n[^\n]*anthropic:m[^\n]*\\s*$", text)
+    assert re.search("\u276f draft\n[^\n]* m [^\n]*\\s*$", text)
     # The positive control: the emulator does see what is sent as it is.
     c.ask("write", "G11dMDtvd25lZAcbWzZu")  # OSC 0;owned BEL, CSI 6n
     assert foreign_state(c.dump()) != before
