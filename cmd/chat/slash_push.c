@@ -5,6 +5,7 @@
 #include "cmd/chat/ends.h"
 #include "cmd/chat/slash_cmd.h"
 #include "cmd/print.h"
+#include "cmd/session/push_branch.h"
 
 enum { WORDS_MOST = 32 };
 
@@ -53,7 +54,14 @@ void slash_push_asked(void *arg, const char *branch, struct buf *told)
 	int status = 1;
 
 	print_name(r->app, "The agent asks to push branch ", branch, ".");
-	if (push_changes(r, 1, words, &status, &err) < 0)
+	/* Attack: the sandbox pushes while the user cannot see a question. */
+	if (!push_can_ask(r->app)) {
+		error_set(&err, ERR_USAGE,
+			  "not pushed: nobody can be asked, because standard "
+			  "error is no terminal");
+		error_hint(&err, "/push %s pushes it.", branch);
+		(void)app_fail(r->app, &err);
+	} else if (push_changes(r, 1, words, &status, &err) < 0)
 		(void)app_fail(r->app, &err);
 	if (status == 0)
 		buf_adds(told, "the user's machine has pushed the changes of "

@@ -121,11 +121,16 @@ static int open_request(struct push_job *j, const struct stop *stop,
 	return pull_request_find(&j->pr, j->thread, j->title, stop, err);
 }
 
+bool push_can_ask(const struct app *app)
+{
+	return !app->unattended && !app->json && secret_terminal(app);
+}
+
 int push_job_open(struct push_job *j, const struct stop *stop,
 		  struct error *err)
 {
 	struct app *app = j->app;
-	bool asks = !app->unattended && !app->json && secret_terminal(app);
+	bool asks = push_can_ask(app);
 	const struct remote *remote = NULL;
 
 	if (check_allowed(app->settings, err) < 0 ||
@@ -318,17 +323,12 @@ static bool has_request(const struct push_job *j)
 	return j->requests && !j->pr.url;
 }
 
-static bool can_ask(const struct push_job *j)
-{
-	return !j->app->unattended && !j->app->json && secret_terminal(j->app);
-}
-
 /* Asks the user, who can edit the text of a pull request. Returns 0 for yes. */
 static int confirm(struct push_job *j, bool pushes, struct error *err)
 {
 	int rc;
 
-	if (!can_ask(j))
+	if (!push_can_ask(j->app))
 		return 0;
 	if (!has_request(j))
 		rc = secret_confirm(j->app, "Push? [y/N] ", err);
@@ -353,7 +353,7 @@ static int confirm(struct push_job *j, bool pushes, struct error *err)
 static int ask_and_push(struct push_job *j, bool pushes,
 			const struct stop *stop, struct error *err)
 {
-	bool shows = can_ask(j) || !j->quiet;
+	bool shows = push_can_ask(j->app) || !j->quiet;
 	int rc = shows && pushes ? show_push(j, stop, err) : 0;
 
 	if (rc == 0 && shows && has_request(j))

@@ -26,6 +26,9 @@ struct push_job {
 	bool done; /* the branch was pushed */
 };
 
+/* True if push_job_run() will ask the user. A push that is not the user's own
+ * idea needs this: without a question nobody has consented to it. */
+bool push_can_ask(const struct app *app);
 /*
  * Checks everything that does not need the commit: the policy, the branch's
  * name, the remote and its settings, and the server. Writes nothing. ERR_POLICY

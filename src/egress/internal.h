@@ -100,8 +100,9 @@ enum hello_result hello_read(const unsigned char *p, size_t len,
 			     char name[EGRESS_NAME]);
 
 /* request.c: the requests of HTTP/1. */
-struct request_reader {   /* initialise host and port, zero the rest */
-	const char *host; /* borrowed; what each request must name */
+enum { REQUEST_LINES = 100 }; /* header lines at most */
+struct request_reader {       /* initialise host and port, zero the rest */
+	const char *host;     /* borrowed; what each request must name */
 	unsigned port;
 	/* internal */
 	int state;

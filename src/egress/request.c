@@ -17,7 +17,6 @@
 
 enum {
 	HEAD_MAX = 65536, /* bytes */
-	LINES_MAX = 100,
 };
 
 enum { /* request_reader.state */
@@ -144,7 +143,8 @@ static void read_fields(struct request_fields *h, struct str text)
 		struct str name = { line.ptr, colon };
 
 		text = str_skip(text, end + 2);
-		if (colon == line.len || !is_token(name) || ++n > LINES_MAX) {
+		if (colon == line.len || !is_token(name) ||
+		    ++n > REQUEST_LINES) {
 			h->is_bad = true;
 			return;
 		}

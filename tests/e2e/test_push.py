@@ -8,7 +8,7 @@ import pytest
 from apply_room import git
 from git_servers import PASSWORD
 from push_world import bare, branches, room, site, work  # noqa: F401
-from slash_chat import HELLO, begin, talk  # noqa: F401
+from slash_chat import HELLO, Chat, begin, talk  # noqa: F401
 from sshd_rig import Rig
 from test_apply import writes
 
@@ -443,6 +443,37 @@ def test_git_push_in_the_sandbox_asks_the_user_and_pushes_from_here(
     assert "dcode: this sandbox has no credentials" in said
     assert ("has pushed the changes" if pushed
             else "git push of fix: not pushed") in said
+
+
+@pytest.fixture
+def unseen(dcode, env, model, tmp_path):
+    """unseen(script, *args): a chat whose standard error is a file."""
+    open_ones = []
+
+    def go(script, *args):
+        c = Chat(model(script), False, tmp_path,
+                 ["/bin/sh", "-c", 'exec "$@" 2>"$0"', tmp_path / "err", dcode,
+                  "--plain", "-M", "anthropic:m", *args], env,
+                 tmp_path / "work")
+        open_ones.append(c)
+        return c
+    yield go
+    for c in open_ones:
+        c.close()
+
+
+@pytest.mark.parametrize("asked_by", ["the agent", "the user"])
+def test_git_push_in_the_sandbox_is_refused_where_no_question_is_seen(
+        unseen, bare, tmp_path, asked_by):
+    c = unseen([pushing("fix"), {"text": "finished."}], "--sandbox", "local",
+               "--workspace", "repo", "-y", "--on-exit", "delete")
+    c.say("push it", "finished.")
+    assert branches(bare) == ["main"]
+    assert "nobody can be asked" in (tmp_path / "err").read_text()
+    assert "git push of fix: not pushed" in results(c.server)
+    if asked_by == "the user":  # whose own words are the consent
+        c.say("/push fix")
+        c.until(lambda _: branches(bare) == ["fix", "main"])
 
 
 def test_git_push_to_main_in_the_sandbox_is_refused_without_a_question(
