@@ -102,8 +102,11 @@ struct pushing {
 	char *name; /* owned: the branch, if --branch was not given */
 };
 
-static void pushing_release(struct pushing *p)
+static void pushing_release(struct pushing *p, struct change_set *ch)
 {
+	ch->pushed = NULL;
+	if (ch->given[CHANGES_BRANCH] == p->name)
+		ch->given[CHANGES_BRANCH] = NULL;
 	push_job_close(&p->job);
 	free(p->record.branch);
 	free(p->name);
@@ -203,7 +206,7 @@ static int apply_thread(struct change_set *ch, const struct args *args,
 		report_changes(ch, pushes ? &p.job : NULL);
 		tree_report(ch->app, &f, tree_is_gone(&t));
 	}
-	pushing_release(&p);
+	pushing_release(&p, ch);
 	fetch_release(&f);
 	free(include);
 	tree_close(&t);

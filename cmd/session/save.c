@@ -507,6 +507,7 @@ static int merge_and_push(struct run *r, struct change_set *ch,
 	struct push_job job = make_push(r, ch->workspace);
 	struct push_record record = { 0 };
 	bool pushes = r->options.push;
+	bool merged;
 	int rc = 0;
 
 	if (pushes) {
@@ -520,9 +521,10 @@ static int merge_and_push(struct run *r, struct change_set *ch,
 		rc = changes_apply(ch, stop, err);
 	if (rc == 0 && !r->options.quiet)
 		changes_print(ch);
+	merged = rc == 0;
 	if (rc == 0 && pushes && ch->commit[0])
 		rc = push_job_run(&job, ch->commit, stop, err);
-	if (rc == 0) {
+	if (merged) { /* a commit that could not be pushed is named, too */
 		buf_addc(&r->applied, '{');
 		changes_json(ch, &r->applied);
 		if (job.p.commit) {
@@ -530,8 +532,10 @@ static int merge_and_push(struct run *r, struct change_set *ch,
 			push_job_json(&job, &r->applied);
 		}
 		buf_addc(&r->applied, '}');
-		rc = check_result(r, ch, err);
 	}
+	if (rc == 0)
+		rc = check_result(r, ch, err);
+	ch->pushed = NULL;
 	push_job_close(&job);
 	free(record.branch);
 	return rc;

@@ -378,6 +378,21 @@ def test_a_run_pushes_because_of_the_flag_and_not_because_of_y(
     assert last["apply"]["push"]["branch"] == "two"
 
 
+def test_a_failed_push_names_the_commit_that_was_made(
+        run, model, room, bare):
+    hook = bare / "hooks" / "pre-receive"
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text("#!/bin/sh\necho closed today >&2\nexit 1\n")
+    hook.chmod(0o755)
+    done = go(run, model, "--branch", "fix", "--push", "--json")[1]
+    assert done.status == 1 and branches(bare) == ["main"], done.err
+    assert "closed today" in done.err
+    apply = json.loads(done.out.splitlines()[-1])["apply"]
+    assert apply["push"]["pushed"] is False and apply["branch"] == "fix"
+    assert git(room.root, "rev-parse", "fix").strip() == apply["commit"]
+    assert git(room.root, "show", "fix:made") == "by the agent\n"
+
+
 def test_a_run_that_could_not_push_asks_no_model(run, model, room, bare, site):
     for name, more, why in (
             ("main", (), "never pushes"),
