@@ -4,8 +4,9 @@ egress_world.py DIR: run it under `unshare -n -m` (with -r for a user who is not
 root). Public-looking addresses are on its loopback interface, names of them in
 its /etc/hosts, and servers for HTTP and HTTPS at each. It prints "ready", and
 then a line for each packet to a DNS server that leaves a program. DIR/heads
-gets the requests. Paths below /echo/ return them, /repo.git is an empty
-repository that asks for a password.
+gets the requests, and DIR/bytes all that record.good.example:443 gets, with a
+line "END" after each connection. Paths below /echo/ return requests, /repo.git
+is an empty repository that asks for a password.
 """
 # SPDX-License-Identifier: MIT
 import base64
@@ -27,6 +28,7 @@ HOSTS = {"good.example": "93.184.216.34", "api.good.example": "93.184.216.34",
          "good.example.evil.test": "93.184.216.35",
          "bad.example": "93.184.216.35", "inner.example": "10.9.9.9",
          "meta.example": "169.254.169.254", "short": "93.184.216.34"}
+RECORDER = {"record.good.example": "93.184.216.36"}
 # names that lead to one of these addresses in another form
 MAPPED = {"mapped.example": "::ffff:93.184.216.35"}
 RESOLVER = "93.184.216.53"
@@ -49,7 +51,7 @@ def raise_addresses(addresses):
 
 def mount_etc(folder):
     hosts = "".join(f"{a} {n}\n" for n, a in
-                    (*HOSTS.items(), *MAPPED.items()))
+                    (*HOSTS.items(), *RECORDER.items(), *MAPPED.items()))
     (folder / "hosts").write_text("127.0.0.1 localhost\n" + hosts)
     (folder / "resolv.conf").write_text(f"nameserver {RESOLVER}\n")
     for name in ("hosts", "resolv.conf"):
@@ -155,7 +157,7 @@ def serve(folder):
          "ec_paramgen_curve:P-256", "-nodes", "-keyout", folder / "key.pem",
          "-out", folder / "cert.pem", "-days", "30", "-subj", "/CN=x",
          "-addext", "subjectAltName=DNS:good.example,DNS:bad.example,"
-         "DNS:api.good.example"],
+         "DNS:api.good.example,DNS:record.good.example"],
         check=True, capture_output=True)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(folder / "cert.pem", folder / "key.pem")
@@ -166,6 +168,37 @@ def serve(folder):
                 s.socket = context.wrap_socket(
                     s.socket, server_side=True, do_handshake_on_connect=False)
             threading.Thread(target=s.serve_forever, daemon=True).start()
+    with_tls = context.wrap_socket(
+        socket.create_server((RECORDER["record.good.example"], 443)),
+        server_side=True, do_handshake_on_connect=False)
+    threading.Thread(target=record, args=(with_tls,), daemon=True).start()
+
+
+def record(listener):
+    """Answers each request, and writes down all that comes."""
+    def serve_one(s):
+        seen = b""
+        with open(pathlib.Path(sys.argv[1]) / "bytes", "ab", 0) as log:
+            try:
+                while got := s.recv(65536):
+                    log.write(got)
+                    seen += got
+                    while b"\r\n\r\n" in seen:
+                        head, rest = seen.split(b"\r\n\r\n", 1)
+                        if b"chunked" in head:
+                            if b"0\r\n\r\n" not in rest:
+                                break
+                            rest = rest.split(b"0\r\n\r\n", 1)[1]
+                        seen = rest
+                        s.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 8\r\n"
+                                  b"\r\nREACHED\n")
+            except OSError:
+                pass
+            log.write(b"\nEND\n")
+        s.close()
+    while True:
+        threading.Thread(target=serve_one, args=(listener.accept()[0],),
+                         daemon=True).start()
 
 
 def watch_dns():
@@ -182,7 +215,7 @@ def watch_dns():
 
 def main():
     folder = pathlib.Path(sys.argv[1])
-    raise_addresses(sorted({*HOSTS.values(), RESOLVER}))
+    raise_addresses(sorted({*HOSTS.values(), *RECORDER.values(), RESOLVER}))
     mount_etc(folder)
     serve(folder)
     threading.Thread(target=watch_dns, daemon=True).start()

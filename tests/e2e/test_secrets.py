@@ -327,3 +327,121 @@ def test_a_container_uses_a_secret(world, dcode, env, home, tmp_path, engine,
             assert "REACHED" not in said
         finally:
             place.box.run("sandbox", "rm", "--force", place.box.id)
+
+
+RECORDER = "record.good.example"
+LIMITED = CONFIG.replace("api.good.example", RECORDER) + """
+methods = ["GET", "POST"]
+paths = ["/me/*"]
+[secrets.OTHER]
+env = "OTHER"
+hosts = ["good.example"]
+value_command = ["/bin/echo", "other-value-0123456789-other-value"]
+[secrets.ALWAYS]
+hosts = ["record.good.example"]
+header = "X-Always"
+value_command = ["/bin/echo", "always-value-0123456789-always-val"]
+"""
+# Sends bytes in TLS, with the placeholders where their names are, each part
+# after the answer to the one before it, or a second.
+OVER_TLS = r"""python3 - <<'END'
+import os, socket, ssl
+c = ssl.create_default_context()
+s = c.wrap_socket(socket.create_connection(("record.good.example", 443), 10),
+                  server_hostname="record.good.example")
+s.settimeout(1)
+try:
+    for part in {parts!r}:
+        for name in ("TOKEN", "OTHER"):
+            part = part.replace(name.encode(), os.environ[name].encode())
+        s.sendall(part)
+        try:
+            print(s.recv(65536).decode())
+        except TimeoutError:
+            pass
+    s.settimeout(5)
+    while got := s.recv(65536):
+        print(got.decode())
+except OSError as e:
+    print("END:", e)
+END"""
+
+
+def request(first, *fields, host=RECORDER, body=b""):
+    return "\r\n".join([f"{first} HTTP/1.1", f"Host: {host}", *fields, "", ""]
+                       ).encode() + body
+
+
+FINE = request("GET /me/fine", "Authorization: Bearer TOKEN")
+CHUNKED = "Transfer-Encoding: chunked"
+OWN = "Authorization: Bearer TOKEN"
+FOREIGN = "Authorization: Bearer OTHER"
+# name: parts, of which the last one has a request that must not be sent
+REFUSED = {
+    "method": [request("DELETE /marked", OWN)],
+    "path": [request("GET /marked", OWN)],
+    "placeholder of another host": [request("GET /me/marked", FOREIGN)],
+    "both placeholders": [request("GET /me/marked", OWN, "X-Token: OTHER")],
+    "both in one header": [request("GET /me/marked",
+                                   "Authorization: a TOKEN OTHER")],
+    "in Basic": [request("GET /me/marked", OWN, "X-Token: Basic "
+                         + base64.b64encode(b"no").decode(), FOREIGN)],
+    "in the address": [request("GET /me/marked?OTHER", OWN)],
+    "after an answer": [FINE, request("GET /marked", OWN)],
+    "pipelined": [FINE + request("GET /marked", OWN)],
+    "with a body": [request("PUT /marked", OWN, "Content-Length: 6",
+                            body=b"marked")],
+    "with chunks": [request("POST /me/marked", OWN, FOREIGN, CHUNKED,
+                            body=b"6\r\nmarked\r\n0\r\n\r\n")],
+    "behind chunks": [request("POST /me/fine", OWN, CHUNKED,
+                              body=b"4\r\nfine\r\n0\r\n\r\n")
+                      + request("DELETE /marked", OWN)],
+    "broken chunk beside its head": [request(
+        "POST /me/marked", OWN, CHUNKED, body=b"6;x\r\nmarked\r\n0\r\n\r\n")],
+    "in the middle of a body": [
+        request("POST /me/fine", OWN, CHUNKED, body=b"4\r\nfine\r\n"),
+        b"zz\r\nmarked\r\n0\r\n\r\n" + request("GET /marked", OWN)],
+    "another method by a header": [request(
+        "POST /me/marked", OWN, "X-HTTP-Method-Override: DELETE",
+        "Content-Length: 0")],
+    "another path by a header": [request("GET /me/marked", OWN,
+                                         "X-Original-URL: /marked")],
+    "another host": [request("GET /me/marked", OWN, host="good.example")],
+    "two lengths": [request("POST /me/marked", OWN, "Content-Length: 1",
+                            "Content-Length: 2", body=b"ab")],
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+@pytest.mark.every
+def test_a_refused_request_reaches_no_server(world, dcode, env, home, tmp_path,
+                                             name):
+    write_config(home, LIMITED)
+    place = Place(world, dcode, env, home, tmp_path / "work")
+    path = place.folder / "bytes"
+
+    def connections():
+        """What the server got on each connection that has ended."""
+        end = time.monotonic() + 20
+        while not (path.exists() and path.read_bytes().endswith(b"END\n")):
+            assert time.monotonic() < end
+            time.sleep(0.02)
+        return path.read_bytes().split(b"\nEND\n")[:-1]
+
+    said = place.do(OVER_TLS.format(parts=[
+        FINE.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n")]))
+    assert "REACHED" in said
+    control = connections()[-1]
+    assert f"Bearer {VALUE}".encode() in control
+    assert b"X-Always: always-value" in control
+    n = len(connections())
+    said = place.do(OVER_TLS.format(parts=REFUSED[name]))
+    end = time.monotonic() + 20
+    while len(connections()) == n:
+        assert time.monotonic() < end
+        time.sleep(0.02)
+    got = connections()[-1]
+    assert b"marked" not in got and b"other-value" not in got
+    assert got.count(b"HTTP/1.1") == sum(p.count(b"fine HTTP/1.1")
+                                         for p in REFUSED[name])
+    assert "403 Forbidden" in said or "400 Bad Request" in said

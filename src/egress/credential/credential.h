@@ -22,9 +22,10 @@ enum head_result {
 	HEAD_NOT_LIMITS, /* its method or path may not have the secret */
 	HEAD_TOO_LARGE,
 };
-/* Appends the head of a request to the host, as it is sent on. head is whole
- * and valid: see request_read(). *secret is the one that is concerned, or
- * NULL. */
+/* Appends the head of a request to the host, as it is sent on. Appends nothing
+ * if the request must not be sent: HEAD_FOREIGN, HEAD_NOT_LIMITS,
+ * HEAD_TOO_LARGE. head is whole and valid: see request_read(). *secret is the
+ * one that is concerned, or NULL. */
 enum head_result head_rewrite(const struct secrets *all, const char *host,
 			      struct str head, struct buf *out,
 			      const struct secret **secret);

@@ -25,6 +25,7 @@ struct rewriting { /* of one head */
 	struct buf *out;
 	struct buf ranges; /* headers that are sent if no value is */
 	bool carries;
+	bool overrides;         /* it may be read as another method or path */
 	enum head_result fault; /* HEAD_PLAIN: none */
 	const struct secret *secret;
 };
@@ -46,16 +47,29 @@ static bool replace_all(struct str text, struct str old, struct str new,
 	return found;
 }
 
-static bool is_wish(struct str name)
+/* Ends with NULL. */
+static bool is_one_of(struct str name, const char *const *names)
 {
-	static const char *const names[] = { "accept-encoding", "te",
-					     "sec-websocket-extensions" };
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-		if (str_is_nocase(name, names[i]))
+	while (*names)
+		if (str_is_nocase(name, *names++))
 			return true;
 	return false;
 }
+
+static const char *const wishes[] = { "accept-encoding", "te", "a-im",
+				      "sec-websocket-extensions", NULL };
+/* The last one is what Apache also reads. */
+static const char *const ranges[] = { "range", "if-range", "request-range",
+				      NULL };
+/* Attack: a secret is limited to GET, or to some paths, and one of these makes
+ * the server read another method or path than those of the first line. */
+static const char *const overrides[] = {
+	"x-http-method-override", "x-http-method",
+	"x-method-override",      "x-original-method",
+	"x-original-url",         "x-original-uri",
+	"x-rewrite-url",          "x-forwarded-uri",
+	"x-forwarded-prefix",     NULL
+};
 
 /* True if the header carries a credential: its last word says so. Servers
  * return those of the exceptions, or something made from them. */
@@ -176,6 +190,13 @@ static void fail(struct rewriting *h, enum head_result fault,
 	h->secret = s;
 }
 
+/* True if the secret may be put into this request. */
+static bool may_have(const struct rewriting *h, const struct secret *s)
+{
+	return secret_has_request(s, h->method, h->target) &&
+	       !(h->overrides && (s->methods || s->paths));
+}
+
 /* Puts in the values that this header of the client may have. */
 static void fill_value(struct rewriting *h, struct buf *value)
 {
@@ -186,7 +207,7 @@ static void fill_value(struct rewriting *h, struct buf *value)
 		    find_in_value(&(struct secrets){ (struct secret *)s, 1 },
 				  buf_str(value)) == NULL)
 			continue;
-		if (!secret_has_request(s, h->method, h->target)) {
+		if (!may_have(h, s)) {
 			fail(h, HEAD_NOT_LIMITS, s);
 			return;
 		}
@@ -205,26 +226,39 @@ static bool is_set(const struct rewriting *h, struct str name)
 		const struct secret *s = &h->all->list[i];
 
 		if (s->header && str_is_nocase(name, s->header) &&
-		    secret_has_host(s, h->host) &&
-		    secret_has_request(s, h->method, h->target))
+		    secret_has_host(s, h->host) && may_have(h, s))
 			return true;
 	}
 	return false;
 }
 
+/* Returns a secret whose placeholder the text has although it is for other
+ * hosts; or NULL. The text may also have one of this host. */
+static const struct secret *find_foreign(const struct rewriting *h,
+					 struct str text)
+{
+	for (size_t i = 0; i < h->all->n; i++) {
+		struct secret *s = &h->all->list[i];
+
+		if (!secret_has_host(s, h->host) &&
+		    find_in_value(&(struct secrets){ s, 1 }, text))
+			return s;
+	}
+	return NULL;
+}
+
 static void rewrite_line(struct rewriting *h, struct str name, struct str value)
 {
-	const struct secret *found = find_in_value(h->all, value);
+	const struct secret *foreign = find_foreign(h, value);
 	struct buf text = BUF_INIT(VALUE_MAX);
 
-	if (found && !secret_has_host(found, h->host)) {
-		fail(h, HEAD_FOREIGN, found);
-	} else if (is_wish(name) || is_set(h, name)) {
+	if (foreign) {
+		fail(h, HEAD_FOREIGN, foreign);
+	} else if (is_one_of(name, wishes) || is_set(h, name)) {
 		return;
-	} else if (str_is_nocase(name, "range") ||
-		   str_is_nocase(name, "if-range")) {
+	} else if (is_one_of(name, ranges)) {
 		add_line(&h->ranges, name, value);
-	} else if (found && is_for_credentials(name)) {
+	} else if (is_for_credentials(name)) {
 		buf_addstr(&text, value);
 		fill_value(h, &text);
 		add_line(h->out, name, buf_str(&text));
@@ -241,7 +275,7 @@ static void set_headers(struct rewriting *h)
 		struct buf value = BUF_INIT(VALUE_MAX);
 
 		if (!s->header || !secret_has_host(s, h->host) ||
-		    !secret_has_request(s, h->method, h->target))
+		    !may_have(h, s))
 			continue;
 		secret_print_value(s, str_of(s->value), &value);
 		add_line(h->out, str_of(s->header), buf_str(&value));
@@ -249,6 +283,45 @@ static void set_headers(struct rewriting *h)
 		h->carries = true;
 		h->secret = s;
 	}
+}
+
+/* Takes the next line of a head, without its end. False at the empty one. */
+static bool next_line(struct str *head, struct str *name, struct str *value)
+{
+	size_t end = str_search(*head, STR("\r\n"));
+	struct str line = { head->ptr, end };
+	size_t colon = str_find(line, ':');
+
+	if (!end || end >= head->len)
+		return false;
+	*name = (struct str){ line.ptr, colon };
+	*value = trim_blanks(str_skip(line, colon + 1));
+	*head = str_skip(*head, end + 2);
+	return true;
+}
+
+/* Reads the first line, and which headers change its meaning. Returns what
+ * follows it. */
+static struct str begin_head(struct rewriting *h, struct str head)
+{
+	size_t end = str_search(head, STR("\r\n"));
+	struct str first = { head.ptr, end };
+	const struct secret *foreign = find_foreign(h, first);
+	struct str fields = str_skip(head, end + 2);
+	struct str rest = fields;
+	struct str name;
+	struct str value;
+
+	h->method = (struct str){ first.ptr, str_find(first, ' ') };
+	h->target = str_skip(first, h->method.len + 1);
+	h->target.len = str_find(h->target, ' ');
+	while (next_line(&rest, &name, &value))
+		h->overrides |= is_one_of(name, overrides);
+	if (foreign)
+		fail(h, HEAD_FOREIGN, foreign);
+	buf_addstr(h->out, first);
+	buf_adds(h->out, "\r\n");
+	return fields;
 }
 
 enum head_result head_rewrite(const struct secrets *all, const char *host,
@@ -259,36 +332,27 @@ enum head_result head_rewrite(const struct secrets *all, const char *host,
 			       .host = host,
 			       .out = out,
 			       .ranges = BUF_INIT(HEAD_MAX) };
-	size_t end = str_search(head, STR("\r\n"));
-	struct str first = { head.ptr, end };
 	size_t before = out->len;
+	struct str rest = begin_head(&h, head);
+	struct str name;
+	struct str value;
 
-	h.method = (struct str){ first.ptr, str_find(first, ' ') };
-	h.target = str_skip(first, h.method.len + 1);
-	h.target.len = str_find(h.target, ' ');
-	buf_addstr(out, first);
-	buf_adds(out, "\r\n");
-	h.secret = find_raw(all, first);
-	if (h.secret && !secret_has_host(h.secret, host))
-		h.fault = HEAD_FOREIGN;
-	head = str_skip(head, end + 2);
-	while (!h.fault && (end = str_search(head, STR("\r\n")))) {
-		struct str line = { head.ptr, end };
-		size_t colon = str_find(line, ':');
-
-		if (end >= head.len)
-			break;
-		rewrite_line(&h, (struct str){ line.ptr, colon },
-			     trim_blanks(str_skip(line, colon + 1)));
-		head = str_skip(head, end + 2);
-	}
-	set_headers(&h);
+	while (!h.fault && next_line(&rest, &name, &value))
+		rewrite_line(&h, name, value);
+	if (!h.fault)
+		set_headers(&h);
 	if (!h.carries)
 		buf_addstr(out, buf_str(&h.ranges));
 	buf_adds(out, "Accept-Encoding: identity\r\n\r\n");
 	buf_release(&h.ranges);
 	*secret = h.secret;
-	if (out->len - before > HEAD_MAX || out->over)
+	if (!h.fault && (out->len - before > HEAD_MAX || out->over))
 		h.fault = HEAD_TOO_LARGE;
+	/* Attack: a request that is refused for one secret is sent all the
+	 * same, with the value of another. */
+	if (h.fault) {
+		explicit_bzero(out->ptr + before, out->len - before);
+		out->len = before;
+	}
 	return h.fault ? h.fault : h.carries ? HEAD_CARRIES : HEAD_PLAIN;
 }

@@ -68,7 +68,8 @@ bool intercept_is_for(const struct intercept *i, const char *host,
 	return false;
 }
 
-/* Answers the client in place of the server, and ends. */
+/* Answers the client in place of the server, and ends. What the server has not
+ * got yet it does not get any more. */
 static void answer_client(struct carrier *c, const char *status,
 			  enum egress_verdict verdict, const char *text)
 {
@@ -77,6 +78,7 @@ static void answer_client(struct carrier *c, const char *status,
 		 "Content-Length: %zu\r\nConnection: close\r\n\r\n"
 		 "dcode: %s\n",
 		 status, strlen(text) + sizeof("dcode: "), text);
+	buf_wipe(&c->server.out);
 	c->record->verdict = (uint16_t)verdict;
 	c->closing = true;
 	/* before a command that gets the answer ends: its result says why */
