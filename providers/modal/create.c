@@ -16,6 +16,7 @@
 #include "base/str.h"
 #include "net/retry.h"
 #include "providers/kit/body.h"
+#include "providers/kit/vault.h"
 #include "providers/modal/modal.h"
 
 enum {
@@ -39,7 +40,11 @@ enum {
 	ALLOWLIST = 3,
 	/* ttl_seconds of a snapshot that does not expire */
 	FOREVER = -1,
-	CREATE_IF_MISSING = 1, /* a value of ObjectCreationType */
+	CREATE_IF_MISSING = 1, /* values of ObjectCreationType */
+	CREATE_OVERWRITE = 3,
+	CREATE_EPHEMERAL = 5,
+	/* headers of an outbound policy, over all domains (SDK 0.11.1) */
+	HEADERS_MAX = 25,
 	/* value of DeploymentNamespace for Modal's own images */
 	GLOBAL = 3,
 	STATIC_CREDS = 4, /* a value of RegistryAuthType */
@@ -488,6 +493,175 @@ static int fill_request(struct sandbox *sb, const struct sandbox_spec *spec,
 	return rc;
 }
 
+/*
+ * Secrets. Modal's proxy sets headers of HTTPS requests, outside of the
+ * sandbox. A header is a template with a key of an object in the account's
+ * store of secrets. That object has the sandbox's label as its name and whole
+ * headers as its values ("Bearer VALUE"), and the sandbox itself does not get
+ * it. Source: ExperimentalOutboundPolicy of the JavaScript SDK 0.11.1, read
+ * 2026-11-27.
+ */
+static void add_pair(cJSON *map, const char *key, const char *value)
+{
+	cJSON_AddItemToArray(map,
+			     protobuf_texts("key", key, "value", value, NULL));
+}
+
+static char *stored_key(const struct secret *s)
+{
+	return xasprintf("DCODE_%s", s->name);
+}
+
+/* Stores the headers of all secrets. A repeated create replaces them. */
+static int store_headers(struct modal *m, const struct sandbox_spec *spec,
+			 char **id, const struct stop *stop, struct error *err)
+{
+	struct protobuf_ask ask = { .method = "SecretGetOrCreate",
+				    .what = "storing the secrets" };
+	cJSON *map;
+
+	ask.request = protobuf_texts("deployment_name", spec->label,
+				     "environment_name", m->environment, NULL);
+	cJSON_AddNumberToObject(ask.request, "object_creation_type",
+				CREATE_OVERWRITE);
+	map = cJSON_AddArrayToObject(ask.request, "env_dict");
+	for (size_t i = 0; i < spec->secrets->n; i++) {
+		const struct secret *s = &spec->secrets->list[i];
+		char *key = stored_key(s);
+		cJSON *pair = protobuf_texts("key", key, NULL);
+
+		vault_add_header(pair, "value", s, false);
+		cJSON_AddItemToArray(map, pair);
+		free(key);
+	}
+	return modal_ask_id(m, &ask, "secret_id", id, stop, err);
+}
+
+/* Stores the variables that hold placeholders, as the SDK does with those of a
+ * sandbox. Modal deletes such an object by itself. */
+static int store_variables(struct modal *m, const struct secrets *all,
+			   cJSON *box, const struct stop *stop,
+			   struct error *err)
+{
+	struct protobuf_ask ask = { .method = "SecretGetOrCreate",
+				    .what = "storing the variables" };
+	cJSON *map = cJSON_CreateArray();
+	char *id = NULL;
+	int rc;
+
+	for (size_t i = 0; i < all->n; i++)
+		if (all->list[i].env)
+			add_pair(map, all->list[i].env,
+				 all->list[i].placeholder);
+	if (!map->child) {
+		cJSON_Delete(map);
+		return 0;
+	}
+	ask.request = protobuf_texts("environment_name", m->environment, NULL);
+	cJSON_AddNumberToObject(ask.request, "object_creation_type",
+				CREATE_EPHEMERAL);
+	cJSON_AddItemToObject(ask.request, "env_dict", map);
+	rc = modal_ask_id(m, &ask, "secret_id", &id, stop, err);
+	if (rc == 0)
+		cJSON_AddItemToArray(cJSON_AddArrayToObject(box, "secret_ids"),
+				     cJSON_CreateString(id));
+	free(id);
+	return rc;
+}
+
+/* Adds the headers of one host. */
+static void add_replacement(cJSON *list, const struct secrets *all,
+			    const struct network_rule *host, const char *id)
+{
+	cJSON *item =
+		protobuf_texts("domain", host->host, "secret_id", id, NULL);
+	cJSON *headers = cJSON_AddArrayToObject(item, "headers");
+
+	for (size_t i = 0; i < all->n; i++) {
+		const struct secret *s = &all->list[i];
+		char *key = stored_key(s);
+		char *text = xasprintf("$%s", key);
+
+		if (vault_covers(s, host))
+			add_pair(headers, s->header, text);
+		free(text);
+		free(key);
+	}
+	cJSON_AddItemToArray(list, item);
+}
+
+static int check_header_count(const struct secrets *all, struct error *err)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < all->n; i++)
+		n += all->list[i].hosts.n;
+	if (n <= HEADERS_MAX)
+		return 0;
+	error_set(err, ERR_CONFIG,
+		  "Modal sets at most %d headers, and [secrets] has %zu hosts",
+		  HEADERS_MAX, n);
+	return error_hint(err, "Bind the secrets to fewer hosts.");
+}
+
+/* Adds spec->secrets to the request of a create, and to the account's store. */
+static int add_secrets(struct modal *m, const struct sandbox_spec *spec,
+		       cJSON *request, const struct stop *stop,
+		       struct error *err)
+{
+	cJSON *box = body_object(request, "definition");
+	struct network hosts = { 0 };
+	cJSON *list = NULL;
+	char *id = NULL;
+	int rc = check_header_count(spec->secrets, err);
+
+	if (rc < 0) {
+		err->nothing_made = true;
+		return -1;
+	}
+	rc = store_headers(m, spec, &id, stop, err);
+	if (rc == 0)
+		rc = store_variables(m, spec->secrets, box, stop, err);
+	if (rc == 0) {
+		hosts = vault_hosts(spec->secrets, NULL);
+		list = cJSON_AddArrayToObject(
+			body_object(box, "experimental_outbound_policy"),
+			"header_replacements");
+	}
+	for (size_t i = 0; i < hosts.n; i++)
+		add_replacement(list, spec->secrets, &hosts.rules[i], id);
+	network_release(&hosts);
+	free(id);
+	return rc;
+}
+
+int modal_clean(struct sandbox_client *client, const char *label,
+		const struct stop *stop, struct error *err)
+{
+	struct modal *m = client->priv;
+	struct protobuf_ask ask = { .method = "SecretGetOrCreate",
+				    .what = "finding the secrets",
+				    .request = protobuf_texts(
+					    "deployment_name", label,
+					    "environment_name", m->environment,
+					    NULL) };
+	char *id = NULL;
+	int rc = modal_ask_id(m, &ask, "secret_id", &id, stop, err);
+
+	if (rc == 0) {
+		ask = (struct protobuf_ask){
+			"SecretDelete", "deleting the secrets",
+			.request = protobuf_texts("secret_id", id, NULL)
+		};
+		rc = modal_ask(m, &ask, NULL, stop, err);
+	}
+	free(id);
+	if (rc == 0 || err->code != ERR_NOT_FOUND)
+		return rc;
+	*err = (struct error){ 0 };
+	return 0;
+}
+
 /* Sets sb->id to the sandbox whose name is this label. */
 static int find_named(struct sandbox *sb, const char *label,
 		      const struct stop *stop, struct error *err)
@@ -569,6 +743,11 @@ int modal_create(struct sandbox *sb, const struct sandbox_spec *spec,
 	    fill_request(sb, spec, request, stop, err) < 0) {
 		cJSON_Delete(request);
 		err->nothing_made = true;
+		return -1;
+	}
+	if (spec->secrets &&
+	    add_secrets(sb->client->priv, spec, request, stop, err) < 0) {
+		cJSON_Delete(request);
 		return -1;
 	}
 	if (send_request(sb, request, spec, stop, err) < 0)

@@ -401,6 +401,7 @@ static const struct sandbox_ops ops = {
 	.upload = modal_upload,
 	.download = modal_download,
 	.remove = modal_remove,
+	.clean = modal_clean,
 	.discard = modal_discard,
 };
 
@@ -414,6 +415,14 @@ static const struct network_limits network_limits = {
 		"name, so data can leave in DNS queries.",
 };
 
+/* "*.x" includes x (SDK 0.11.1), so a secret for the hosts below x would also
+ * be sent to x. */
+static const struct secret_limits secret_limits = {
+	.can = SECRET_CAN_HEADER | SECRET_IN_ACCOUNT | SECRET_ALONE,
+	.note = "Modal calls its policy for headers experimental: it may "
+		"change.",
+};
+
 const struct sandbox_provider modal_provider = {
 	.name = "modal",
 	.summary = "sandboxes of Modal",
@@ -422,6 +431,7 @@ const struct sandbox_provider modal_provider = {
 		 SANDBOX_NETWORK | SANDBOX_LIST | SANDBOX_PLACED |
 		 SANDBOX_PLACED_AGAIN,
 	.network = &network_limits,
+	.secrets = &secret_limits,
 	.max_command = COMMAND_MAX,
 	.lifetime_s = MODAL_LIFETIME_S,
 	.settings = settings,

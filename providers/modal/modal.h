@@ -128,8 +128,6 @@ int protobuf_call(const struct protobuf_service *where,
 /* Appends a message in the form that a source must supply: its length prefix,
  * then the packed message. */
 void protobuf_envelope(const ProtobufCMessage *message, struct buf *out);
-/* Stores the message in *answer, or frees it if answer is NULL. */
-void protobuf_give(ProtobufCMessage *message, ProtobufCMessage **answer);
 
 /* rpc.c */
 enum {                       /* flags of a call */
@@ -230,6 +228,10 @@ int modal_list(struct sandbox_client *client, const char *owner,
 int modal_info(struct sandbox_client *client, const char *id,
 	       const struct info_sink *sink, const struct stop *stop,
 	       struct error *err);
+/* Implements sandbox_ops.clean: deletes the object that store_headers() made.
+ */
+int modal_clean(struct sandbox_client *client, const char *label,
+		const struct stop *stop, struct error *err);
 int modal_set_network(struct sandbox *sb, const struct network *n,
 		      const struct stop *stop, struct error *err);
 int modal_snapshot(struct sandbox *sb, const char *name, bool replace,

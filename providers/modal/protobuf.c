@@ -170,14 +170,6 @@ void protobuf_envelope(const ProtobufCMessage *message, struct buf *out)
 	protobuf_pack(message, out);
 }
 
-void protobuf_give(ProtobufCMessage *message, ProtobufCMessage **answer)
-{
-	if (answer)
-		*answer = message;
-	else
-		protobuf_free(message);
-}
-
 struct stream_relay { /* passes the messages of one call to the caller */
 	const struct protobuf_ask *ask;
 	const ProtobufCMessageDescriptor *type; /* type of the answer */
@@ -255,7 +247,7 @@ int protobuf_call(const struct protobuf_service *where,
 		protobuf_free(result->answer);
 		result->answer = NULL;
 	}
-	buf_release(&body);
+	buf_wipe(&body);
 	free(path);
 	return rc;
 }

@@ -16,6 +16,7 @@
 #include "base/str.h"
 #include "net/loopback.h"
 #include "net/retry.h"
+#include "providers/kit/body.h"
 #include "providers/kit/rest.h"
 #include "providers/modal/modal.h"
 
@@ -269,6 +270,15 @@ static bool wait_to_repeat(struct modal *m, struct rpc_tries *t,
 	return true;
 }
 
+/* Stores the message in *answer, or frees it if answer is NULL. */
+static void give_answer(ProtobufCMessage *message, ProtobufCMessage **answer)
+{
+	if (answer)
+		*answer = message;
+	else
+		protobuf_free(message);
+}
+
 /* Sends one call with all its retries. auth is the token of V2 calls, or
  * NULL. */
 static int call_control(struct modal *m, const struct protobuf_ask *ask,
@@ -293,7 +303,7 @@ static int call_control(struct modal *m, const struct protobuf_ask *ask,
 	if (result.outcome.began)
 		m->server = t.server;
 	grpc_outcome_release(&result.outcome);
-	protobuf_give(result.answer, answer);
+	give_answer(result.answer, answer);
 	if (rc == 0)
 		return 0;
 	*err = why;
@@ -350,7 +360,7 @@ int modal_ask(struct modal *m, const struct protobuf_ask *ask,
 	if (rc == 0)
 		rc = call_control(m, ask, token, answer, stop, err);
 	free(token);
-	cJSON_Delete(ask->request);
+	body_wipe(ask->request); /* it may have the values of secrets */
 	return rc;
 }
 
@@ -643,7 +653,7 @@ int modal_route(struct sandbox *sb, const struct protobuf_ask *ask,
 	}
 	cJSON_Delete(ask->request);
 	grpc_outcome_release(&result.outcome);
-	protobuf_give(result.answer, answer);
+	give_answer(result.answer, answer);
 	return rc;
 }
 

@@ -143,7 +143,7 @@ int lifecycle_remove_unnamed(struct sandbox_client *client, struct store *store,
 	if (why->nothing_made) {
 		/* The server refused the sandbox, but may have made other
 		 * objects before. */
-		if (ops->clean && why->http_status)
+		if (ops->clean && (why->http_status || why->grpc_status))
 			(void)ops->clean(client, label, stop, &ignored);
 		(void)ledger_set_objects(store, label, false, &ignored);
 		return ledger_gone(store, label, err);

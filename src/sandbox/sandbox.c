@@ -435,6 +435,14 @@ static int choose_secrets(struct secrets *s,
 	return secrets_check(s, limits, sandbox_client_name(client), err);
 }
 
+static int check_secrets_network(const struct secrets *s,
+				 const struct sandbox_client *client,
+				 const struct network *n, struct error *err)
+{
+	return secrets_check_network(s, client->provider->secrets, n,
+				     sandbox_client_name(client), err);
+}
+
 int sandbox_check_limits(struct sandbox_client *client,
 			 const struct network *flag, struct error *err)
 {
@@ -444,6 +452,8 @@ int sandbox_check_limits(struct sandbox_client *client,
 
 	if (rc == 0 && !sandbox_needs_probe(client))
 		rc = sandbox_choose_network(client, flag, &network, err);
+	if (rc == 0)
+		rc = check_secrets_network(&secrets, client, &network, err);
 	network_release(&network);
 	secrets_release(&secrets);
 	return rc;
@@ -495,7 +505,8 @@ static int prepare_secrets(struct secrets *s, struct sandbox_client *client,
 			   const struct network *n, const struct stop *stop,
 			   struct error *err)
 {
-	if (choose_secrets(s, client, err) < 0)
+	if (choose_secrets(s, client, err) < 0 ||
+	    check_secrets_network(s, client, n, err) < 0)
 		return -1;
 	if (s->n && n->mode == NETWORK_NONE) {
 		if (spec->progress)

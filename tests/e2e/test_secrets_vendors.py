@@ -30,8 +30,9 @@ value_env = "MY_ACME"
 """
 ACCOUNTS = {"api.acme.example": ("authorization", f"Bearer {VALUE}")}
 # The secrets are objects of the account.
-STORES = ("e2b", "daytona", "runloop")
-WITH_HEADER = ("e2b", "vercel", "langsmith")
+STORES = ("e2b", "daytona", "runloop", "modal")
+WITH_HEADER = ("e2b", "vercel", "langsmith", "modal")
+WITH_WILD = ("e2b", "vercel", "langsmith")
 # They replace a placeholder that the client sends as `format` says, ...
 WITH_FORMAT = ("vercel", "langsmith")
 # ... or in any header.
@@ -102,6 +103,7 @@ def stored_names(cloud):
 CARRIERS = {"e2b": "POST /secrets$",
             "vercel": "POST /v2/sandboxes[?]",
             "langsmith": "POST /api/v2/sandboxes/boxes$",
+            "modal": "POST /modal.client.ModalClient/SecretGetOrCreate$",
             "daytona": "POST /api/secret$", "runloop": "POST /v1/secrets$",
             "deno": "GET /api/v3/sandboxes/create$"}
 
@@ -257,9 +259,9 @@ def test_runloop_refuses_what_its_gateways_cannot_do(vendor, model, run, acme):
         assert not cloud.requests
 
 
-@pytest.mark.parametrize("name", ["modal", "agentcore"])
 def test_a_vendor_without_a_way_is_refused_before_any_request(
-        vendor, model, run, acme, config, name):
+        vendor, model, run, acme, config):
+    name = "agentcore"
     cloud = vendor(name)
     acme()
     server = model([DONE])
@@ -289,7 +291,7 @@ def test_a_secret_is_limited_to_paths_and_methods(vendor, model, run, acme):
     assert authorized(server) == [True] * len(yes) + [False] * (len(no) + 1)
 
 
-@pytest.mark.parametrize("name", ["e2b", "langsmith"])
+@pytest.mark.parametrize("name", ["e2b", "langsmith", "modal"])
 def test_a_vendor_without_paths_refuses_them(vendor, model, run, acme, name):
     cloud = vendor(name)
     acme(PATHS)
@@ -310,7 +312,8 @@ def test_what_the_account_stores_ends_with_the_sandbox(vendor, model, run,
     assert r.status == 0, r.err
     row, = json.loads(run("sandbox", "list", "--json").out)["data"]
     stored, = stored_names(cloud)
-    assert stored.lower() == f"{row['label']}-acme"
+    # Modal has one object for all.
+    assert stored.lower() == row["label"] + "-acme" * (name != "modal")
     add_foreign(cloud)
     assert run("sandbox", "gc").status == 0
     assert len(stored_names(cloud)) == 2
@@ -339,7 +342,7 @@ def test_without_secrets_no_request_is_about_them(vendor, model, run, config):
         cloud = vendor(name)
         model([DONE])
         assert task_of(run, name)().status == 0
-        assert not cloud.count(".*(secret|gateway).*")
+        assert not cloud.count("(?i).*(secret|gateway).*")
 
 
 @pytest.mark.parametrize("name", STORES)
@@ -424,7 +427,7 @@ def test_two_secrets_of_one_host_are_one_rule(vendor, model, run, env, acme):
     acme(HEADER + HEADER.replace("ACME", "KEY").replace(
         "Authorization", "X-Key").replace("api.acme", "*.acme").replace(
             "MY_KEY", "MY_ACME"))
-    for name in WITH_HEADER:
+    for name in WITH_WILD:
         cloud = vendor(name)
         model([DONE])
         assert task_of(run, name)("--keep").status == 0
@@ -435,6 +438,68 @@ def test_two_secrets_of_one_host_are_one_rule(vendor, model, run, env, acme):
             request = Leaving("GET", "/https/b.acme.example/", {})
             outside.answer(request)
             assert set(request.headers) == {"x-key"}
+
+
+def test_modal_has_either_a_list_of_hosts_or_secrets(vendor, model, run,
+                                                     acme, config):
+    cloud = vendor("modal")
+    acme()
+    model([DONE, DONE])
+    r = task_of(run, "modal")(*LISTED)
+    assert r.status == 2 and "secrets.ACME" in r.err
+    assert "both limit a sandbox to a list of hosts and put" in r.err
+    assert "--sandbox-network full" in r.err and not cloud.requests
+    config("")
+    assert task_of(run, "modal")(*LISTED).status == 0  # the controls
+    acme()
+    r = task_of(run, "modal")("--sandbox-network", "none")
+    assert r.status == 0 and "[secrets] is not used" in r.err
+    assert not cloud.secrets
+
+
+def test_modal_sets_at_most_25_headers(vendor, model, run, acme):
+    cloud = vendor("modal")
+    hosts = "\", \"".join(f"h{i}.example" for i in range(26))
+    acme(HEADER.replace("api.acme.example", hosts))
+    model([DONE, DONE])
+    r = task_of(run, "modal")()
+    assert r.status != 0 and "at most 25 headers" in r.err
+    assert not cloud.boxes and not cloud.secrets
+    acme(HEADER.replace("api.acme.example", hosts[:hosts.rindex('", ')]))
+    assert task_of(run, "modal")().status == 0  # the control
+
+
+def test_modal_would_send_a_secret_for_all_below_a_name_to_the_name_too(
+        vendor, model, run, acme):
+    cloud = vendor("modal")
+    acme(HEADER.replace("api.acme", "*.acme"))
+    model([DONE])
+    r = task_of(run, "modal")()
+    assert r.status == 2 and "below a name" in r.err and not cloud.requests
+
+
+def test_what_modal_refuses_leaves_no_secret(vendor, model, run, acme):
+    cloud = vendor("modal")
+    acme()
+    model([DONE])
+    cloud.fault("POST .*SandboxCreate$", grpc=(3, "no such region"))
+    r = task_of(run, "modal")()
+    assert r.status != 0 and "no such region" in r.err
+    assert cloud.count(".*SecretDelete") and not cloud.secrets
+
+
+def test_a_variable_of_modal_is_there_after_an_attach(vendor, model, run,
+                                                      acme):
+    vendor("modal")
+    acme()
+    server = model([execute("echo have $ACME_TOKEN"), DONE,
+                    execute("echo have $ACME_TOKEN"), DONE])
+    assert task_of(run, "modal")("--keep").status == 0
+    first, = results(server)
+    r = run("-n", "hi", "-y", "-M", "anthropic:m", "-r")
+    assert r.status == 0, r.err
+    assert re.search(r"have \S{20}", first)
+    assert results(server)[-1].split()[:2] == first.split()[:2]
 
 
 def test_two_secrets_that_vercel_could_not_both_apply(vendor, model, run,

@@ -19,6 +19,7 @@ tls       (certificate, key): PEM files
 A sandbox ends at its timeout (status 4) or is terminated (3); what has ended
 is still known to SandboxWait."""
 import random
+import re
 import shutil
 import string
 import sys
@@ -29,6 +30,7 @@ from cloud import Box, Invalid, listed, main, route
 from grpc_link import Failure, GrpcCloud
 from modal_messages import as_json, parse, pb
 from modal_router import Router, jwt
+from outside import below
 
 SERVICE = "/modal.client.ModalClient/"
 ID, SECRET = "ak-0123456789", "as-0123456789abcdef"
@@ -85,6 +87,7 @@ class Modal(Router, GrpcCloud):
         self.most, self.token_s, self.lenient = most, token_s, lenient
         self.apps, self.images, self.published = {}, {}, {}
         self.tasks, self.ended, self.snapshots = {}, {}, {}
+        self.secrets, self.ephemeral = {}, {}
         self.auth = set()
         self.n_execs = 0
 
@@ -237,6 +240,67 @@ class Modal(Router, GrpcCloud):
             raise Failure(5, "Could not find image with ID")
         return pb.ImageGetByTagResponse(image_id=ask.image_id)
 
+    @rpc(pb.SecretGetOrCreateRequest, "SecretGetOrCreate")
+    def secret(self, req, ask, v2):
+        req.log["message"] = as_json(ask)
+        values = {p.key: p.value for p in ask.env_dict}
+        kind, name = ask.object_creation_type, ask.deployment_name
+        if any(not re.fullmatch(r"[a-zA-Z_]\w*", key) for key in values):
+            raise Failure(3, "a key is not the name of a variable")
+        if kind not in (0, 2, 3, 5) or bool(name) != (kind != 5) or \
+                len(name) > 64 or bool(values) == (kind == 0):
+            raise Invalid("SecretGetOrCreate")
+        id = self.new_id("st-")
+        with self.lock:
+            if kind == 5:
+                self.ephemeral[id] = values
+                return pb.SecretGetOrCreateResponse(secret_id=id)
+            key = (ask.environment_name, name)
+            for known, secret in self.secrets.items():
+                if secret.get("key") == key:
+                    id = known
+            if kind == 0 and id not in self.secrets:
+                raise Failure(5, f"Secret '{name}' not found")
+            if kind == 2 and id in self.secrets:
+                raise Failure(6, f"Secret '{name}' already exists")
+            if kind:
+                self.secrets[id] = {"name": name, "key": key,
+                                    "values": values}
+        return pb.SecretGetOrCreateResponse(secret_id=id)
+
+    @rpc(pb.SecretDeleteRequest, "SecretDelete")
+    def delete_secret(self, req, ask, v2):
+        req.log["message"] = as_json(ask)
+        if not self.secrets.pop(ask.secret_id, None):
+            raise Failure(5, "no such secret")
+        return pb.Empty()
+
+    def check_policy(self, d):
+        """As the SDK checks an outbound policy, and secrets."""
+        rules = d.experimental_outbound_policy.header_replacements
+        if any(id not in self.ephemeral and id not in self.secrets
+               for id in d.secret_ids) or any(
+                   r.secret_id not in self.secrets for r in rules):
+            raise Failure(5, "no such secret")
+        if rules and (d.network_access.network_access_type == 2 or
+                      d.network_access.allowed_domains):
+            raise Failure(3, "an outbound policy and a network policy")
+        if sum(len(r.headers) for r in rules) > 25:
+            raise Failure(3, "too many header replacements")
+
+    def inject(self, kept, request):
+        """What the policy does to a request that leaves the sandbox."""
+        policy = kept.ask.definition.experimental_outbound_policy
+        for rule in policy.header_replacements:
+            if request.secure and (below(rule.domain, request.host) or
+                                   rule.domain == "*." + request.host):
+                values = self.secrets[rule.secret_id]["values"]
+                for pair in rule.headers:
+                    request.headers[pair.key.lower()] = re.sub(
+                        r"\$(\$|[a-zA-Z_]\w*)",
+                        lambda m, known=values: "$" if m[1] == "$"
+                        else known[m[1]], pair.value)
+
     def make(self, ask, v2):
         """A sandbox as asked for, with a name that no other has."""
         d = ask.definition
@@ -246,7 +310,10 @@ class Modal(Router, GrpcCloud):
                     raise Failure(6, f"Sandbox '{d.name}' already exists")
             workdir = d.workdir or "/root"
             access = d.network_access
-            box = Box(workdir=workdir, home="/root",
+            env = {}
+            for id in d.secret_ids:
+                env |= self.ephemeral.get(id) or self.secrets[id]["values"]
+            box = Box(workdir=workdir, home="/root", env=env,
                       source=self.images[d.image_id].get("source"),
                       network=access.network_access_type == 1 or
                       access.network_access_type == 3 and
@@ -271,6 +338,7 @@ class Modal(Router, GrpcCloud):
         if not d.entrypoint_args and not image.get("own") and \
                 not self.lenient:
             raise Invalid("entrypoint_args: this image would end at once")
+        self.check_policy(d)
         kept = self.make(ask, v2)
         metadata = pb.SandboxHandleMetadata(app_id=ask.app_id)
         if not v2:

@@ -64,6 +64,25 @@ const vendors = {
         { name: "Authorization", ...opaqueSecret(header) }] }] } });
     await box.delete();
   },
+  async modal() {
+    const { ModalClient, ExperimentalOutboundPolicy } = await import("modal");
+    process.env.MODAL_SANDBOX_V2 = "0"; // what dcode creates
+    const modal = new ModalClient();
+    const app = await modal.apps.fromName("dcode", { createIfMissing: true });
+    const image = await modal.images.fromRegistry("python:3").build(app);
+    // The SDK has no function that makes a named secret.
+    await modal.cpClient.secretGetOrCreate({
+      deploymentName: "dcode-sdk", objectCreationType: 3,
+      envDict: { DCODE_ACME: header } });
+    const secret = await modal.secrets.fromName("dcode-sdk");
+    const box = await modal.sandboxes.create(app, image, {
+      env: { ACME_TOKEN: "placeholder" }, command: ["sleep", "600"],
+      experimentalOutboundPolicy: new ExperimentalOutboundPolicy()
+        .withHeaderReplacement({ domain: host, secret,
+          headers: { Authorization: "$DCODE_ACME" } }) });
+    await box.terminate();
+    await modal.secrets.delete("dcode-sdk");
+  },
   async deno() {
     const { Sandbox } = await import("@deno/sandbox");
     const box = await Sandbox.create(

@@ -64,3 +64,19 @@ int secrets_check(const struct secrets *s, const struct secret_limits *limits,
 	}
 	return 0;
 }
+
+int secrets_check_network(const struct secrets *s,
+			  const struct secret_limits *limits,
+			  const struct network *n, const char *provider,
+			  struct error *err)
+{
+	if (!s->n || !limits || !(limits->can & SECRET_ALONE) ||
+	    n->mode != NETWORK_LIST)
+		return 0;
+	error_set(err, ERR_USAGE,
+		  "%s: %s cannot both limit a sandbox to a list of hosts and "
+		  "put secrets into its requests",
+		  s->list[0].source, provider);
+	return error_hint(err, "Use --sandbox-network full, or remove the "
+			       "secret.");
+}

@@ -122,6 +122,8 @@ enum {
 	/* with `header`, the client itself sends the header, with the
 	 * placeholder that it has in env */
 	SECRET_CLIENT_SENDS = 1 << 9,
+	/* a sandbox with secrets cannot have a list of hosts */
+	SECRET_ALONE = 1 << 10,
 };
 struct secret_limits {
 	unsigned can; /* SECRET_... */
@@ -134,5 +136,10 @@ struct secret_limits {
  * secret and what the provider lacks. limits may be NULL. */
 int secrets_check(const struct secrets *s, const struct secret_limits *limits,
 		  const char *provider, struct error *err);
+/* The same for the secrets together with the sandbox's network. */
+int secrets_check_network(const struct secrets *s,
+			  const struct secret_limits *limits,
+			  const struct network *n, const char *provider,
+			  struct error *err);
 
 #endif
