@@ -336,7 +336,8 @@ static void add_inquiry_choice(const struct inquiry_dialog *d, size_t i,
 {
 	const struct inquiry_item *item = current_item(d);
 	bool own = i == item->n_choices;
-	bool here = i == d->selected;
+	bool here = i == d->selected && d->keys != QUESTION_DRAFT &&
+		    d->keys != QUESTION_PAUSE;
 	struct buf sign = BUF_INIT(64);
 	struct buf text = BUF_INIT(4 * INQUIRY_TEXT_CHARS + 1);
 
@@ -400,6 +401,9 @@ static void add_choices(const struct inquiry_dialog *d,
 /* Returns the description of the keys for the last row. */
 static const char *describe_keys(const struct inquiry_dialog *d)
 {
+	if (d->drafts && (!d->types || current_item(d)->kind == INQUIRY_TEXT))
+		return d->types ? "Enter answers  Esc back to your message"
+				: "Enter selects  Esc back to your message";
 	if (current_item(d)->kind == INQUIRY_TEXT)
 		return d->asked->n > 1 ? "Enter answers  Tab next  Esc declines"
 				       : "Enter answers  Esc declines";

@@ -22,18 +22,22 @@ struct inquiry_dialog {
 	struct editor editor;
 	const char *note;        /* why the last key was refused, or NULL */
 	enum question_keys keys; /* set by the caller; shown in the last row */
+	bool drafts; /* set by the caller: a message is shown below, to which
+			Esc returns */
 };
 
 /* The answers are stored in asked. */
 void inquiry_dialog_open(struct inquiry_dialog *d, struct inquiry *asked);
-/* Selects the free answer, so that Enter alone answers nothing. */
+/* Selects the free answer, which is the row next to a message below, so that
+ * Enter alone answers nothing. */
 void inquiry_dialog_select_own_words(struct inquiry_dialog *d);
 void inquiry_dialog_close(struct inquiry_dialog *d); /* d may be zeroed */
 /* Returns true when finished: *end is INQUIRY_ANSWERED or INQUIRY_DECLINED. */
 bool inquiry_dialog_event(struct inquiry_dialog *d, const struct key_event *ev,
 			  enum inquiry_end *end);
 /* Appends at most rows rows: the question, its choices or the typed answer, and
- * the keys. *caret_row counts from the first appended row. */
+ * the keys. No choice is marked while a message gets the keys. *caret_row
+ * counts from the first appended row. */
 void inquiry_dialog_render(struct inquiry_dialog *d, const struct theme *theme,
 			   struct rows *out, size_t columns, size_t rows,
 			   size_t caret[2]);

@@ -58,11 +58,15 @@ static size_t width_from(const struct answer_row *a, size_t first)
 }
 
 /* Draws the answers in one row; the selected one is marked even without
- * colours. If not all fit, the row begins with the selected one. */
+ * colours. If not all fit, the row begins as far left of it as it can. */
 static void answer_row_render(const struct answer_row *a, size_t columns,
 			      struct rows *out)
 {
-	size_t first = width_from(a, 0) > columns ? a->selected : 0;
+	size_t after = width_from(a, a->selected + 1);
+	size_t first = 0;
+
+	while (first < a->selected && width_from(a, first) - after > columns)
+		first++;
 
 	for (size_t i = first; i < a->n && columns > 2; i++) {
 		bool here = i == a->selected;
@@ -92,16 +96,29 @@ static const char *const hints[][3] = {
 			     "Up/Down: answer" },
 };
 
-bool answer_row_hint(enum question_keys keys, size_t columns, struct rows *out)
+static const char *const edit_hints[3] = {
+	"Up/Down selects. Shift+Tab all edits. Letters answer after a pause",
+	"Up/Down, Shift+Tab; later, letters",
+	"Up/Down: answer",
+};
+
+/* Adds the longest of the texts that fits. */
+static void add_hint(const char *const texts[3], size_t columns,
+		     struct rows *out)
 {
 	size_t i = 0;
 
+	while (i < 2 && width_cells(str_of(texts[i])) > columns)
+		i++;
+	cut_text_add(out, strong, str_of(texts[i]), columns);
+	rows_end(out);
+}
+
+bool answer_row_hint(enum question_keys keys, size_t columns, struct rows *out)
+{
 	if (keys != QUESTION_DRAFT && keys != QUESTION_PAUSE)
 		return false;
-	while (i < 2 && width_cells(str_of(hints[keys][i])) > columns)
-		i++;
-	cut_text_add(out, strong, str_of(hints[keys][i]), columns);
-	rows_end(out);
+	add_hint(hints[keys], columns, out);
 	return true;
 }
 
@@ -113,22 +130,22 @@ enum {
 			      than one row each */
 };
 
-/* The answers in the row, each with its letter. */
+/* The answers in the row, each with its letter, in the order of key_texts. */
 static const struct {
 	const char *label;
 	char letter;
 	bool several; /* only for several calls; single: only for one call */
 	bool single;
 } answers[] = {
-	{ "no", 'n', false, false },
 	{ "yes", 'y', false, true },
 	{ "yes to all of these", 'y', true, false },
+	{ "no", 'n', false, false },
 	{ "no, because...", 'w', false, false },
 	{ "always", 'a', false, true },
 	{ "always, in config", 'A', false, true },
 	{ "edit", 'e', false, true },
-	{ "together", 't', false, true },
 	{ "one by one", 'o', true, false },
+	{ "together", 't', false, true },
 	{ "view", 'v', false, false }, /* last: it comes and goes */
 };
 
@@ -168,8 +185,7 @@ static void fill_letters(struct dialog *d)
 	d->letters[n] = '\0';
 }
 
-/* "No" comes first, because the first answer is selected initially. "View" is
- * there only if rows are hidden. */
+/* "View" is there only if rows are hidden. */
 static void fill_row(struct dialog *d)
 {
 	struct answer_row *row = &d->row;
@@ -177,8 +193,11 @@ static void fill_row(struct dialog *d)
 	row->n = 0;
 	for (size_t i = 0; i < N_ANSWERS; i++)
 		if (has_answer(d->asked, i) &&
-		    (answers[i].letter != 'v' || d->hidden))
+		    (answers[i].letter != 'v' || d->hidden)) {
+			if (answers[i].letter == 'n')
+				row->safe = row->n;
 			row->labels[row->n++] = answers[i].label;
+		}
 	if (row->selected >= row->n)
 		row->selected = row->n - 1;
 }
@@ -199,6 +218,7 @@ void dialog_open(struct dialog *d, const struct question *asked)
 	call_view_open(&d->view, asked->list[0]);
 	fill_row(d);
 	fill_letters(d);
+	d->row.selected = d->row.safe;
 }
 
 void dialog_close(struct dialog *d)
@@ -574,6 +594,10 @@ static void add_answers(const struct dialog *d, size_t columns, size_t most,
 		add_line(out, strong, str_of(d->note), columns);
 		return;
 	}
+	if (!d->explains && d->keys == QUESTION_PAUSE && d->edits_allowed) {
+		add_hint(edit_hints, columns, out);
+		return;
+	}
 	if (!d->explains && answer_row_hint(d->keys, columns, out))
 		return;
 	if (!d->explains && d->keys == QUESTION_SELECTED) {
@@ -739,7 +763,7 @@ void choice_open(struct choice_dialog *d, const struct app_question *q)
 				(char)(q->answers[i][0] & ~0x20);
 		}
 	}
-	d->row.selected = q->safe;
+	d->row.selected = d->row.safe = q->safe;
 }
 
 void choice_close(struct choice_dialog *d)

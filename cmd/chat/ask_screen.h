@@ -30,6 +30,7 @@ struct answer_row {
 	const char *labels[ANSWER_ROW_MOST]; /* borrowed */
 	size_t n;
 	size_t selected;
+	size_t safe; /* the least dangerous answer: selected at first */
 };
 /* While the message gets the keys, draws one row that says how to reach the
  * question. Returns false if the question has them. */

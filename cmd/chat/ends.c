@@ -110,22 +110,24 @@ static bool apply_changes(struct run *r)
  * its work is saved as a patch. */
 static void prompt_exit(struct run *r, bool may_apply)
 {
-	enum { DELETE, KEEP, APPLY, STOP };
-	static const char *const all[] = { "delete", "keep", "apply", "stop" };
-	const char *answers[] = { all[DELETE], all[KEEP], NULL, NULL };
+	enum { APPLY, DELETE, STOP, KEEP };
+	static const char *const all[] = { "apply", "delete", "stop", "keep" };
+	const char *answers[] = { NULL, NULL, NULL, NULL };
 	bool can_stop = sandbox_can_stop(&r->client);
 	char help[256];
-	struct app_question q = {
-		.answers = answers, .help = help, .n = 2, .safe = KEEP
-	};
+	struct app_question q = { .answers = answers, .help = help };
 	const struct app_asker *asker = r->app->asker;
 	struct error ignored = { 0 };
 	int answer;
 
 	if (may_apply)
 		answers[q.n++] = all[APPLY];
+	q.usual = q.n;
+	answers[q.n++] = all[DELETE];
 	if (can_stop)
 		answers[q.n++] = all[STOP];
+	q.safe = q.n;
+	answers[q.n++] = all[KEEP];
 	if (may_apply) {
 		q.text = can_stop ? "Apply its changes, then delete it? Or "
 				    "just delete, stop or keep it?"

@@ -43,6 +43,8 @@ static void open_question(struct live *l, int64_t now)
 	    !(l->asked_choice && live_is_left_alone(l)))
 		return;
 	/* Closes the question about yolo mode: one question at a time. */
+	if (l->confirms)
+		l->note = "yolo was not chosen, because this question came";
 	l->confirms = l->focused = false;
 	l->opened = now;
 	if (l->asked_pick)
@@ -112,6 +114,8 @@ static enum live_key focus_question(struct live *l, bool letters)
 {
 	l->focused = true;
 	l->dialog.note = NULL;
+	l->dialog.row.selected = l->dialog.row.safe;
+	l->choice.row.selected = l->choice.row.safe;
 	if (letters && (l->inquiry.asked || l->picking))
 		return LIVE_KEY_QUESTION;
 	if (l->inquiry.asked)
@@ -169,6 +173,22 @@ static enum live_key route_focused_key(struct live *l,
 	return escapes ? LIVE_KEY_TAKEN : LIVE_KEY_DRAFT;
 }
 
+static bool changes_mode(const struct key_event *ev)
+{
+	return is_ctrl(ev, 't') ||
+	       (ev->kind == KEY_EVENT_KEY && ev->key.name == KEY_TAB &&
+		ev->key.mods == KEY_SHIFT);
+}
+
+/* True if Esc leaves the question's own editor for the message: the editor of a
+ * question with choices is left for these first. */
+static bool leaves_editor(const struct live *l, const struct key_event *ev)
+{
+	return l->inquiry.asked && live_is_drafting(l) &&
+	       is_plain_key(ev, KEY_ESCAPE) &&
+	       l->inquiry.asked->items[l->inquiry.at].kind == INQUIRY_TEXT;
+}
+
 /* Decides who gets a key while a question is shown. May move the focus. */
 static enum live_key route_key(struct live *l, const struct key_event *ev)
 {
@@ -176,10 +196,17 @@ static enum live_key route_key(struct live *l, const struct key_event *ev)
 	bool letters = keys == QUESTION_LETTERS;
 	bool own_list = l->inquiry.asked || l->picking;
 
+	if (is_typing_answer(l) && leaves_editor(l, ev)) {
+		l->focused = false;
+		return LIVE_KEY_TAKEN;
+	}
 	if (is_typing_answer(l))
 		return LIVE_KEY_QUESTION;
 	if (keys == QUESTION_TOO_NEW)
 		return LIVE_KEY_DRAFT;
+	/* Shift+Tab begins no message, so that it needs no pause. */
+	if (keys == QUESTION_PAUSE && l->dialog.asked && changes_mode(ev))
+		return LIVE_KEY_QUESTION;
 	if (l->focused)
 		return route_focused_key(l, ev);
 	if (is_decline_key(l, ev))
@@ -283,7 +310,8 @@ static void on_escape(struct live *l)
 }
 
 /* Chooses an approval mode. The policy must allow it, and the user confirms the
- * first yolo. */
+ * first yolo: at an empty prompt, since a message or another question would get
+ * the keys. */
 static void set_mode(struct live *l, enum run_mode mode)
 {
 	struct error err = { 0 };
@@ -296,8 +324,11 @@ static void set_mode(struct live *l, enum run_mode mode)
 		mode = RUN_MANUAL;
 	}
 	if (mode == RUN_YOLO && !yolo_acknowledged(l->run->app)) {
-		l->confirms = true;
+		l->confirms = !live_is_drafting(l) && !live_is_asked(l);
 		l->confirmed_at = l->typed; /* as the hint counts it */
+		if (!l->confirms)
+			l->note = "yolo asks first: choose it at an empty "
+				  "prompt";
 		/* Plan mode was only passed: do not refuse calls meanwhile. */
 		if (l->run->mode == RUN_PLAN)
 			l->run->mode = RUN_MANUAL;
@@ -326,21 +357,14 @@ static void confirm_yolo(struct live *l, bool yes)
 	set_mode(l, yes ? RUN_YOLO : RUN_MANUAL);
 }
 
-static bool changes_mode(const struct key_event *ev)
-{
-	return is_ctrl(ev, 't') ||
-	       (ev->kind == KEY_EVENT_KEY && ev->key.name == KEY_TAB &&
-		ev->key.mods == KEY_SHIFT);
-}
-
 /* Only a single "y" allows yolo, not one that begins a message. Every other key
- * means no. Returns false if ev is not an answer and must have its normal
- * effect. */
+ * means no. The user's own key has opened this question, so that it needs no
+ * pause after a draft. Returns false if ev is not an answer and must have its
+ * normal effect. */
 static bool answer_yolo(struct live *l, const struct key_event *ev)
 {
 	bool answers = ev->kind == KEY_EVENT_TEXT &&
-		       l->typed - l->confirmed_at >= LIVE_QUIET_MS &&
-		       live_is_left_alone(l);
+		       l->typed - l->confirmed_at >= LIVE_NOTICED_MS;
 	bool yes = answers && str_is_nocase(ev->text, "y");
 	bool no = answers && str_is_nocase(ev->text, "n");
 
@@ -729,6 +753,11 @@ static void on_question(struct live *l, const struct key_event *ev)
 		on_interrupt(l);
 		return;
 	}
+	if (l->choice.asked && changes_mode(ev)) {
+		l->note = "Answer the question first: then Shift+Tab changes "
+			  "the mode";
+		return;
+	}
 	whose = route_key(l, ev);
 	l->dialog.keys = l->inquiry.keys = l->choice.keys =
 		live_question_keys(l);
@@ -760,6 +789,7 @@ void live_on_key(void *arg, const struct key_event *ev)
 	if (on_reply(l, ev))
 		return;
 	l->typed = clock_ms();
+	l->note = NULL;
 	if (!is_ctrl(ev, 'c'))
 		l->armed = false;
 	if (!is_plain_key(ev, KEY_ESCAPE))

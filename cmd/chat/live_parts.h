@@ -18,6 +18,8 @@
 enum { LIVE_MAX_PRINTED = 16 << 20 }; /* bytes of output not yet shown */
 /* A question opens only after this time without a key. */
 enum { LIVE_QUIET_MS = 500 };
+/* A key this soon after a question was shown does not answer it. */
+enum { LIVE_NOTICED_MS = 250 };
 /* A letter answers a question only after this time without another key, since
  * it may begin a message. */
 enum { LIVE_LETTER_MS = 300 };

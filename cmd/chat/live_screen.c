@@ -33,10 +33,8 @@
 #include "term/theme.h"
 
 enum {
-	NOTICED_MS = 250, /* a key this soon after a question was shown does not
-			     answer it */
-	DRAFT_MS = 2000,  /* after the last edit, how long single keys still
-			     count as typing, not as answers */
+	DRAFT_MS = 2000, /* after the last edit, how long single keys still
+			    count as typing, not as answers */
 };
 
 /* True if the command that the user sent last, with no key in the draft since
@@ -61,7 +59,7 @@ enum question_keys live_question_keys(const struct live *l)
 	 * wait. */
 	if (l->picking && !live_is_drafting(l))
 		return QUESTION_LETTERS;
-	if (clock_ms() - l->opened < NOTICED_MS)
+	if (clock_ms() - l->opened < LIVE_NOTICED_MS)
 		return QUESTION_TOO_NEW;
 	if (l->focused)
 		return QUESTION_SELECTED;
@@ -500,11 +498,13 @@ static int64_t remaining_seconds(const struct live *l)
 /* Returns the sandbox's state for the status line, or NULL if it runs. */
 static const char *state_of(const struct live *l)
 {
+	const char *place = l->place ? l->place : "";
+
 	if (l->state == LIVE_OPENING)
 		return "starting";
-	if (l->state == LIVE_IDLE && l->unopened && l->place[0])
+	if (l->state == LIVE_IDLE && l->unopened && place[0])
 		return "not started";
-	if (l->state == LIVE_CLOSING && strcmp(l->place, "this machine") != 0)
+	if (l->state == LIVE_CLOSING && strcmp(place, "this machine") != 0)
 		return "ending";
 	if (l->run->box.seen == STATE_STOPPED)
 		return "stopped";
@@ -518,9 +518,9 @@ static const char *state_of(const struct live *l)
 /* Returns a hint that has priority in the status line, or NULL. */
 static const char *hint_of(const struct live *l)
 {
-	if (l->confirms && !editor_is_empty(&l->editor))
-		return "To confirm yolo, clear the line first";
-	if (l->confirms && clock_ms() < l->typed + LIVE_QUIET_MS)
+	if (l->note)
+		return l->note;
+	if (l->confirms && clock_ms() < l->confirmed_at + LIVE_NOTICED_MS)
 		return "yolo: every call runs on this machine without asking.";
 	if (l->confirms)
 		return "yolo: every call runs on this machine without asking. "
@@ -590,8 +590,8 @@ static int64_t next_status_change(const struct live *l)
 	int64_t now = clock_ms();
 
 	/* from that time on, the question about yolo mode accepts an answer */
-	if (l->confirms && now < l->typed + LIVE_QUIET_MS)
-		return l->typed + LIVE_QUIET_MS;
+	if (l->confirms && now < l->confirmed_at + LIVE_NOTICED_MS)
+		return l->confirmed_at + LIVE_NOTICED_MS;
 	return left > 0 ? now + status_left_changes(left) * 1000 : INT64_MAX;
 }
 
@@ -883,7 +883,7 @@ static void compose_inquiry(struct live *l, size_t most, struct rows *out,
 			    size_t caret[2])
 {
 	size_t columns = screen_columns(&l->screen);
-	bool writes = live_is_drafting(l) && !l->focused;
+	bool writes = live_is_drafting(l);
 	struct rows editor = { 0 };
 	size_t at[2] = { 0, 0 };
 	size_t first;
@@ -895,15 +895,18 @@ static void compose_inquiry(struct live *l, size_t most, struct rows *out,
 	if (writes)
 		add_editor(l, most >= LEAST_AROUND ? LEAST_EDITOR : 1, &editor,
 			   at);
+	rows_close(&editor);
+	if (most >= LEAST_AROUND)
+		add_status(l, &editor);
 	first = out->n;
 	inquiry_dialog_render(&l->inquiry, &l->theme, out, columns,
 			      subtract_or_zero(most, first + editor.n), caret);
 	caret[0] += first;
-	if (writes) {
+	if (writes && !l->focused) {
 		caret[0] = out->n + at[0];
 		caret[1] = at[1];
-		rows_append(out, &editor, 0, editor.n);
 	}
+	rows_append(out, &editor, 0, editor.n);
 	rows_release(&editor);
 }
 
@@ -934,6 +937,7 @@ static void compose_bottom(struct live *l, size_t most, struct rows *out,
 {
 	l->dialog.keys = l->inquiry.keys = l->choice.keys =
 		live_question_keys(l);
+	l->inquiry.drafts = live_is_drafting(l);
 	if (l->dialog.asked && !l->dialog.edits && most < LEAST_AROUND)
 		compose_compact(l, most, out, caret);
 	else if (l->inquiry.asked)

@@ -108,6 +108,8 @@ struct live {
 			a queue */
 	bool helps;  /* "?" at an empty prompt shows the keys */
 	bool kitty;  /* the terminal supports kitty's keyboard protocol */
+	const char *note;     /* what the last key did not do, and why; or
+				 NULL */
 	bool confirms;        /* the next key confirms or declines yolo mode */
 	bool rewinds;         /* one more Esc lists the prompts to go back to */
 	int64_t confirmed_at; /* clock_ms() when the question about yolo mode

@@ -22,7 +22,7 @@
 #include "cmd/session/sandbox.h"
 #include "model/message.h"
 
-enum { PLAN_YES, PLAN_EDIT, PLAN_NO, PLAN_AUTO_EDIT };
+enum { PLAN_YES, PLAN_NO, PLAN_AUTO_EDIT, PLAN_EDIT };
 
 /* True if one of the n words is in the text, in whatever case. */
 static bool has_word(const char *text, const char *const *words, size_t n)
@@ -62,6 +62,63 @@ static bool asks_to_begin(struct str text)
 	return asks;
 }
 
+/* True for a line that begins a step: "1. ", "2) ", "- [ ] ", "Step 3",
+ * whatever signs of Markdown are before it. */
+static bool is_step(struct str line)
+{
+	size_t digits = 0;
+
+	line = str_trim(line);
+	if (str_starts(line, "- [ ] ") || str_starts(line, "* [ ] "))
+		return true;
+	while (line.len && strchr("#*_ ", line.ptr[0]))
+		line = str_skip(line, 1);
+	if (line.len > 5 && !strncasecmp(line.ptr, "step ", 5))
+		return isdigit((unsigned char)line.ptr[5]);
+	while (digits < line.len && isdigit((unsigned char)line.ptr[digits]))
+		digits++;
+	return digits && digits + 1 < line.len &&
+	       strchr(".)", line.ptr[digits]) && line.ptr[digits + 1] == ' ';
+}
+
+/* True for a heading, or a line in bold or before a colon, that has the word
+ * "plan". */
+static bool is_plan_heading(struct str line)
+{
+	static const char *const plan[] = { "plan" };
+	bool heads;
+	bool found;
+	char *text;
+
+	line = str_trim(line);
+	heads = str_starts(line, "#") || str_ends(line, ":") ||
+		(str_starts(line, "**") && str_ends(line, "**"));
+	text = xstrndup(line.ptr, line.len);
+	found = heads && has_word(text, plan, 1);
+	free(text);
+	return found;
+}
+
+/* True if an answer is a plan, and not only the answer to a question: it has a
+ * heading with the word "plan", as plan mode asks the model to write, or at
+ * least two steps. Code blocks do not count. */
+static bool is_plan(struct str text)
+{
+	bool code = false;
+	size_t steps = 0;
+	struct str line;
+
+	while (str_split(&text, '\n', &line)) {
+		if (str_starts(str_trim(line), "```"))
+			code = !code;
+		else if (!code && is_plan_heading(line))
+			return true;
+		else
+			steps += !code && is_step(line);
+	}
+	return steps > 1;
+}
+
 /* True if the turn ended in plan mode with a plan. A question at the end asks
  * the user something first, unless it asks to begin. */
 static bool has_plan(const struct run *r)
@@ -70,7 +127,7 @@ static bool has_plan(const struct run *r)
 
 	return r->mode == RUN_PLAN && r->plans && r->app->asker && text.len &&
 	       r->agent.finish == FINISH_STOP && !r->agent.hook_ended &&
-	       (!str_ends(text, "?") || asks_to_begin(text));
+	       is_plan(text) && (!str_ends(text, "?") || asks_to_begin(text));
 }
 
 /* True if the plan would run in manual mode, but may run in auto-edit. */
@@ -85,15 +142,16 @@ static bool offers_auto_edit(const struct run *r)
 /* Returns a PLAN_ value; -1 if the turn was stopped. */
 static int ask_user(struct run *r, const struct stop *stop, struct error *err)
 {
-	static const char *const answers[] = { "yes", "edit", "no",
-					       "auto-edit" };
+	static const char *const answers[] = { "yes", "no", "auto-edit",
+					       "edit" };
+	static const char *const without[] = { "yes", "no", "edit" };
 	bool edits = offers_auto_edit(r);
 	const struct app_question q = { .text = "Carry out this plan?",
-					.choices = edits ? "y/a/e/N" : "y/e/N",
-					.answers = answers,
+					.choices = edits ? "y/N/a/e" : "y/N/e",
+					.answers = edits ? answers : without,
 					.n = edits ? 4 : 3,
-					.keys = edits ? "y yes  a yes, with "
-							"auto-edit  n no  "
+					.keys = edits ? "y yes  n no  a yes, "
+							"with auto-edit  "
 							"e edit the plan"
 						      : "y yes  n no  e edit "
 							"the plan",
@@ -110,7 +168,7 @@ static int ask_user(struct run *r, const struct stop *stop, struct error *err)
 	int answer = r->app->asker->choose(r->app->asker->arg, &q, &ignored);
 
 	if (answer >= 0)
-		return answer;
+		return !edits && answer == PLAN_AUTO_EDIT ? PLAN_EDIT : answer;
 	return stop_check(stop, err) < 0 ? -1 : PLAN_NO;
 }
 

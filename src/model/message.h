@@ -87,9 +87,10 @@ char *message_text(const struct message *m);
 	"write files, run commands or use MCP servers are refused, in "        \
 	"subagents too. Find out what the task needs. Ask with ask_user, if "  \
 	"you have it, what only the user can decide. Your last answer must "   \
-	"be the plan alone: what to change, in which files, in which order, "  \
-	"and how to check it. The user reads it, may edit it, and decides "    \
-	"whether it is carried out.]\n"
+	"be the plan alone, under the heading \"Plan\": what to change, in "   \
+	"which files, in which order, and how to check it. The user reads "    \
+	"it, may edit it, and decides whether it is carried out. Just answer " \
+	"a question that needs no plan, without that heading.]\n"
 #define MESSAGE_NOTE_PLAN_OVER                                                 \
 	"[Plan mode has ended: you have all your tools again.]\n"
 /* dcode's own prompts after a yes to the plan. The second is followed by the

@@ -115,7 +115,7 @@ def test_yes_is_chosen_by_arrow_keys_and_text_goes_to_the_draft(live, work):
     s.type("y")
     s.until(lambda t: "please y" in t and HINT in t)
     assert not (work / "made").exists()
-    s.keys("Down", "Down")
+    s.keys("Down", "Up")
     s.until("> yes ")
     s.keys("Enter")
     s.until("done.")
@@ -218,6 +218,61 @@ def test_always_wants_its_letter_twice(live, work, columns, lines):
     s.type("a")
     s.until("done.")
     assert (work / "made").read_text() == "x\nx\n"
+
+
+def test_the_answers_for_the_arrows_are_in_the_order_of_the_letters(live):
+    s, _ = live([execute("true"), DONE])
+    s.type("go")
+    s.keys("Enter")
+    keys = s.until("y yes").splitlines()
+    s.keys("Down")
+    seen = s.until("> no ").splitlines()
+    letters = next(r for r in keys if r.startswith("y yes"))
+    words = next(r for r in seen if "> no " in r)
+    letters = re.findall(r"(?:^|  )(\w) ", letters)
+    words = [w.strip("> ") for w in re.split("  +", words.strip())]
+    assert letters[:4] == ["y", "n", "w", "a"]
+    assert words[:4] == ["yes", "no", "no, because...", "always"]
+
+
+@pytest.mark.parametrize("columns", [40, 80, 200])
+def test_shift_tab_answers_right_after_a_draft_was_deleted(
+        live, work, columns):
+    s, _ = live([{**WRITE, "delay_ms": 1200}, DONE], columns=columns,
+                ready="this machine")
+    draft_at_question(s, "p", "write_file wants to run")
+    s.keys("BSpace")
+    s.until("Shift+Tab")
+    assert not (work / "new.txt").exists()
+    s.keys("BTab")
+    s.until("done.")
+    assert (work / "new.txt").exists()
+
+
+@pytest.mark.parametrize("columns, lines", SIZES)
+def test_yolo_is_confirmed_a_quarter_of_a_second_after_its_key(
+        live, columns, lines):
+    s, _ = live([DONE], columns=columns, lines=lines, ready="this machine")
+    s.type("x")
+    s.until("\u276f x")
+    s.keys("BSpace", "BTab", "BTab", "BTab")
+    s.until("yolo: every call")
+    time.sleep(0.25)
+    s.type("y")
+    s.until(lambda t: "\nyolo \u00b7" in t)
+
+
+def test_yolo_is_not_asked_about_beside_a_message(live):
+    s, _ = live([DONE])
+    s.keys("BTab", "BTab")
+    s.until("\nplan")
+    s.type("also")
+    s.until("\u276f also")
+    s.keys("BTab")
+    s.until("yolo asks first: choose it at an empty prompt \u00b7 manual")
+    s.type("y")
+    s.until("\u276f alsoy")
+    s.until("\nmanual")
 
 
 def test_yolo_is_not_confirmed_by_a_message_that_begins_with_y(live, work):
@@ -347,6 +402,39 @@ def test_a_half_written_message_answers_no_question_of_the_model(live):
     assert "A: Oslo" in told
 
 
+@pytest.mark.parametrize("columns, lines", SIZES)
+def test_a_message_stays_visible_while_the_model_s_choices_have_the_keys(
+        live, columns, lines):
+    s, server = live([{**ask(CITY), "delay_ms": 1200}, {"text": "Thanks."}],
+                     columns=columns, lines=lines, ready="this machine")
+    draft_at_question(s, "mine", "Which city?")
+    seen = s.until("\u276f mine")
+    assert not re.search("^> ", seen, re.M)  # no choice has the keys
+    s.keys("Up")
+    seen = s.until("> in your own words")  # the row next to the message
+    assert "\u276f mine" in seen and "Esc back to your message" in seen
+    s.keys("Up")
+    assert "\u276f mine" in s.until("> 2 Oslo")
+    s.type("1")
+    seen = s.until("\u276f mine1")
+    assert not re.search("^> ", seen, re.M) and len(server.requests) == 1
+    s.keys("Up", "Up")
+    s.until("> 2 Oslo")
+    s.keys("Escape")
+    s.until("Up/Down: to the question")
+    s.keys("Up", "Up", "Enter")
+    s.until("Thanks.")
+    assert "A: Oslo" in json.dumps(server.requests[1]["body"])
+    assert "\u276f mine1" in s.text()
+
+
+def test_the_mode_is_shown_beside_a_question_of_the_model(live):
+    s, _ = live([{**ask(CITY), "delay_ms": 1200}, {"text": "Thanks."}])
+    draft_at_question(s, "mine", "Which city?")
+    s.keys("BTab")
+    assert "Which city?" in s.until("\nauto-edit")
+
+
 def test_the_program_s_own_question_waits_for_the_message(
         talk, dcode, home):
     """/yolo asks; what is typed meanwhile is a message."""
@@ -407,7 +495,7 @@ def test_text_behind_an_arrow_key_begins_a_message(live, work):
     s.until("yes")
     time.sleep(0.3)
     assert not (work / "made").exists()
-    s.keys("Up", "Down", "Enter")  # the control: "yes" of the row
+    s.keys("Up", "Up", "Enter")  # the control: "yes" of the row
     s.until("done.")
     assert (work / "made").exists()
 

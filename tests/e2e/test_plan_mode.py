@@ -154,7 +154,7 @@ def test_the_plan_is_edited_before_it_is_accepted(live, work, env, tmp_path):
 
 
 def test_a_message_in_place_of_an_answer_goes_on_planning(live, work):
-    s, server = live([PLAN, {"text": "1. better"}])
+    s, server = live([PLAN, {"text": "1. better\n2. less"}])
     plan(s)
     s.until("y yes")
     s.type("not so much: use less")
@@ -218,6 +218,50 @@ def test_a_question_whether_to_begin_ends_a_plan(live, asked, is_plan):
     if not is_plan:
         time.sleep(0.5)
     assert (ASKS in s.text()) == is_plan
+
+
+@pytest.mark.parametrize("text, is_plan", [
+    ("The answer is 4.", False),
+    ("There is one thing:\n1. the lock", False),
+    ("It prints\n```\n1. one\n2. two\n```", False),
+    ("Fix it:\n1. edit a.c\n2. test it", True),
+    ("## Plan\n\nEdit a.c, then test it.", True),
+    ("**Step 1** edit a.c\n**Step 2** test it", True)])
+def test_only_an_answer_that_is_a_plan_is_asked_about(live, text, is_plan):
+    s, _ = live([{"text": text}])
+    plan(s, "how much is 2 + 2?")
+    s.until(ASKS if is_plan else "Done in")
+    if not is_plan:
+        time.sleep(0.5)
+    assert (ASKS in s.text()) == is_plan
+
+
+@pytest.mark.parametrize("draft", ["", "less"])
+def test_shift_tab_does_not_replace_the_question_about_a_plan(live, draft):
+    s, server = live([{**PLAN, "delay_ms": 1200}, DONE])
+    plan(s)
+    s.until("waiting for")
+    s.type(draft)
+    s.until(ASKS)
+    s.keys("BTab")
+    seen = s.until("Answer the question first")
+    assert ASKS in seen and "yolo" not in seen
+    assert "changes the mode \u00b7 plan" in seen
+    s.keys("C-u")
+    answer(s, "y")  # the control
+    s.until("done.")
+    assert len(server.requests) == 2
+
+
+@pytest.mark.parametrize("key", ["n", "Escape"])
+def test_one_key_dismisses_the_question_about_a_plan(live, key):
+    s, server = live([PLAN])
+    plan(s)
+    s.until("y yes")
+    s.keys(key)
+    s.until(ASKS + " no")
+    assert len(server.requests) == 1
+    s.until("\nplan")
 
 
 def test_a_mode_that_shift_tab_only_passed_does_not_return(live, work):
@@ -317,7 +361,7 @@ def test_a_yes_to_a_call_counts_no_more_once_plan_mode_is_on(live, work):
     s.until(lambda t: "\nplan" in t)
     s.keys("Down")
     s.until("> no ")
-    s.keys("Right")
+    s.keys("Left")
     s.until("> yes ")
     s.keys("Enter")
     s.until("Refused: plan mode")

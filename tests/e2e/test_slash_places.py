@@ -225,7 +225,7 @@ def test_what_was_allowed_in_a_sandbox_is_not_allowed_here(talk, tmp_path):
 def test_yolo_of_a_sandbox_does_not_return_here_with_a_plan(talk, tmp_path):
     change = {"tool_calls": [{"name": "execute",
                               "args": {"command": "echo x > made"}}]}
-    c = begin(talk, {"turns": [{"text": "1. make it"}, change,
+    c = begin(talk, {"turns": [{"text": "# Plan\nmake it"}, change,
                                {"text": "Made."}], "by": "count"},
               "--sandbox", "local", "--on-exit", "delete")
     c.say("/yolo", "Allow it? [y/N]")
@@ -234,9 +234,10 @@ def test_yolo_of_a_sandbox_does_not_return_here_with_a_plan(talk, tmp_path):
     c.say("/plan", "The mode is plan.")
     c.say("/sandbox switch none", "asks about each call again")
     c.say("go", "Carry out this plan?")
+    c.until(lambda t: "y yes" in t or "plan? [y/N" in t)
     time.sleep(0.5)
     c.say("y")
-    c.until("echo x > made")
+    c.until("execute wants to run" if c.screen else "echo x > made")
     c.until(lambda t: "y yes" in t or "Allow it?" in t)
     assert not (tmp_path / "work" / "made").exists()
 
