@@ -75,7 +75,7 @@ THREADED := $(VENDORS) aws background choose choose_vertex contract \
             kills docker_life docker_pull await docker docker_top ending eventq \
             files_local grpc held history http_error http_fault http_provider http \
             jobs keep keepalive kept lifecycle local_isolation local mask modal \
-            model_faults model none oauth_net long_history provider_process registry stream \
+            model_faults model none oauth_net long_history provider_process reach registry stream \
             supervise_life supervise tools_real web_address worker ws_node ws \
             ws_torture
 LINKED   := allow_list apply_history ask_user cache_key cap capture compaction \

@@ -14,22 +14,26 @@
 
 enum {
 	COMMAND_BYTES = 60, /* of the command, in the question */
-	LINE_BYTES = 1 << 12,
+	LINE_BYTES = 1 << 13,
 	OPEN_MS = 10000,
+	READ_MS = 10000,
 };
 
 enum answer { ONCE, SESSION, ALWAYS, NEVER };
 static const char *const answers[] = { "once", "session", "always", "never" };
 
-/* Returns the question: "Let `cargo fetch` reach crates.io:443?". Owned. NULL:
- * no command is running. */
-static char *describe(const struct host_gate *g, const char *host)
+/* Returns the question: "Let `cargo fetch` reach crates.io:443?", about the
+ * command that began last, whose number is set. Owned. NULL: none is
+ * running. The command is masked before it is cut. */
+static char *describe(const struct host_gate *g, const char *host,
+		      unsigned *number)
 {
 	struct buf command = BUF_INIT(LINE_BYTES);
 	struct buf clean = BUF_INIT(LINE_BYTES);
 	char *text = NULL;
 
-	if (reach_describe_command(g->sandbox, &command)) {
+	*number = reach_describe_command(g->sandbox, &command);
+	if (*number) {
 		bool cut;
 
 		app_clean(g->app, CLEAN_LINE, buf_str(&command), &clean);
@@ -70,7 +74,9 @@ static void add_never(struct host_gate *g, const char *host)
 	g->never[g->n_never++] = xstrdup(host);
 }
 
-static bool carry_out(struct host_gate *g, enum answer said, const char *host)
+/* number: of the command that the question showed. */
+static bool carry_out(struct host_gate *g, enum answer said, const char *host,
+		      unsigned number)
 {
 	struct stop stop = stop_cleanup(OPEN_MS);
 	struct error err = { 0 };
@@ -83,23 +89,25 @@ static bool carry_out(struct host_gate *g, enum answer said, const char *host)
 	if (said == ALWAYS && store_host(g, host, &err) < 0)
 		(void)app_fail(g->app, &err); /* it holds for the session */
 	if (said == ONCE)
-		rc = reach_open_host(g->sandbox, host, &stop, &err);
+		rc = reach_open_host(g->sandbox, host, number, &stop, &err);
 	else
-		rc = reach_allow_host(g->sandbox, str_of(host), &stop, &err);
+		rc = reach_allow_now(g->sandbox, host, &stop, &err);
 	if (rc < 0)
 		(void)app_fail(g->app, &err);
 	return rc == 0;
 }
 
-static void set_asked(struct host_gate *g, const struct cancel *asked)
+static void set_asked(struct host_gate *g, const struct cancel *asked,
+		      unsigned number)
 {
 	pthread_mutex_lock(&g->lock);
 	g->asked = asked;
+	g->number = number;
 	pthread_mutex_unlock(&g->lock);
 }
 
-/* Returns the answer, or -1. */
-static int ask_question(struct host_gate *g, const char *text,
+/* Returns the answer, or -1: also if the command with this number ends. */
+static int ask_question(struct host_gate *g, const char *text, unsigned number,
 			const struct stop *stop)
 {
 	struct cancel_chain ended;
@@ -116,14 +124,16 @@ static int ask_question(struct host_gate *g, const char *text,
 		.safe = NEVER,
 		.stop = &until,
 	};
-	int said;
+	int said = -1;
 
 	if (cancel_chain_init(&ended, stop->cancel, &ignored) < 0)
 		return -1;
 	until.cancel = &ended.cancel;
-	set_asked(g, &ended.cancel);
-	said = g->app->asker->choose(g->app->asker->arg, &q, &ignored);
-	set_asked(g, NULL);
+	set_asked(g, &ended.cancel, number);
+	/* it may have ended before it was set */
+	if (reach_is_running(g->sandbox, number))
+		said = g->app->asker->choose(g->app->asker->arg, &q, &ignored);
+	set_asked(g, NULL, 0);
 	cancel_chain_release(&ended);
 	return said;
 }
@@ -136,56 +146,75 @@ static bool is_never(const struct host_gate *g, const char *host)
 	return false;
 }
 
+/* Asks about the command that began last, and if that ends first, about the one
+ * before it: nobody can tell which of them made the connection. */
+static bool ask_about(struct host_gate *g, const char *host,
+		      const struct stop *stop)
+{
+	struct error ignored = { 0 };
+	unsigned number;
+	char *text;
+	int said = -1;
+
+	while (said < 0 && stop_check(stop, &ignored) == 0 &&
+	       (text = describe(g, host, &number))) {
+		said = ask_question(g, text, number, stop);
+		free(text);
+		if (said < 0 && reach_is_running(g->sandbox, number))
+			return false; /* nobody has answered */
+	}
+	return said >= 0 && carry_out(g, (enum answer)said, host, number);
+}
+
 /* Implements network_gate.ask. */
 static bool ask_host(void *arg, const char *name, unsigned port,
 		     const struct stop *stop)
 {
 	struct host_gate *g = arg;
 	char *host = xasprintf("%s:%u", name, port);
-	char *text = NULL;
 	struct error ignored = { 0 };
-	bool opened = false;
-	int said = -1;
+	bool opened = !is_never(g, host) &&
+		      reach_may_allow(g->sandbox, host, &ignored) &&
+		      ask_about(g, host, stop);
 
-	if (!is_never(g, host) && reach_may_allow(g->sandbox, host, &ignored))
-		text = describe(g, host);
-	if (text)
-		said = ask_question(g, text, stop);
-	if (said >= 0)
-		opened = carry_out(g, (enum answer)said, host);
-	free(text);
 	free(host);
 	return opened;
 }
 
-int host_gate_open(struct host_gate *g, struct app *app, struct sandbox *sb,
-		   struct error *err)
+int host_gate_open(struct host_gate *g, struct app *app,
+		   struct managed_sandbox *box, struct error *err)
 {
+	struct sandbox *sb = &box->sandbox;
+	struct stop stop = stop_cleanup(READ_MS);
+	struct network n = { 0 };
 	bool asks = false;
+	int rc = settings_bool(app->settings, NULL, "network.ask", &asks, err);
 
 	host_gate_close(g); /* of an opening that failed */
-	if (settings_bool(app->settings, NULL, "network.ask", &asks, err) < 0)
-		return -1;
-	if (!asks || !app->asker || !reach_can_open(sb))
-		return 0;
-	pthread_mutex_init(&g->lock, NULL);
-	g->app = app;
-	g->sandbox = sb;
-	g->gate = (struct network_gate){ ask_host, g };
-	(void)reach_set_gate(sb, &g->gate);
-	return 0;
+	/* The list of a sandbox that somebody else made stays as it is. At a
+	 * vendor nothing can wait, so the list need not be asked for. */
+	asks = rc == 0 && asks && app->asker && box->ours &&
+	       sb->client->provider->ops->proxy;
+	if (asks)
+		rc = reach_read(sb, &n, &stop, err);
+	if (rc == 0 && asks && n.mode == NETWORK_LIST) {
+		pthread_mutex_init(&g->lock, NULL);
+		g->app = app;
+		g->sandbox = sb;
+		g->gate = (struct network_gate){ ask_host, g };
+		if (!reach_set_gate(sb, &g->gate))
+			host_gate_close(g);
+	}
+	network_release(&n);
+	return rc;
 }
 
 void host_gate_end_command(struct host_gate *g)
 {
-	struct buf running = BUF_INIT(LINE_BYTES);
-
-	if (!g->app || reach_describe_command(g->sandbox, &running)) {
-		buf_release(&running);
+	if (!g->app)
 		return;
-	}
 	pthread_mutex_lock(&g->lock);
-	if (g->asked)
+	if (g->asked && !reach_is_running(g->sandbox, g->number))
 		cancel_trigger(g->asked);
 	pthread_mutex_unlock(&g->lock);
 }

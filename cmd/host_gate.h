@@ -12,6 +12,7 @@
 #include <pthread.h>
 
 #include "cmd/app.h"
+#include "lifecycle/lifecycle.h"
 #include "sandbox/sandbox.h"
 
 struct host_gate { /* initialise with { 0 } */
@@ -22,13 +23,14 @@ struct host_gate { /* initialise with { 0 } */
 	size_t n_never;
 	pthread_mutex_t lock;       /* of what follows */
 	const struct cancel *asked; /* ends the open question; or NULL */
+	unsigned number;            /* of the command that it shows */
 };
-/* Starts to ask about the sandbox's hosts, if the settings say so and the
- * sandbox has a list. g must not move until the sandbox is closed. */
-int host_gate_open(struct host_gate *g, struct app *app, struct sandbox *sb,
-		   struct error *err);
-/* Call after a command: withdraws the question if no other one runs, because
- * nothing waits for the answer any more. */
+/* Starts to ask about the sandbox's hosts, if the settings say so, and if dcode
+ * created the sandbox and its own proxy enforces a list there. g must not move
+ * until the sandbox is closed. */
+int host_gate_open(struct host_gate *g, struct app *app,
+		   struct managed_sandbox *box, struct error *err);
+/* Call after a command: withdraws the question about it. */
 void host_gate_end_command(struct host_gate *g);
 void host_gate_close(struct host_gate *g);
 

@@ -16,7 +16,7 @@ enum {
 	READ_MS = 10000, /* to ask the vendor for a list that is not known */
 };
 
-bool hosts_are_offered(struct sandbox_client *client, const struct sandbox *sb,
+bool hosts_are_offered(struct sandbox_client *client, struct sandbox *sb,
 		       const struct network *flag)
 {
 	struct network n = { 0 };
@@ -25,10 +25,11 @@ bool hosts_are_offered(struct sandbox_client *client, const struct sandbox *sb,
 
 	if (!client->provider->ops->set_network)
 		return false;
-	if (sb->network.mode != NETWORK_DEFAULT)
-		return reach_can_open(sb);
-	listed = sandbox_choose_network(client, flag, &n, &ignored) == 0 &&
-		 n.mode == NETWORK_LIST;
+	if (sb)
+		reach_copy_network(sb, &n);
+	if (n.mode == NETWORK_DEFAULT)
+		(void)sandbox_choose_network(client, flag, &n, &ignored);
+	listed = n.mode == NETWORK_LIST;
 	network_release(&n);
 	return listed;
 }
@@ -45,7 +46,7 @@ static int refuse_host(struct buf *reason, const char *why, const char *host)
 }
 
 /* Reads one host. Returns 1 and adds it to wider if the list lacks it. */
-static int read_host(const struct sandbox *sb, const char *text,
+static int read_host(const struct network *list, const char *text,
 		     struct network *wider, struct buf *opens,
 		     struct buf *reason)
 {
@@ -62,7 +63,7 @@ static int read_host(const struct sandbox *sb, const char *text,
 	host = one.n == 1 ? &one.rules[0] : NULL;
 	if (!host || host->denies || host->wild || host->preset)
 		rc = refuse_host(reason, "hosts takes single hosts only", text);
-	else if (network_allows(&sb->network, host, &rule))
+	else if (network_allows(list, host, &rule))
 		rc = 0;
 	else if (rule && rule->denies)
 		rc = refuse_host(reason, "the user's network list denies it",
@@ -98,6 +99,7 @@ int hosts_read(struct sandbox *sb, const cJSON *args, struct buf *opens,
 {
 	const cJSON *list = json_get(args, TOOL_HOSTS);
 	struct stop stop = stop_cleanup(READ_MS);
+	struct network has = { 0 };
 	struct network wider = { 0 };
 	struct error ignored = { 0 };
 	const cJSON *item;
@@ -106,9 +108,12 @@ int hosts_read(struct sandbox *sb, const cJSON *args, struct buf *opens,
 
 	if (!cJSON_GetArraySize(list) ||
 	    !sb->client->provider->ops->set_network ||
-	    reach_read(sb, &stop, &ignored) < 0 || !reach_can_open(sb))
+	    reach_read(sb, &has, &stop, &ignored) < 0 ||
+	    has.mode != NETWORK_LIST) {
+		network_release(&has);
 		return 0;
-	network_copy(&wider, &sb->network);
+	}
+	network_copy(&wider, &has);
 	free(wider.source);
 	wider.source = xstrdup(TOOL_HOSTS);
 	cJSON_ArrayForEach (item, list) {
@@ -118,7 +123,7 @@ int hosts_read(struct sandbox *sb, const cJSON *args, struct buf *opens,
 			rc = refuse_host(reason, "too many hosts",
 					 item->valuestring);
 		else
-			rc = read_host(sb, item->valuestring, &wider, opens,
+			rc = read_host(&has, item->valuestring, &wider, opens,
 				       reason);
 	}
 	if (rc >= 0 && opens->len && json_bool(args, "background", false))
@@ -129,5 +134,6 @@ int hosts_read(struct sandbox *sb, const cJSON *args, struct buf *opens,
 	if (rc >= 0 && opens->len)
 		rc = check_wider(sb, &wider, reason);
 	network_release(&wider);
+	network_release(&has);
 	return rc < 0 ? -1 : opens->len > 0;
 }

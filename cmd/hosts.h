@@ -7,9 +7,9 @@
 #include "sandbox/sandbox.h"
 
 /* True if the model is told that it can name hosts with a call: the sandbox
- * has, or a new one would get, a list that can be changed while it runs. flag:
- * see network_choose(). */
-bool hosts_are_offered(struct sandbox_client *client, const struct sandbox *sb,
+ * has, or a new one would get, a list that can be changed while it runs. sb:
+ * NULL while another thread creates it. flag: see network_choose(). */
+bool hosts_are_offered(struct sandbox_client *client, struct sandbox *sb,
 		       const struct network *flag);
 /* Reads the hosts of execute's arguments. Returns 1 if some are not in the
  * sandbox's list, with them in opens, one per line; 0 if none are. -1 if the

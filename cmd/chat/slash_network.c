@@ -19,20 +19,23 @@ static int show_network(struct run *r, struct error *err)
 	const struct network_limits *limits = r->client.provider->network;
 	struct stop stop = app_stop(r->app);
 	struct buf line = BUF_INIT(LINE_MOST);
+	struct network n = { 0 };
 
-	if (sb->network.mode == NETWORK_DEFAULT && !limits) {
+	reach_copy_network(sb, &n);
+	if (n.mode == NETWORK_DEFAULT && !limits) {
 		fprintf(stderr, "The network is the default of %s.\n",
 			r->client.provider->name);
 		return 0;
 	}
-	if (reach_read(sb, &stop, err) < 0)
+	if (reach_read(sb, &n, &stop, err) < 0)
 		return -1;
-	network_print(&sb->network, &line);
+	network_print(&n, &line);
 	print_text(r->app, "  hosts      ", line.ptr, "");
-	if (sb->network.source)
-		print_text(r->app, "  from       ", sb->network.source, "");
-	if (sb->network.mode == NETWORK_LIST && limits && limits->note)
+	if (n.source)
+		print_text(r->app, "  from       ", n.source, "");
+	if (n.mode == NETWORK_LIST && limits && limits->note)
 		fprintf(stderr, "  %s\n", limits->note);
+	network_release(&n);
 	buf_release(&line);
 	return 0;
 }
@@ -49,7 +52,7 @@ static int allow_host(struct run *r, const char *host, struct error *err)
 				 "not change its network");
 	if (reach_allow_host(&r->box.sandbox, str_of(host), &stop, err) < 0)
 		return -1;
-	network_copy(&r->options.network, &r->box.sandbox.network);
+	reach_copy_network(&r->box.sandbox, &r->options.network);
 	print_text(r->app, "✓ The sandbox may now reach ", host, "");
 	return 0;
 }

@@ -70,8 +70,11 @@ static void add_tools(struct offer *o, struct run *r, bool later,
 		o->specs[o->n++].schema = tool_schema(
 			list[i],
 			list[i]->flags & TOOL_RUNS &&
-				hosts_are_offered(&r->client, &r->box.sandbox,
-						  &r->options.network));
+				hosts_are_offered(
+					&r->client,
+					/* promised: not there yet */
+					r->agent.await ? NULL : &r->box.sandbox,
+					&r->options.network));
 	}
 }
 

@@ -162,7 +162,7 @@ static int open_rest(struct run *r, struct error *err)
 		grants_load(&r->grants, r->app->settings);
 	/* Without a screen, another thread could not ask. */
 	if (r->interactive && r->theme &&
-	    host_gate_open(&r->gate, r->app, &r->box.sandbox, err) < 0)
+	    host_gate_open(&r->gate, r->app, &r->box, err) < 0)
 		return -1;
 	if (settings_list(r->app->settings, NULL, "redact.paths_off",
 			  &r->agent.exempt, &r->agent.n_exempt, err) < 0)

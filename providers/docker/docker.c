@@ -974,6 +974,8 @@ static void take_contacts(struct sandbox *sb, struct network_contacts *c)
 {
 	struct docker_box *box = sb->priv;
 
+	if (!box)
+		return;
 	pthread_mutex_lock(&box->lock);
 	if (box->egress)
 		egress_take(box->egress, c);
@@ -981,15 +983,20 @@ static void take_contacts(struct sandbox *sb, struct network_contacts *c)
 }
 
 /* Implements reach_ops.set_gate. */
-static void set_gate(struct sandbox *sb, const struct network_gate *gate)
+static bool set_gate(struct sandbox *sb, const struct network_gate *gate)
 {
 	struct docker_box *box = sb->priv;
+	bool guards;
 
+	if (!box)
+		return false;
 	pthread_mutex_lock(&box->lock);
-	box->gate = gate;
-	if (box->egress)
+	guards = box->egress != NULL;
+	box->gate = guards ? gate : NULL;
+	if (guards)
 		egress_set_gate(box->egress, gate);
 	pthread_mutex_unlock(&box->lock);
+	return guards;
 }
 
 static const struct reach_ops proxy_ops = { docker_set_network, take_contacts,

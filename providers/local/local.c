@@ -737,12 +737,13 @@ static void take_contacts(struct sandbox *sb, struct network_contacts *c)
 }
 
 /* Implements reach_ops.set_gate. */
-static void set_gate(struct sandbox *sb, const struct network_gate *gate)
+static bool set_gate(struct sandbox *sb, const struct network_gate *gate)
 {
 	const struct box *b = sb->priv;
 
 	if (b && b->egress)
 		egress_set_gate(b->egress, gate);
+	return b && b->egress;
 }
 
 static const struct reach_ops proxy_ops = { widen_network, take_contacts,

@@ -12,26 +12,30 @@
 
 enum {
 	COMMANDS = 64, /* that run at once in one sandbox */
-	COMMAND_BYTES = 256,
-	OPENED = 64,      /* hosts that are open for them */
+	COMMAND_BYTES = 4096,
+	OPENED = 256,     /* hosts that are open for them */
 	CLOSE_MS = 30000, /* to close them, also after a cancel */
 };
 
 /* What the commands that run have opened. */
 struct opened {
 	struct {
-		const void *id;
-		char text[COMMAND_BYTES]; /* with the caller */
-	} commands[COMMANDS];             /* in the order in which they began */
+		unsigned number;
+		/* with the caller; longer than any question shows, so that a
+		 * secret in it is whole when it is masked */
+		char text[COMMAND_BYTES];
+	} commands[COMMANDS]; /* in the order in which they began */
 	size_t n_commands;
+	unsigned numbers; /* given out */
 	struct {
 		char host[NETWORK_HOST + 8]; /* with a port */
-		const void *command;
+		unsigned command;            /* number; 0: until dcode ends */
 	} hosts[OPENED];
 	size_t n;
 	bool stuck; /* hosts could not be closed */
 };
-/* Of sb->opened and sb->network. Held during a vendor's request, so that two
+/* Of sb->opened and sb->network: commands of subagents, the gate and /network
+ * use them on threads of their own. Held during a vendor's request, so that two
  * changes do not overtake each other. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -48,12 +52,33 @@ bool reach_set_gate(struct sandbox *sb, const struct network_gate *gate)
 {
 	const struct reach_ops *proxy = sb->client->provider->ops->proxy;
 
-	if (proxy)
-		proxy->set_gate(sb, gate);
-	return proxy;
+	return proxy && proxy->set_gate(sb, gate);
 }
 
-int reach_read(struct sandbox *sb, const struct stop *stop, struct error *err)
+/* Call with the lock held. */
+static void copy_network(const struct sandbox *sb, struct network *out)
+{
+	const struct opened *o = sb->opened;
+	struct error ignored = { 0 };
+
+	network_copy(out, &sb->network);
+	for (size_t i = 0; o && i < o->n; i++)
+		if (!o->hosts[i].command)
+			(void)network_add(out, str_of(o->hosts[i].host),
+					  &ignored);
+}
+
+void reach_copy_network(struct sandbox *sb, struct network *out)
+{
+	pthread_mutex_lock(&lock);
+	copy_network(sb, out);
+	pthread_mutex_unlock(&lock);
+}
+
+/* Asks the vendor for sb->network, unless it is known. Call with the lock
+ * held. */
+static int read_network(struct sandbox *sb, const struct stop *stop,
+			struct error *err)
 {
 	const struct sandbox_ops *ops = sb->client->provider->ops;
 
@@ -69,18 +94,33 @@ int reach_read(struct sandbox *sb, const struct stop *stop, struct error *err)
 	return 0;
 }
 
+int reach_read(struct sandbox *sb, struct network *out, const struct stop *stop,
+	       struct error *err)
+{
+	int rc;
+
+	network_release(out);
+	pthread_mutex_lock(&lock);
+	rc = read_network(sb, stop, err);
+	if (rc == 0)
+		copy_network(sb, out);
+	pthread_mutex_unlock(&lock);
+	return rc;
+}
+
 int reach_check_attached(struct sandbox *sb, const struct stop *stop,
 			 struct error *err)
 {
 	const struct network_rule *beyond = NULL;
 	struct buf text = BUF_INIT(512);
 	struct network wanted = { 0 };
+	struct network has = { 0 };
 	int rc = network_require(&wanted, sb->client, err);
 
 	if (rc < 0 || wanted.mode == NETWORK_DEFAULT)
 		return rc;
-	rc = reach_read(sb, stop, err);
-	if (rc == 0 && !network_within(&sb->network, &wanted, &beyond)) {
+	rc = reach_read(sb, &has, stop, err);
+	if (rc == 0 && !network_within(&has, &wanted, &beyond)) {
 		if (beyond)
 			network_print_rule(beyond, &text);
 		rc = error_set(err, ERR_POLICY, "the sandbox may reach %s",
@@ -91,6 +131,7 @@ int reach_check_attached(struct sandbox *sb, const struct stop *stop,
 		error_hint(err, "Start a new sandbox.");
 	}
 	network_release(&wanted);
+	network_release(&has);
 	buf_release(&text);
 	return rc;
 }
@@ -135,7 +176,7 @@ static int apply_opened(struct sandbox *sb, const struct stop *stop,
 }
 
 /* Drops the command's hosts. Returns how many. */
-static size_t drop_hosts(struct opened *o, const void *command)
+static size_t drop_hosts(struct opened *o, unsigned command)
 {
 	size_t kept = 0;
 	size_t n = o->n;
@@ -147,7 +188,7 @@ static size_t drop_hosts(struct opened *o, const void *command)
 	return n - kept;
 }
 
-static int add_host(struct opened *o, struct str host, const void *command,
+static int add_host(struct opened *o, struct str host, unsigned command,
 		    struct error *err)
 {
 	if (o->n == OPENED || host.len >= sizeof(o->hosts[0].host))
@@ -166,9 +207,7 @@ bool reach_may_allow(struct sandbox *sb, const char *host, struct error *err)
 	const struct network_rule *rule;
 	int rc = network_parse(&one, &host, 1, err);
 
-	pthread_mutex_lock(&lock);
-	network_copy(&wider, &sb->network);
-	pthread_mutex_unlock(&lock);
+	reach_copy_network(sb, &wider);
 	if (rc == 0 && !network_allows(&wider, &one.rules[0], &rule) && rule)
 		rc = error_set(err, ERR_USAGE, "the list denies %s", host);
 	if (rc == 0)
@@ -181,13 +220,37 @@ bool reach_may_allow(struct sandbox *sb, const char *host, struct error *err)
 	return rc == 0;
 }
 
-bool reach_can_open(const struct sandbox *sb)
+bool reach_can_open(struct sandbox *sb)
 {
-	return sb->network.mode == NETWORK_LIST &&
-	       sb->client->provider->ops->set_network;
+	bool listed;
+
+	pthread_mutex_lock(&lock);
+	listed = sb->network.mode == NETWORK_LIST;
+	pthread_mutex_unlock(&lock);
+	return listed && sb->client->provider->ops->set_network;
 }
 
-static void note_command(struct opened *o, const struct reach_command *c)
+/* Call with the lock held. */
+static struct opened *opened_of(struct sandbox *sb)
+{
+	if (!sb->opened)
+		sb->opened = xcalloc(1, sizeof(*sb->opened));
+	return sb->opened;
+}
+
+/* Returns the place of a command that runs, or n_commands. Call with the lock
+ * held. */
+static size_t find_command(const struct opened *o, unsigned number)
+{
+	size_t at = 0;
+
+	while (at < o->n_commands && o->commands[at].number != number)
+		at++;
+	return at;
+}
+
+static void note_command(struct opened *o, const struct reach_command *c,
+			 unsigned number)
 {
 	char *text = o->commands[o->n_commands].text;
 	int room = COMMAND_BYTES - 1;
@@ -200,91 +263,125 @@ static void note_command(struct opened *o, const struct reach_command *c)
 	line.len = str_utf8_prefix(line);
 	memcpy(text + n, line.ptr, line.len);
 	text[(size_t)n + line.len] = '\0';
-	o->commands[o->n_commands++].id = c->id;
+	o->commands[o->n_commands++].number = number;
 }
 
 int reach_begin(struct sandbox *sb, const struct reach_command *c,
-		const struct stop *stop, struct error *err)
+		unsigned *number, const struct stop *stop, struct error *err)
 {
 	struct str rest = str_of(c->hosts);
-	const void *command = c->id;
 	struct str host;
 	struct error ignored = { 0 };
 	struct opened *o;
 	int rc = 0;
 
+	*number = 0;
 	if (!reach_can_open(sb))
 		return 0;
 	pthread_mutex_lock(&lock);
-	if (!sb->opened)
-		sb->opened = xcalloc(1, sizeof(*sb->opened));
-	o = sb->opened;
+	o = opened_of(sb);
+	*number = ++o->numbers;
 	while (rc == 0 && str_split(&rest, '\n', &host))
-		rc = host.len ? add_host(o, host, command, err) : 0;
+		rc = host.len ? add_host(o, host, *number, err) : 0;
 	if (rc == 0 && (str_of(c->hosts).len || o->stuck))
 		rc = apply_opened(sb, stop, err);
 	if (rc == 0)
 		o->stuck = false;
-	if (rc < 0 && drop_hosts(o, command) &&
+	if (rc < 0 && drop_hosts(o, *number) &&
 	    apply_opened(sb, stop, &ignored) < 0)
 		o->stuck = true;
 	if (rc == 0 && o->n_commands < COMMANDS)
-		note_command(o, c);
+		note_command(o, c, *number);
 	pthread_mutex_unlock(&lock);
 	return rc;
 }
 
-int reach_open_host(struct sandbox *sb, const char *host,
+/* Opens a host for a command, or with the number 0 until dcode ends. Call with
+ * the lock held. */
+static int open_host(struct sandbox *sb, const char *host, unsigned number,
+		     const struct stop *stop, struct error *err)
+{
+	struct opened *o = opened_of(sb);
+
+	if (add_host(o, str_of(host), number, err) < 0)
+		return -1;
+	if (apply_opened(sb, stop, err) == 0)
+		return 0;
+	o->n--;
+	return -1;
+}
+
+int reach_open_host(struct sandbox *sb, const char *host, unsigned number,
 		    const struct stop *stop, struct error *err)
 {
-	struct opened *o;
+	const struct opened *o;
 	int rc;
 
 	pthread_mutex_lock(&lock);
-	o = sb->opened;
-	if (!o || !o->n_commands)
+	o = opened_of(sb);
+	if (find_command(o, number) == o->n_commands)
 		rc = error_set(err, ERR_USAGE, "the command has ended");
 	else
-		rc = add_host(o, str_of(host),
-			      o->commands[o->n_commands - 1].id, err);
-	if (rc == 0 && o && (rc = apply_opened(sb, stop, err)) < 0)
-		o->n--;
+		rc = open_host(sb, host, number, stop, err);
 	pthread_mutex_unlock(&lock);
 	return rc;
 }
 
-bool reach_describe_command(struct sandbox *sb, struct buf *out)
+int reach_allow_now(struct sandbox *sb, const char *host,
+		    const struct stop *stop, struct error *err)
+{
+	int rc;
+
+	pthread_mutex_lock(&lock);
+	rc = open_host(sb, host, 0, stop, err);
+	pthread_mutex_unlock(&lock);
+	return rc;
+}
+
+unsigned reach_describe_command(struct sandbox *sb, struct buf *out)
 {
 	const struct opened *o;
-	bool any;
+	unsigned number = 0;
 
 	pthread_mutex_lock(&lock);
 	o = sb->opened;
-	any = o && o->n_commands;
-	if (any)
+	if (o && o->n_commands) {
+		number = o->commands[o->n_commands - 1].number;
 		buf_adds(out, o->commands[o->n_commands - 1].text);
+	}
 	pthread_mutex_unlock(&lock);
-	return any;
+	return number;
 }
 
-int reach_end(struct sandbox *sb, const void *command, struct error *err)
+bool reach_is_running(struct sandbox *sb, unsigned number)
+{
+	bool runs;
+
+	pthread_mutex_lock(&lock);
+	runs = sb->opened &&
+	       find_command(sb->opened, number) < sb->opened->n_commands;
+	pthread_mutex_unlock(&lock);
+	return runs;
+}
+
+int reach_end(struct sandbox *sb, unsigned number, struct error *err)
 {
 	struct stop stop = stop_cleanup(CLOSE_MS);
 	struct opened *o;
-	size_t at = 0;
+	size_t at;
 	int rc = 0;
 
+	if (!number)
+		return 0;
 	pthread_mutex_lock(&lock);
-	o = sb->opened;
-	while (o && at < o->n_commands && o->commands[at].id != command)
-		at++;
-	if (o && at < o->n_commands) {
+	o = opened_of(sb);
+	at = find_command(o, number);
+	if (at < o->n_commands) {
 		o->n_commands--;
 		memmove(o->commands + at, o->commands + at + 1,
 			(o->n_commands - at) * sizeof(*o->commands));
 	}
-	if (o && drop_hosts(o, command) &&
-	    (rc = apply_opened(sb, &stop, err)) < 0)
+	if (drop_hosts(o, number) && (rc = apply_opened(sb, &stop, err)) < 0)
 		o->stuck = true;
 	pthread_mutex_unlock(&lock);
 	return rc;
@@ -299,7 +396,7 @@ int reach_allow_host(struct sandbox *sb, struct str host,
 	int rc;
 
 	pthread_mutex_lock(&lock);
-	rc = reach_read(sb, stop, err);
+	rc = read_network(sb, stop, err);
 	if (rc == 0 && !ops->set_network)
 		rc = error_set(err, ERR_USAGE,
 			       "%s cannot change the network of a sandbox that "

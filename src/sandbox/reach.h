@@ -21,42 +21,54 @@ struct reach_ops {
 	 * thread. */
 	void (*take_contacts)(struct sandbox *sb, struct network_contacts *c);
 	/* From now on connections to hosts that are not listed wait for the
-	 * gate. Borrowed. */
-	void (*set_gate)(struct sandbox *sb, const struct network_gate *gate);
+	 * gate. Borrowed. False: no proxy of this process guards the
+	 * sandbox. */
+	bool (*set_gate)(struct sandbox *sb, const struct network_gate *gate);
 };
 
-/* Asks the vendor for sb->network, unless it is known. */
-int reach_read(struct sandbox *sb, const struct stop *stop, struct error *err);
+/* Copies the list that holds between commands, with the hosts of
+ * reach_allow_now(), as far as it is known. Any thread: another one may be
+ * changing it, so sb->network must not be read directly. Release *out. */
+void reach_copy_network(struct sandbox *sb, struct network *out);
+/* The same, but asks the vendor if the list is not known. After a failure *out
+ * is empty. */
+int reach_read(struct sandbox *sb, struct network *out, const struct stop *stop,
+	       struct error *err);
 /* After an attach: fails if it may reach more than network_require() says. */
 int reach_check_attached(struct sandbox *sb, const struct stop *stop,
 			 struct error *err);
-/* Lets a running sandbox reach one more host. */
+/* Lets a running sandbox reach one more host, also after its next start. */
 int reach_allow_host(struct sandbox *sb, struct str host,
 		     const struct stop *stop, struct error *err);
+/* The same, but only until dcode ends: the sandbox's record does not get the
+ * host. For sandboxes that dcode's own proxy guards. */
+int reach_allow_now(struct sandbox *sb, const char *host,
+		    const struct stop *stop, struct error *err);
 /* True if reach_allow_host() could add the host: the list does not deny it, and
  * the machine's policy allows it. */
 bool reach_may_allow(struct sandbox *sb, const char *host, struct error *err);
 /* True if the sandbox has a list of hosts that can be changed. */
-bool reach_can_open(const struct sandbox *sb);
-/* Call before a command. Fails also if hosts of an earlier command could not be
- * closed. */
+bool reach_can_open(struct sandbox *sb);
 struct reach_command {
-	const void *id;     /* any address that no other running one has */
 	struct str text;    /* the command line */
 	const char *caller; /* the subagent that runs it: "general 1"; NULL */
 	const char *hosts;  /* open until reach_end(), one per line; or NULL */
 };
+/* Call before a command. *number is what the other functions know it by. Fails
+ * also if hosts of an earlier command could not be closed. */
 int reach_begin(struct sandbox *sb, const struct reach_command *c,
-		const struct stop *stop, struct error *err);
-/* Opens one more host for the command that began last. */
-int reach_open_host(struct sandbox *sb, const char *host,
+		unsigned *number, const struct stop *stop, struct error *err);
+/* Opens one more host for a command. ERR_USAGE if it does not run any more. */
+int reach_open_host(struct sandbox *sb, const char *host, unsigned number,
 		    const struct stop *stop, struct error *err);
-/* Appends the caller and the beginning of the command that began last. False if
- * none runs. */
-bool reach_describe_command(struct sandbox *sb, struct buf *out);
+/* Appends the caller and the text of the command that began last. Returns its
+ * number; 0: none runs. */
+unsigned reach_describe_command(struct sandbox *sb, struct buf *out);
+bool reach_is_running(struct sandbox *sb, unsigned number);
 /* Call after a command: closes its hosts again, also if it was cancelled. */
-int reach_end(struct sandbox *sb, const void *command, struct error *err);
-/* Calls reach_ops.set_gate. False if the vendor filters: nothing can wait. */
+int reach_end(struct sandbox *sb, unsigned number, struct error *err);
+/* Calls reach_ops.set_gate. False if the vendor filters, or another dcode:
+ * nothing can wait. */
 bool reach_set_gate(struct sandbox *sb, const struct network_gate *gate);
 /* Calls reach_ops.take_contacts. False if the vendor reports nothing. */
 bool reach_take_contacts(struct sandbox *sb, struct network_contacts *c);

@@ -464,14 +464,15 @@ static int execute_reaching(const struct tool_env *env,
 			    struct error *err)
 {
 	struct error unclosed = { 0 };
-	const struct reach_command command = { res, req->command, env->caller,
+	const struct reach_command command = { req->command, env->caller,
 					       env->opens };
-	int rc = reach_begin(env->sandbox, &command, env->stop, err);
+	unsigned number;
+	int rc = reach_begin(env->sandbox, &command, &number, env->stop, err);
 
 	if (rc < 0)
 		return -1;
 	rc = sandbox_execute(env->sandbox, req, res, env->stop, err);
-	if (reach_end(env->sandbox, res, &unclosed) < 0)
+	if (reach_end(env->sandbox, number, &unclosed) < 0)
 		snprintf(res->notice, sizeof(res->notice),
 			 "the hosts of this call are still open: %s",
 			 unclosed.message);

@@ -207,6 +207,42 @@ def test_never_and_session_hold_for_the_session(asking):
     assert c.text(True).count("session/always") == 1
 
 
+def stored_lists(home):
+    return "".join(p.read_text() for p in
+                   home.glob(".deepagents/sandboxes/*/*") if p.is_file())
+
+
+def test_a_host_for_the_session_ends_with_it(asking, chat, home):
+    script = [execute(WAITS), execute(WAITS), OVER, execute(WAITS + "; true"),
+              {"text": "ended"}]
+    c = asking(script, "--on-exit", "stop")
+    send(c, "go", "Let `curl")
+    answer(c, "s")
+    c.until("all over")
+    assert all(REACHED in r for r in c.results())
+    send(c, "/network", "evil-good.example:80")
+    assert "good.example" in stored_lists(home)  # the control
+    assert "evil-good.example" not in stored_lists(home)
+    send(c, "/quit", "dcode -r")
+    again = chat(script, "-r")
+    send(again, "go on", "Let `curl")
+    answer(again, "n")
+    again.until("ended")
+    assert "REACHED" not in again.results()[-1]
+
+
+def test_a_command_is_masked_in_the_question(asking):
+    token = "ghp_" + "0123456789" * 3 + "0pV6Ps"
+    c = asking([execute(f": {token}; {WAITS}"), OVER])
+    send(c, "go", "Let `")
+    asked(c)
+    assert "ghp_0123" not in c.text(True)
+    assert "masked" in c.text()
+    c.type("n")
+    c.keys("Enter")
+    c.until("all over")
+
+
 def test_session_lasts_and_always_is_stored(asking, home, tmp_path):
     c = asking([execute(WAITS), execute(WAITS), OVER])
     send(c, "go", "Let `curl")
