@@ -26,7 +26,7 @@
 #include "cmd/session/run.h"
 #include "cmd/start.h"
 #include "egress/egress.h"
-#include "mcp/guard.h"
+#include "mcp/link.h"
 #include "providers/local/jail.h"
 #include "web/page_reader.h"
 

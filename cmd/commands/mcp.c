@@ -24,7 +24,7 @@
 #include "cmd/session/mcp_servers.h"
 #include "config/settings_env.h"
 #include "mcp/challenge.h"
-#include "mcp/expand.h"
+#include "mcp/entry.h"
 #include "oauth/callback.h"
 
 enum {

@@ -13,7 +13,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "cmd/credential.h"
-#include "mcp/expand.h"
+#include "mcp/entry.h"
 
 enum {
 	DIGITS = 16,           /* hex digits of the hash of the server's

@@ -18,7 +18,7 @@
 #include "cmd/project_trust.h"
 #include "cmd/session/mcp_logins.h"
 #include "config/settings_env.h"
-#include "mcp/expand.h"
+#include "mcp/entry.h"
 
 static void add_variable(void *arg, struct str name)
 {

@@ -7,6 +7,9 @@
 
 #include "base/json.h"
 #include "base/stop.h"
+#include "config/settings.h"
+
+enum { MCP_VALUE_MAX = 1 << 20 }; /* bytes of an expanded value */
 
 enum {
 	MCP_FILE_MAX = 1 << 20, /* bytes of a configuration file */
@@ -116,5 +119,22 @@ bool mcp_entry_in_project(const struct mcp_entry *e);
 
 /* True if the entry's filters allow a tool of this name. */
 bool mcp_entry_offers(const struct mcp_entry *e, const char *tool);
+
+/* Appends text with ${NAME} and ${NAME:-fallback} expanded. Values come from
+ * the exported environment; for an entry of the user's own also from the user's
+ * .env. A project's .env is never used: its author is not trusted. ERR_CONFIG
+ * names a variable that is not set. */
+int mcp_expand(const struct mcp_entry *e, const struct settings *set,
+	       const char *text, struct buf *out, struct error *err);
+/* Calls each with the name of every variable in the entry's env, url and
+ * headers. The same name may be passed several times. */
+void mcp_each_variable(const struct mcp_entry *e,
+		       void (*each)(void *arg, struct str name), void *arg);
+/* Returns the environment of a stdio server: exported variables, then the
+ * entry's own env. Of the exported variables a repository's server gets only
+ * HOME, LOGNAME, PATH, SHELL, TERM, USER, LANG, LC_* and TMPDIR. Free with
+ * settings_environ_free(); NULL with err. */
+char **mcp_environ(const struct mcp_entry *e, const struct settings *set,
+		   struct error *err);
 
 #endif

@@ -8,6 +8,14 @@
 #include "net/http.h"
 #include "rpc/jsonrpc.h"
 
+/* `dcode --mcp-guard PROGRAM ARGV...` starts PROGRAM, which inherits the
+ * guard's descriptors 0 to 2. The guard kills PROGRAM and all its descendants
+ * once the other end of the socket on descriptor 3 is closed. dcode closes it,
+ * or the kernel does when dcode ends in any way. A byte received on the socket
+ * sends SIGTERM to the program's process group. The guard exits with the
+ * program's status. */
+#define MCP_GUARD_ARGUMENT "--mcp-guard"
+
 /* The newest protocol version that dcode supports
  * (modelcontextprotocol.io/specification, read 2026-11-23). Later versions have
  * no handshake: a server that knows only those fails, and the user sees the
@@ -79,5 +87,7 @@ void mcp_link_receive(struct mcp_link *l, const cJSON *message,
 		      struct buf *reply);
 /* Appends {"jsonrpc":...,"method":"notifications/cancelled",...} and LF. */
 void mcp_link_cancel(struct buf *out, int64_t id);
+
+int mcp_guard_main(int argc, char **argv);
 
 #endif

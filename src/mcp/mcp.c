@@ -1,21 +1,29 @@
 /* mcp.c - all servers of a run, and their tools as the model sees them. */
 /* SPDX-License-Identifier: MIT */
 /* mcp_start() starts the servers: each on a thread of its own in server.c,
- * which opens the link with open_link(). child.c runs a program, remote.c
- * connects to an address. The second half makes the rows: one for each tool of
- * all servers, as the model sees it. */
+ * which opens the link with open_link(): link.c runs a program, remote.c
+ * connects to an address. mcp_update() makes the rows: one for each tool of
+ * all servers, as the model sees it. A call's answer becomes text in
+ * mcp_result_read(). */
 #include "mcp/mcp.h"
 
+#include <fnmatch.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include <sodium.h>
+
+#include "base/buf.h"
+#include "base/json.h"
 #include "base/mem.h"
 #include "base/sanitize.h"
 #include "base/str.h"
-#include "mcp/name.h"
-#include "mcp/result.h"
+#include "model/media.h"
+#include "model/message.h"
 #include "model/tool_set.h"
 
 enum {
@@ -47,6 +55,233 @@ struct mcp {
 	size_t n_rows;
 	bool made;
 };
+
+/* Names of MCP tools as models see them. */
+
+enum { DIGITS = 8, WHOLE_MAX = 1024 };
+
+/* Appends text with '_' for characters that vendors reject. True if there were
+ * none. */
+static bool copy_clean(const char *text, char room[MCP_SHOWN_NAME], size_t *n)
+{
+	static const char taken[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				    "abcdefghijklmnopqrstuvwxyz0123456789_-";
+	bool whole = true;
+
+	for (; *text && *n < MCP_SHOWN_NAME - 1; text++) {
+		bool good = strchr(taken, *text) != NULL;
+
+		room[(*n)++] = good ? *text : '_';
+		whole &= good;
+	}
+	room[*n] = '\0';
+	return whole && !*text;
+}
+
+/* Replaces the end of the name by a hash of server and tool. */
+static void add_hash(const char *server, const char *tool,
+		     char room[MCP_SHOWN_NAME])
+{
+	unsigned char sum[crypto_hash_sha256_BYTES];
+	struct buf both = BUF_INIT(WHOLE_MAX);
+	size_t n = strlen(room);
+
+	buf_adds(&both, server);
+	buf_addc(&both, '\0');
+	buf_adds(&both, tool);
+	crypto_hash_sha256(sum, (const unsigned char *)both.ptr, both.len);
+	buf_release(&both);
+	if (n > MCP_SHOWN_NAME - 1 - DIGITS - 1)
+		n = MCP_SHOWN_NAME - 1 - DIGITS - 1;
+	room[n++] = '_';
+	for (size_t i = 0; i < DIGITS / 2; i++)
+		n += (size_t)snprintf(room + n, 3, "%02x", sum[i]);
+}
+
+/* Copies a server's name and replaces the characters that vendors reject by
+ * '_'. Used in the names above, and in mcp__SERVER__TOOL for hooks and
+ * subagents. */
+static void mcp_clean_name(const char *text, char room[MCP_SHOWN_NAME])
+{
+	size_t n = 0;
+
+	(void)copy_clean(text, room, &n);
+}
+
+void mcp_name(const char *server, const char *tool,
+	      bool (*taken)(void *arg, const char *name), void *arg,
+	      char room[MCP_SHOWN_NAME])
+{
+	size_t n = 0;
+	bool whole = copy_clean(server, room, &n);
+
+	whole &= copy_clean("_", room, &n);
+	whole &= copy_clean(tool, room, &n);
+	if (!whole || taken(arg, room))
+		add_hash(server, tool, room);
+}
+
+/* Turns the result of a tool call into text for the model. */
+
+enum {
+	ITEMS_MAX = 4096, /* parts per result */
+	MEDIA_MAX = 20,
+	WORD_MAX = 200, /* bytes of a name or type in a note */
+};
+
+static void begin_item(struct buf *out)
+{
+	if (out->len && out->ptr[out->len - 1] != '\n')
+		buf_addc(out, '\n');
+}
+
+static void add_word(const char *text, struct buf *out)
+{
+	struct str word = { text, strnlen(text, WORD_MAX) };
+
+	word.len = str_utf8_prefix(word);
+	sanitize_line(word, out);
+}
+
+static void add_text(const char *text, struct buf *out)
+{
+	begin_item(out);
+	sanitize_text(str_of(text), out);
+}
+
+/* Approximate size in bytes of base64 data once decoded. */
+static long long decoded_size(const char *data)
+{
+	return (long long)strlen(data) / 4 * 3;
+}
+
+static void note_hidden(const char *kind, const cJSON *item, const char *data,
+			struct buf *out)
+{
+	begin_item(out);
+	buf_addf(out, "[%s ", kind);
+	add_word(json_string(item, "mimeType", "of unknown type"), out);
+	buf_addf(out, ", %lld bytes: not shown]", decoded_size(data));
+}
+
+static bool show_image(const char *data, struct message *media)
+{
+	struct buf bytes = BUF_INIT(MEDIA_MAX_BYTES);
+	bool shown = media && media->n < MEDIA_MAX &&
+		     json_decode_base64(&bytes, str_of(data)) && !bytes.over &&
+		     message_add_media(media, "image", &bytes);
+
+	buf_release(&bytes);
+	return shown;
+}
+
+static void add_image(const cJSON *item, struct message *media, struct buf *out)
+{
+	const char *data = json_string(item, "data", "");
+
+	if (!show_image(data, media)) {
+		note_hidden("image", item, data, out);
+		return;
+	}
+	begin_item(out);
+	buf_adds(out, "[image: shown after this result]");
+}
+
+/* Appends a line for a resource that the result only links to. */
+static void add_link(const cJSON *item, struct buf *out)
+{
+	const char *type = json_string(item, "mimeType", NULL);
+	const char *about = json_string(item, "description", NULL);
+
+	begin_item(out);
+	buf_adds(out, "[resource ");
+	add_word(json_string(item, "name", ""), out);
+	buf_adds(out, " <");
+	sanitize_line(str_of(json_string(item, "uri", "")), out);
+	buf_addc(out, '>');
+	if (type) {
+		buf_addc(out, ' ');
+		add_word(type, out);
+	}
+	if (about) {
+		buf_adds(out, ": ");
+		add_word(about, out);
+	}
+	buf_addc(out, ']');
+}
+
+/* Appends an embedded resource: text, an image, or a note about it. */
+static void add_resource(const cJSON *item, struct message *media,
+			 struct buf *out)
+{
+	const cJSON *resource = json_get(item, "resource");
+	const char *text = json_string(resource, "text", NULL);
+	const char *blob = json_string(resource, "blob", NULL);
+
+	add_link(resource, out);
+	if (text)
+		add_text(text, out);
+	else if (blob && show_image(blob, media))
+		buf_adds(out, "\n[shown after this result]");
+	else if (blob)
+		note_hidden("resource", resource, blob, out);
+}
+
+/* Appends one part of the result, by its type. */
+static void add_item(const cJSON *item, struct message *media, struct buf *out)
+{
+	const char *type = json_string(item, "type", "");
+
+	if (!strcmp(type, "text")) {
+		add_text(json_string(item, "text", ""), out);
+	} else if (!strcmp(type, "image")) {
+		add_image(item, media, out);
+	} else if (!strcmp(type, "audio")) {
+		note_hidden("audio", item, json_string(item, "data", ""), out);
+	} else if (!strcmp(type, "resource_link")) {
+		add_link(item, out);
+	} else if (!strcmp(type, "resource")) {
+		add_resource(item, media, out);
+	} else {
+		begin_item(out);
+		buf_adds(out, "[content of the unknown type ");
+		add_word(type, out);
+		buf_addc(out, ']');
+	}
+}
+
+/* Appends structuredContent if the result has no text. Most servers repeat it
+ * as text, for clients that know only text. */
+static void add_structured(const cJSON *result, struct buf *out)
+{
+	const cJSON *value = json_get(result, "structuredContent");
+
+	if (out->len || !value)
+		return;
+	json_print(out, value);
+}
+
+bool mcp_result_read(const cJSON *result, struct message *media,
+		     struct buf *out)
+{
+	const cJSON *list = json_get(result, "content");
+	const cJSON *item;
+	int n = 0;
+
+	if (!cJSON_IsArray(list))
+		list = NULL;
+	cJSON_ArrayForEach (item, list)
+		if (n++ < ITEMS_MAX)
+			add_item(item, media, out);
+	if (n > ITEMS_MAX)
+		buf_addf(out, "\n[%d more parts are left out]", n - ITEMS_MAX);
+	add_structured(result, out);
+	if (!out->len)
+		buf_adds(out, "(the tool returned nothing)");
+	return json_bool(result, "isError", false);
+}
+
+/* The servers of a run, and one row for each of their tools. */
 
 static const struct mcp_row *row_of(const struct tool *tool)
 {
@@ -374,7 +609,85 @@ struct mcp_server *mcp_server_of(const struct tool *tool)
 	return tool->run == run_tool ? row_of(tool)->server : NULL;
 }
 
-const char *mcp_remote_name(const struct tool *tool)
+/* The server's own name for the tool. */
+static const char *mcp_remote_name(const struct tool *tool)
 {
 	return row_of(tool)->remote;
+}
+
+/* Matches the patterns of [mcp] allow against the servers' tools. */
+
+/* Attack: a pattern for one server matches the tools of another. If patterns
+ * were matched against SERVER_TOOL names, "git_*" would also match every tool
+ * of a server git_evil, and of a repository's server that calls itself git. So
+ * server and tool are matched separately. A repository's server matches only if
+ * the pattern spells out its exact name and the user has no server of that
+ * name. */
+
+static bool may_be_meant(const struct mcp_entry *e)
+{
+	return !e->refused && !e->off && !e->wrong;
+}
+
+/* Server names have no slash, so the first one divides "server/tool". */
+static bool matches_parts(const char *pattern, const char *slash,
+			  const struct mcp_entry *e, const char *tool)
+{
+	char *server = xstrndup(pattern, (size_t)(slash - pattern));
+	bool named = e->project ? !e->own && !strcmp(server, e->name)
+				: fnmatch(server, e->name, 0) == 0;
+
+	free(server);
+	return named && fnmatch(slash + 1, tool, 0) == 0;
+}
+
+/* True if the pattern begins with the server's name as models see it. */
+static bool begins_with(const char *pattern, const struct mcp_entry *e)
+{
+	char name[MCP_SHOWN_NAME];
+	size_t n;
+
+	mcp_clean_name(e->name, name);
+	n = strlen(name);
+	return !strncmp(pattern, name, n) && pattern[n] == '_';
+}
+
+/* Returns the one server of the user's own that a pattern without a slash can
+ * mean. NULL if there is none or more than one. */
+static const struct mcp_entry *find_only(const struct mcp *m,
+					 const char *pattern)
+{
+	const struct mcp_entry *found = NULL;
+
+	for (size_t i = 0; i < mcp_count(m); i++) {
+		const struct mcp_entry *e = mcp_server_entry(mcp_server(m, i));
+
+		if (e->project || !may_be_meant(e) || !begins_with(pattern, e))
+			continue;
+		if (found)
+			return NULL;
+		found = e;
+	}
+	return found;
+}
+
+bool mcp_allow_means(const struct mcp *m, const char *pattern)
+{
+	return strchr(pattern, '/') || find_only(m, pattern);
+}
+
+bool mcp_allow_matches(const struct mcp *m, const char *pattern,
+		       const struct tool *tool)
+{
+	const struct mcp_server *s = mcp_server_of(tool);
+	const char *slash = strchr(pattern, '/');
+	const struct mcp_entry *e;
+
+	if (!s)
+		return false;
+	e = mcp_server_entry(s);
+	if (slash)
+		return matches_parts(pattern, slash, e, mcp_remote_name(tool));
+	return find_only(m, pattern) == e &&
+	       fnmatch(pattern, tool->spec.name, 0) == 0;
 }

@@ -3,8 +3,17 @@
 #ifndef MCP_MCP_H
 #define MCP_MCP_H
 
+#include <stdbool.h>
+
+#include "base/json.h"
 #include "mcp/server.h"
+#include "model/message.h"
 #include "tool/tool.h"
+
+/* Bytes of a tool's name, with NUL. Every vendor accepts a-z A-Z 0-9 _ - and up
+ * to 64 characters (tool docs of Anthropic, OpenAI, Gemini and Bedrock, read
+ * 2026-11-23). */
+enum { MCP_SHOWN_NAME = 65 };
 
 enum { MCP_ALL_TOOLS_MAX = 512 }; /* all servers together */
 
@@ -35,10 +44,8 @@ const struct tool *const *mcp_rows(const struct mcp *m);
 char *mcp_take_note(struct mcp *m);
 /* The server that a tool belongs to, or NULL if it is not an MCP tool. */
 struct mcp_server *mcp_server_of(const struct tool *tool);
-/* The server's own name for the tool. */
-const char *mcp_remote_name(const struct tool *tool);
 
-/* In allow.c. True if a pattern of [mcp] allow matches the tool. A pattern is
+/* True if a pattern of [mcp] allow matches the tool. A pattern is
  * "server/tool"; each part is an fnmatch(3) pattern. A pattern without a slash
  * is matched against the tool's name as models see it (SERVER_TOOL), and only
  * if it can mean exactly one server of the user's own. */
@@ -46,5 +53,19 @@ bool mcp_allow_matches(const struct mcp *m, const char *pattern,
 		       const struct tool *tool);
 /* False if the pattern cannot match any tool: the user should be told. */
 bool mcp_allow_means(const struct mcp *m, const char *pattern);
+
+/* Writes "SERVER_TOOL", with '_' for characters that vendors reject. If the
+ * name is too long, had a character replaced, or is in use (taken(arg, name)),
+ * its end is replaced by a hash of server and tool. So a tool has the same name
+ * in each session. */
+void mcp_name(const char *server, const char *tool,
+	      bool (*taken)(void *arg, const char *name), void *arg,
+	      char room[MCP_SHOWN_NAME]);
+/* Appends the content of a tools/call result as text, without control
+ * characters and escape sequences. Images that models accept go to media (NULL:
+ * no images); other content is described in one line. True if the server
+ * reports that the call failed. */
+bool mcp_result_read(const cJSON *result, struct message *media,
+		     struct buf *out);
 
 #endif

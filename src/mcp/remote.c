@@ -22,7 +22,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "mcp/challenge.h"
-#include "mcp/expand.h"
+#include "mcp/entry.h"
 #include "mcp/link.h"
 #include "net/events.h"
 #include "net/http.h"

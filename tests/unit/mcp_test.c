@@ -4,9 +4,8 @@
 
 #include "base/str.h"
 #include "mcp/entry.h"
-#include "mcp/list.h"
-#include "mcp/name.h"
-#include "mcp/result.h"
+#include "mcp/mcp.h"
+#include "mcp/server.h"
 #include "unit.h"
 
 static void read_text(struct mcp_entries *e, const char *text, bool project)
