@@ -235,10 +235,8 @@ call_menu_event(struct call_menu *m, const struct key_event *ev, int64_t now)
 	switch (selection_list_event(&m->list, ev)) {
 	case SELECTION_CHOSEN:
 		item = &m->calls[selection_list_chosen(&m->list)];
-		if (!item->runs) {
-			m->on = false;
+		if (!item->runs)
 			return load_call(m, (size_t)(item - m->calls));
-		}
 		m->followed = &item->call.call;
 		return NULL;
 	case SELECTION_CANCELLED:

@@ -247,11 +247,12 @@ static int take_line(void *arg, struct buf *prompt, const struct stop *stop,
 		buf_adds(&shown, "Sent into the running turn: ");
 		app_clean(c->run->app, CLEAN_LATER, buf_str(&c->steering),
 			  &shown);
-		output_line(buf_str(&shown));
 		rc = 1;
 		if (message_prepare(c->run, c->steering.ptr, &c->told, prompt,
 				    stop, &why) < 0)
 			rc = report_unsent(c, prompt, &why, err);
+		else
+			output_line(buf_str(&shown));
 	}
 	buf_release(&shown);
 	return rc;

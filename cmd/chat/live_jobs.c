@@ -93,6 +93,8 @@ void live_on_picker(struct live *l, const struct key_event *ev)
 		return;
 	if (result == SELECTION_CHOSEN)
 		chosen = (int)selection_list_chosen(&l->picker);
+	else if (!l->asked_pick->asks)
+		live_say(l, (struct style){ 0, STYLE_MUTED }, "Cancelled.");
 	close_picker(l);
 	answer_pick(l, chosen);
 }
@@ -574,6 +576,8 @@ static void add_message(struct live *l, const struct waiting *m,
 	buf_add(out, text.ptr, fits);
 	if (fits < text.len)
 		buf_adds(out, " ...");
+	if (end < text.len)
+		buf_addf(out, " (%zu lines)", str_count_lines(text));
 	buf_release(&clean);
 }
 

@@ -467,14 +467,13 @@ static void open_calls(struct live *l)
 static void on_calls(struct live *l, const struct key_event *ev)
 {
 	const struct call_record *chosen = NULL;
-	bool closes = is_ctrl(ev, 'o');
 
-	if (!closes)
-		chosen = call_menu_event(&l->calls_menu, ev, clock_ms());
-	if (chosen)
-		elsewhere_show_call(l, chosen);
-	if (chosen || closes)
+	if (is_ctrl(ev, 'o'))
 		call_menu_close(&l->calls_menu);
+	else
+		chosen = call_menu_event(&l->calls_menu, ev, clock_ms());
+	if (chosen) /* the list stays: Esc goes back one step */
+		elsewhere_show_call(l, chosen);
 }
 
 /* Shows an image above the live part, if the terminal can. */
@@ -561,6 +560,16 @@ static void paste_image(struct live *l)
 		(void)app_fail(l->run->app, &err);
 }
 
+/* Why Enter did not send the draft beside completions. */
+static const char *const enter_notes[] = {
+	[COMPLETE_TOOK] = "Completed, not sent yet: Enter sends it",
+	[COMPLETE_UNKNOWN] = "Not sent: no command begins so. Tab takes the "
+			     "marked one; Esc, Enter sends",
+	[COMPLETE_SEVERAL] =
+		"Not sent: several commands begin so. Up/Down, Tab "
+		"choose; Esc, Enter sends",
+};
+
 /* Passes a key to the completions and the editor, and performs the editor's
  * request. */
 static void on_editor(struct live *l, const struct key_event *ev)
@@ -572,6 +581,8 @@ static void on_editor(struct live *l, const struct key_event *ev)
 		replace_image_paths(l);
 	if (ev->kind == KEY_EVENT_KEY &&
 	    complete_key(&l->completer, &l->editor, ev->key)) {
+		if (is_plain_key(ev, KEY_ENTER))
+			l->note = enter_notes[l->completer.enter];
 		l->drafted = l->typed;
 		return;
 	}

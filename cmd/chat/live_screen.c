@@ -744,7 +744,47 @@ static const char *describe_queued(const struct live *l, size_t i)
 				       : "  (after this turn)";
 }
 
-/* Draws the queued messages, one row each, in at most `most` rows. */
+/* Draws a queued message in one row: its first line that is not blank, how many
+ * lines it has, and when it is sent. */
+static void add_queued(const struct live *l, size_t i, struct rows *out)
+{
+	const struct waiting *m = &l->queue[i];
+	const char *more = theme_glyph(&l->theme, GLYPH_ELLIPSIS);
+	struct str text = str_trim(str_of(m->text));
+	size_t lines = str_count_lines(text);
+	size_t columns = screen_columns(&l->screen);
+	struct buf first = BUF_INIT(SIZE_MAX / 4);
+	struct buf note = BUF_INIT(MOST_LINE);
+	size_t room;
+	bool cut;
+
+	text.len = str_find(text, '\n');
+	buf_adds(&first, message_prefix((enum message_kind)m->kind));
+	buf_addstr(&first, text);
+	text = buf_str(&first);
+	if (lines > 1)
+		buf_addf(&note, "  (%zu lines)", lines);
+	if (columns >= 2 * (note.len + strlen(describe_queued(l, i))))
+		buf_adds(&note, describe_queued(l, i));
+	if (columns < 2 * note.len)
+		buf_clear(&note);
+	room = subtract_or_zero(columns, 2 + note.len);
+	cut = lines > 1 || width_cells(text) > room;
+	if (cut && width_cells(text) + 2 > room)
+		text.len = width_prefix(text, subtract_or_zero(room, 2));
+	rows_adds(out, faint, "+ ");
+	rows_add(out, faint, text);
+	if (cut && room > 2) {
+		rows_adds(out, faint, " ");
+		rows_adds(out, faint, more);
+	}
+	rows_add(out, muted, buf_str(&note));
+	rows_end(out);
+	buf_release(&first);
+	buf_release(&note);
+}
+
+/* Draws the queued messages in at most `most` rows. */
 static void add_queue(const struct live *l, size_t most, struct rows *out)
 {
 	size_t n = l->n_queue;
@@ -754,24 +794,12 @@ static void add_queue(const struct live *l, size_t most, struct rows *out)
 	if (n > most)
 		n = most;
 	for (size_t i = 0; i < n; i++) {
-		struct str text = str_of(l->queue[i].text);
-		struct str when = str_of(describe_queued(l, i));
-		size_t columns = screen_columns(&l->screen);
-
 		if (i && i + 1 == n && n < l->n_queue) {
 			rows_adds(out, faint, "...");
 			rows_end(out);
 			break;
 		}
-		text.len = str_find(text, '\n');
-		if (columns < 2 * when.len)
-			when.len = 0;
-		text.len = width_prefix(
-			text, subtract_or_zero(columns, 2 + when.len));
-		rows_adds(out, faint, "+ ");
-		rows_add(out, faint, text);
-		rows_add(out, muted, when);
-		rows_end(out);
+		add_queued(l, i, out);
 	}
 }
 
@@ -946,6 +974,15 @@ static void compose_bottom(struct live *l, size_t most, struct rows *out,
 		compose_editor(l, most, out, caret);
 }
 
+/* Returns the id of the call that the open question shows, or NULL. */
+static const char *shown_call(const struct live *l)
+{
+	const struct question *q = l->dialog.asked;
+
+	return q && q->n == 1 && !q->list[0]->subagent ? q->list[0]->call->id
+						       : NULL;
+}
+
 void live_draw(struct live *l)
 {
 	struct rows bottom = { 0 };
@@ -959,7 +996,7 @@ void live_draw(struct live *l)
 	if (bottom.n < most)
 		transcript_live(&l->transcript, most - bottom.n,
 				live_is_asked(l) ? TOOLVIEW_ASKED : clock_ms(),
-				&l->live);
+				shown_call(l), &l->live);
 	rows_close(&l->live);
 	if (caret[0] != SIZE_MAX)
 		caret[0] += l->live.n;

@@ -97,6 +97,8 @@ static void pick_model(struct run *r, const char *params)
 
 	if (chosen > 0)
 		change_model(r, m->items[chosen].name.ptr, params);
+	else if (chosen == 0)
+		fputs("The model is unchanged.\n", stderr);
 	model_names_free(m);
 }
 

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/mem.h"
 #include "base/str.h"
@@ -941,6 +942,43 @@ static bool is_complete(const struct completer *c, struct editor *e)
 	return false;
 }
 
+static bool begins_with_letters(struct str text, struct str letters)
+{
+	return text.len >= letters.len &&
+	       !strncasecmp(text.ptr, letters.ptr, letters.len);
+}
+
+/* True if the item's name or one of its aliases begins with the letters. */
+static bool begins_with(const struct fuzzy_item *item, struct str letters)
+{
+	struct str rest = item->alias;
+	struct str alias;
+	bool begins = begins_with_letters(item->name, letters);
+
+	while (!begins && str_split(&rest, ' ', &alias))
+		begins = begins_with_letters(alias, letters);
+	return begins;
+}
+
+/* Handles Enter while a choice is not completely typed. A command acts, so that
+ * a similar one is not taken for it. */
+static void take_choice(struct completer *c, struct editor *e)
+{
+	struct str typed = editor_before(e, c->token);
+	size_t n = 0;
+
+	c->enter = COMPLETE_TOOK;
+	for (size_t i = 0; i < c->n && c->kind == COMPLETE_COMMAND; i++) {
+		if (!begins_with(&items_of(c)[c->order[i]], typed))
+			continue;
+		c->selected = !n++ && !c->moved ? i : c->selected;
+	}
+	if (c->kind == COMPLETE_COMMAND && !c->moved && n != 1)
+		c->enter = n ? COMPLETE_SEVERAL : COMPLETE_UNKNOWN;
+	else
+		accept_choice(c, e);
+}
+
 static bool is_ctrl(struct key key, char c)
 {
 	return key.name == KEY_CHAR && key.mods == KEY_CTRL &&
@@ -975,7 +1013,7 @@ bool complete_key(struct completer *c, struct editor *e, struct key key)
 			close_popup(c);
 			return false;
 		}
-		accept_choice(c, e);
+		take_choice(c, e);
 		return true;
 	case KEY_TAB:
 		accept_choice(c, e);

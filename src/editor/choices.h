@@ -158,6 +158,12 @@ struct completer {
 			   begins */
 	bool asked;     /* the files were requested */
 	bool moved;     /* Up or Down was pressed, so Enter takes the choice */
+	/* What the last Enter that complete_key() handled has done. */
+	enum complete_enter {
+		COMPLETE_TOOK,    /* inserted the choice */
+		COMPLETE_UNKNOWN, /* nothing: no command begins so */
+		COMPLETE_SEVERAL, /* nothing: several commands begin so */
+	} enter;
 	struct buf paths;
 	struct fuzzy_item *files;
 	size_t n_files;
@@ -181,9 +187,10 @@ void complete_set_arguments(struct completer *c, struct str command,
 void complete_forget(struct completer *c);
 /*
  * Handles a key while choices are shown: Up and Down select, Tab and Enter
- * insert the choice, Esc closes. Returns false if the editor must handle the
- * key. That includes Enter after a completely typed command, and after an
- * argument if Up and Down were not used.
+ * insert the choice, Esc closes. Enter inserts a command only if Up or Down
+ * chose it, or if no other one begins with what is typed; see completer.enter.
+ * Returns false if the editor must handle the key. That includes Enter after a
+ * completely typed command, and after an argument if Up and Down were not used.
  */
 bool complete_key(struct completer *c, struct editor *e, struct key key);
 /* True if the caret is behind a word that completion may change: a command, its

@@ -171,9 +171,7 @@ static void write_answers(const struct inquiry *q, enum inquiry_end end,
 			add_answer(&q->items[i], out);
 	}
 	if (end == INQUIRY_DECLINED)
-		buf_adds(out, "\n\nThe user declined to answer. Do not ask the "
-			      "same again: continue with what is known and "
-			      "name what you assume, or end your turn.");
+		buf_adds(out, "\n\n" INQUIRY_DECLINED_TEXT);
 }
 
 /* Asks the user and returns the answers. */

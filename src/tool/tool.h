@@ -96,6 +96,12 @@ struct inquiry {
 	size_t n;
 };
 
+/* Ends the result of ask_user if the user declined. The chat shows
+ * "You did not answer" in its place. */
+#define INQUIRY_DECLINED_TEXT                                                  \
+	"The user declined to answer. Do not ask the same again: continue "    \
+	"with what is known and name what you assume, or end your turn."
+
 enum inquiry_end {
 	INQUIRY_ANSWERED,
 	INQUIRY_DECLINED, /* the user declined to answer */

@@ -469,7 +469,7 @@ static void add_live_thinking(const struct transcript *t, struct rows *out)
 }
 
 void transcript_live(struct transcript *t, size_t max, int64_t now,
-		     struct rows *out)
+		     const char *asked, struct rows *out)
 {
 	struct rows live = { 0 };
 	struct rows tail = { 0 };
@@ -481,8 +481,9 @@ void transcript_live(struct transcript *t, size_t max, int64_t now,
 		markdown_tail(&t->markdown, &tail);
 	rows_append(&live, &tail, 0, tail.n);
 	for (size_t i = 0; i < t->n_views; i++)
-		toolview_live(&t->views[i], &t->look, TOOLVIEW_ROWS, now,
-			      &live);
+		if (!asked || strcmp(t->views[i].id, asked) != 0)
+			toolview_live(&t->views[i], &t->look, TOOLVIEW_ROWS,
+				      now, &live);
 	todo_view_live(&t->todos, t->look.theme, t->look.columns, &live);
 	n = live.n < max ? live.n : max;
 	rows_append(out, &live, live.n - n, n);

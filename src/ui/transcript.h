@@ -65,9 +65,10 @@ void transcript_waited(struct transcript *t, int64_t ms);
  */
 void transcript_end_turn(struct transcript *t, int64_t now);
 /* Appends the unfinished parts, at most their last max rows. now may be
- * TOOLVIEW_ASKED. */
+ * TOOLVIEW_ASKED. asked: id of a call that is left out, because a question
+ * shows it; or NULL. */
 void transcript_live(struct transcript *t, size_t max, int64_t now,
-		     struct rows *out);
+		     const char *asked, struct rows *out);
 /* Copies the unfinished call with this number, from 0, the newest; false: there
  * is none. The caller releases it. */
 bool transcript_running_call(const struct transcript *t, size_t number,

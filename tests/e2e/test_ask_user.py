@@ -74,6 +74,8 @@ def test_a_user_declines_and_the_turn_goes_on(talk):
     c.until("Thanks.")
     assert told(c.server)[0].count("A: (cancelled)") == 2
     assert "The user declined to answer." in told(c.server)[0]
+    assert "Do not ask the same" not in c.text()  # that is for the model
+    assert not c.screen or "You did not answer." in c.text()
     c.say("again")
     c.until(lambda t: t.count("The model asks (1 of 2)") == 1 + (
         not c.screen))

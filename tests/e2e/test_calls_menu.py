@@ -46,7 +46,9 @@ def test_an_earlier_call_is_opened_with_all_its_output(live, pager, size):
     assert re.findall(r"^n-(\d+)$", shown, re.M) == \
         [str(n) for n in range(1, 401)]
     s.keys("Enter")
-    s.until("\u276f")
+    s.until("1 of 1")  # the list is still there
+    s.keys("Escape")
+    s.until(lambda t: "1 of 1" not in t)
 
 
 def test_the_list_closes_without_a_choice(live):
@@ -87,10 +89,6 @@ def test_a_call_that_runs_is_followed_until_escape(live, pager, tmp_path, size):
     seen = s.until("END", True)
     assert "first-1\n" in seen and "later-30\n" in seen
     s.keys("Enter")
-    s.until("\u276f")
-    s.keys("C-o")
-    s.until("> runs")
-    s.keys("Enter")
     s.until("Esc: back")
     (tmp_path / "work" / "end").touch()
     seen = s.until("Ended: ok. Esc: back")
@@ -100,6 +98,24 @@ def test_a_call_that_runs_is_followed_until_escape(live, pager, tmp_path, size):
     s.keys("Escape")
     s.until(lambda t: "newest first" not in t)
     s.until("done.", True)
+    s.type("xyz")
+    s.until("\u276f xyz")
+
+
+@pytest.mark.parametrize("size", [{}, {"columns": 40, "lines": 12},
+                                  {"columns": 200, "lines": 50}])
+def test_a_call_that_was_shown_leaves_the_list_open(live, size):
+    s = ask(live, [execute("echo one"), execute("echo two"), DONE], **size)
+    s.until("done.")
+    s.keys("C-o")
+    s.until("> ok")
+    for word in ("two", "one"):
+        s.keys("Enter")
+        s.until(f"execute echo {word} (ok)", True)
+        s.until("Enter chooses")
+        s.keys("Down")
+    s.keys("Escape")
+    s.until(lambda t: "Enter chooses" not in t)
     s.type("xyz")
     s.until("\u276f xyz")
 
@@ -141,7 +157,6 @@ def test_calls_of_a_subagent_are_listed_with_time_and_output(live, pager):
     seen = s.until("(ok)")
     assert re.search(r"general-purpose \d: execute: sleep 0.2.*\n.*done\n"
                      r" *the answer", seen), seen
-    s.keys("C-o")
     s.until("Enter chooses")
     s.type("sleep")
     s.until("1 of 2")
@@ -187,6 +202,8 @@ def test_calls_of_a_resumed_thread_are_listed(live, tmp_path, pager):
     s.keys("Enter")
     seen = s.until("+ new")
     assert "- old" in seen
+    s.keys("Escape")
+    s.until(lambda t: "Enter chooses" not in t)
     s.type("go")
     s.keys("Enter")
     s.until("finished.")

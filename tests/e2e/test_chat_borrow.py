@@ -148,6 +148,8 @@ def test_a_long_output_is_paged(live, env, pager, said):
     s.until("Hello there.")
     s.keys("C-o", "Enter")
     s.until(said, scrollback=True)
+    s.until("Enter chooses")  # the list is still there
+    s.keys("Escape")
     s.until(lambda t: t.rstrip().splitlines()[-2:-1] == [SIGN.strip()])
     assert echoes(s) == (False, False)
     s.type("x")

@@ -51,6 +51,46 @@ def test_a_command_at_a_question_has_its_menu(live, work, columns, lines):
     assert not (work / "made").exists()
 
 
+@pytest.mark.parametrize("columns, lines", SIZES)
+@pytest.mark.parametrize("typed, said", [
+    ("/vi", "Not sent: no command begins so"),
+    ("/mo", "Not sent: several commands begin so")])
+def test_enter_takes_no_command_that_only_resembles_what_is_typed(
+        live, columns, lines, typed, said):
+    s, _ = live([DONE], columns=columns, lines=lines, ready="this machine")
+    s.type(typed)
+    s.until("\n  /")
+    s.keys("Enter")
+    s.until(said[:columns - 2])
+    assert re.search(f"\u276f {typed}$", s.text(), re.M)
+    s.keys("Escape")
+    s.until(lambda t: "\n  /" not in t)
+    s.keys("Enter")
+    s.until(f"Unknown command {typed}")
+
+
+def test_enter_says_that_it_completed_the_only_command(live):
+    s, _ = live([DONE])
+    s.type("/vers")
+    s.until("\n  /version")
+    s.keys("Enter")
+    s.until("Completed, not sent yet: Enter sends it")
+    s.keys("Enter")
+    s.until("dcode 0")
+
+
+@pytest.mark.parametrize("columns, lines", SIZES)
+@pytest.mark.parametrize("command, title", [
+    ("/theme", "The theme is"), ("/model", "Model")])
+def test_a_list_that_is_left_says_so(live, columns, lines, command, title):
+    s, _ = live([DONE], columns=columns, lines=lines, ready="this machine")
+    s.type(command)
+    s.keys("Enter")
+    s.until(lambda t: title in t and "Esc leaves" in t)
+    s.keys("Escape")
+    s.until(re.compile(f"\u276f {command}\n+Cancelled\\.").search)
+
+
 def test_a_mention_has_its_menu_while_the_agent_works(live, work):
     s, _ = live([{"text": "late", "delay_ms": 60000}])
     s.type("go")

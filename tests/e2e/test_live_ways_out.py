@@ -103,7 +103,7 @@ def test_view_is_offered_only_while_rows_are_hidden(live):
     s.keys("Enter")
     seen = s.until("y yes")
     assert "v view" not in seen
-    assert "waiting for your answer" in seen and "0.0 s" not in seen
+    assert seen.count("touch made") == 1  # in the question alone
     s.keys("y")
     seen = s.until(lambda t: "rows ..." in t and "y yes" in t)
     assert "v view" in seen
@@ -119,7 +119,7 @@ def test_a_yes_to_a_call_does_not_allow_everything(live):
     s.until("yolo: every call")
     s.until("touch one")
     seen = s.until("y yes")
-    assert "yolo" not in seen
+    assert "yolo: every call" not in seen
     s.keys("y")
     s.until(lambda t: "touch two" in t and "y yes" in t)
 
@@ -160,7 +160,7 @@ def test_a_paste_at_a_question_goes_into_the_draft(live, tmp_path):
     time.sleep(0.2)
     assert "touch made" in s.text() and "y yes" not in s.text()
     assert not (tmp_path / "work" / "made").exists()
-    s.keys("Down", "Down", "Enter")  # no is selected first
+    s.keys("Down", "Up", "Enter")  # no is selected first
     s.until("done.")
     assert (tmp_path / "work" / "made").exists()
     assert "yes please" in s.text()
@@ -188,7 +188,7 @@ def test_the_time_that_a_question_waits_is_not_that_of_the_call(live):
     s.keys("Enter")
     s.until("y yes")
     time.sleep(2)
-    assert "waiting for your answer" in s.text()  # nothing runs yet
+    assert "exit 0" not in s.text()  # nothing runs yet
     s.keys("y")
     s.until("sleep 1.2")
     assert re.search(r"exit 0, [01]\.\d s", s.text())

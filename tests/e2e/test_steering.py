@@ -301,6 +301,21 @@ def test_a_resumed_thread_has_it_at_its_place(live, work, run):
     assert "> only in C" in run("threads", "show", "latest").out
 
 
+def test_in_lines_a_message_is_not_called_sent_before_it_is(live, work):
+    s, server = live([waits(work), DONE], args=["-y", "--plain"],
+                     ready="/quit")
+    s.type("hello")
+    s.keys("Enter")
+    s.until("execute")
+    s.type("/skill:nope now")
+    s.keys("Enter")
+    time.sleep(0.3)
+    (work / "go").touch()
+    seen = s.until("done.", scrollback=True)
+    assert "Sent into" not in seen and "nope" in seen.split("execute")[1]
+    assert "nope" not in json.dumps(server.requests[1]["body"])
+
+
 @pytest.mark.parametrize("columns, lines", [(80, 24), (40, 12), (200, 50)])
 def test_in_lines_what_is_typed_goes_into_the_running_turn(
         live, work, columns, lines):

@@ -97,6 +97,22 @@ static void test_enter_takes_a_choice_and_sends_a_whole_command(void **state)
 	assert_true(press(&c, &e, KEY_DOWN));
 	assert_true(press(&c, &e, KEY_ENTER));
 	expect(&e, "/compact ");
+	/* Without a choice, only if no other command begins so. */
+	editor_set(&e, STR("/c"));
+	complete_update(&c, &e);
+	assert_true(press(&c, &e, KEY_ENTER));
+	expect(&e, "/c");
+	assert_int_equal(c.enter, COMPLETE_SEVERAL);
+	editor_set(&e, STR("/cp"));
+	complete_update(&c, &e);
+	assert_true(press(&c, &e, KEY_ENTER));
+	expect(&e, "/cp");
+	assert_int_equal(c.enter, COMPLETE_UNKNOWN);
+	editor_set(&e, STR("/OFF"));
+	complete_update(&c, &e);
+	assert_true(press(&c, &e, KEY_ENTER));
+	expect(&e, "/compact ");
+	assert_int_equal(c.enter, COMPLETE_TOOK);
 	editor_set(&e, STR("/model"));
 	complete_update(&c, &e);
 	assert_int_equal(c.n, 1);

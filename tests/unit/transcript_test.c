@@ -60,7 +60,7 @@ static void shows_live(struct transcript *t, size_t max, int64_t now,
 	struct rows rows = { 0 };
 	char *shown;
 
-	transcript_live(t, max, now, &rows);
+	transcript_live(t, max, now, NULL, &rows);
 	shown = rows_text(&rows);
 	assert_string_equal(shown, expected);
 	free(shown);
@@ -675,13 +675,13 @@ static void rows_that_change_show_their_last_state(void **state)
 
 		tool(&t, EVENT_TOOL_CALL, &a, "", 0);
 		change_rows(&t, &a, "", "10%");
-		transcript_live(&t, 9, 0, &rows);
+		transcript_live(&t, 9, 0, NULL, &rows);
 		shown = rows_text(&rows);
 		assert_non_null(strstr(shown, "    10%\n"));
 		free(shown);
 		rows_clear(&rows);
 		change_rows(&t, &a, cases[i].final, cases[i].rest);
-		transcript_live(&t, 9, 0, &rows);
+		transcript_live(&t, 9, 0, NULL, &rows);
 		shown = rows_text(&rows);
 		assert_non_null(strstr(shown, cases[i].shown));
 		assert_null(strstr(shown, "10%"));

@@ -519,9 +519,19 @@ static bool add_edit(const struct agent_event *ev,
 static bool add_answers(const struct toolview *v, const struct agent_event *ev,
 			const struct toolview_look *look, struct rows *out)
 {
+	static const char declined[] = "\n\n" INQUIRY_DECLINED_TEXT;
+	struct str text = ev->text;
+	bool none = str_ends(text, declined);
+
 	if (!v->tool || !(v->tool->flags & TOOL_INTERACTIVE))
 		return false;
-	add_text(look, "    ", (struct style){ 0 }, ev->text, out);
+	if (none)
+		text.len -= sizeof(declined) - 1;
+	add_text(look, "    ", (struct style){ 0 }, text, out);
+	if (none)
+		add_call_note(look, muted,
+			      STR("You did not answer. The model continues."),
+			      out);
 	return true;
 }
 
