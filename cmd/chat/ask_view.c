@@ -9,13 +9,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/diff.h"
 #include "base/ids.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/sanitize.h"
 #include "base/str.h"
 #include "cmd/chat/ask.h"
-#include "markup/diff.h"
+#include "sandbox/sandbox.h"
+#include "tool/paths.h"
+
+enum { FILE_ROWS = 11 /* of a written file, with the row of hidden ones */ };
 
 static void add_item(struct call_view *v, const char *label, struct str text)
 {
@@ -24,10 +28,14 @@ static void add_item(struct call_view *v, const char *label, struct str text)
 			(struct question_item){ .label = label, .text = text };
 }
 
-static struct str text_of(struct call_view *v, const cJSON *item)
+static struct str text_of(struct call_view *v, const struct approval *a,
+			  const char *name, const cJSON *item)
 {
 	char *text;
 
+	if (cJSON_IsString(item) && str_is(str_of(a->tool->path_arg), name))
+		return str_of(
+			paths_shown(a->acts_in->workdir, item->valuestring));
 	if (cJSON_IsString(item))
 		return str_of(item->valuestring);
 	text = cJSON_PrintUnformatted(item);
@@ -101,6 +109,13 @@ static bool is_in_change(const struct call_view *v, const struct approval *a,
 				 str_is(str_of(a->tool->new_arg), name));
 }
 
+/* True for the text of a whole file. Its beginning and its end are enough for
+ * most answers, and `v` shows the rest. */
+static bool is_whole_file(const struct approval *a, const char *name)
+{
+	return !a->tool->old_arg && str_is(str_of(a->tool->new_arg), name);
+}
+
 /* Masks secrets only after making the diff: replacing a secret by its mask is
  * also a change that the user must see. */
 static void add_change(struct call_view *v, const struct approval *a)
@@ -145,8 +160,11 @@ void call_view_open(struct call_view *v, const struct approval *a)
 	add_change(v, a);
 	for (const struct tool_arg *arg = a->tool->args; arg->name; arg++) {
 		item = json_get(a->args, arg->name);
-		if (item && !is_in_change(v, a, arg->name))
-			add_item(v, arg->name, text_of(v, item));
+		if (!item || is_in_change(v, a, arg->name))
+			continue;
+		add_item(v, arg->name, text_of(v, a, arg->name, item));
+		if (is_whole_file(a, arg->name))
+			v->items[v->n - 1].most = FILE_ROWS;
 	}
 	if (v->change.len) {
 		add_item(v, CALL_VIEW_CHANGE, buf_str(&v->change));

@@ -10,6 +10,7 @@
 #include "base/str.h"
 #include "session/stored_calls.h"
 #include "term/rows.h"
+#include "tool/result.h"
 #include "ui/calls/toolview.h"
 #include "ui/summary.h"
 
@@ -53,9 +54,10 @@ static void add_stored(struct call_menu *m, struct stored_call *c)
 	r->output = BUF_INIT(SIZE_MAX / 4);
 	if (c->result.text)
 		buf_adds(&r->output, c->result.text);
+	tool_change_store(&r->change, str_of(c->result.change));
 	end.text = buf_str(&r->output);
 	r->ms = -1;
-	call_record_describe(r, &end);
+	call_record_describe(r, &end, m->workdir);
 	if (!c->result.text)
 		snprintf(r->state, sizeof(r->state), "no result");
 }
@@ -305,5 +307,6 @@ void call_menu_close(struct call_menu *m)
 	buf_release(&m->texts);
 	*m = (struct call_menu){ .store = m->store,
 				 .thread = m->thread,
-				 .mask = m->mask };
+				 .mask = m->mask,
+				 .workdir = m->workdir };
 }

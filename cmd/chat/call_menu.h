@@ -21,6 +21,7 @@ struct call_menu {
 	struct store *store;
 	int64_t thread; /* row ID of the thread; 0: not stored */
 	const struct mask *mask;
+	char *workdir; /* where the tools run; owned by the caller, or NULL */
 	bool on; /* the list or the followed call is shown and gets the keys */
 	/* private */
 	struct selection_list list;

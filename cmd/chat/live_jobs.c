@@ -1009,12 +1009,19 @@ static void end_answer(struct live *l)
 	say_turn(l, (struct style){ 0, STYLE_MUTED }, "Done in");
 }
 
+/* Ends a turn that the user has stopped by declining a call. */
 static void report_refusal(struct live *l)
 {
-	if (job_is_prompt(l->now.kind))
-		say_turn(l, (struct style){ 0, STYLE_MUTED }, "Stopped after");
-	live_say(l, (struct style){ 0, STYLE_WARN },
-		 "Not run. Tell the agent what you would like instead.");
+	struct buf line = BUF_INIT(SHOWN_BYTES);
+
+	if (job_is_prompt(l->now.kind)) {
+		turn_add_end(&l->turn, live_meter(l), clock_ms(),
+			     "Stopped after", true, &line);
+		buf_adds(&line, ". ");
+	}
+	buf_adds(&line, "Say what to do instead.");
+	live_say(l, (struct style){ 0, STYLE_WARN }, line.ptr);
+	buf_release(&line);
 }
 
 /* Reports the reason first, then what the turn has taken. */

@@ -95,7 +95,7 @@ static void print_answer(struct live *l, enum dialog_answer a)
 	if (q->n > 1)
 		buf_addf(&what, "%zu calls", q->n);
 	else
-		summary_of_call(call->call, &what);
+		summary_of_call(call->call, call->acts_in->workdir, &what);
 	if (l->theme.ascii)
 		summary_to_ascii(&what);
 	app_clean(l->run->app, CLEAN_LATER, buf_str(&what), &masked);

@@ -371,6 +371,9 @@ static void follow_thread(struct live *l)
 	struct store *store;
 
 	m->mask = l->run->app->mask;
+	free(m->workdir);
+	m->workdir = xstrdup(l->run->box.sandbox.workdir);
+	l->transcript.look.workdir = m->workdir;
 	m->thread = 0;
 	if (!session)
 		return;
@@ -469,6 +472,7 @@ void live_status_release(struct live *l)
 {
 	call_menu_close(&l->calls_menu);
 	store_close(l->calls_menu.store);
+	free(l->calls_menu.workdir);
 	free(l->model);
 	free(l->place);
 	free(l->directory);

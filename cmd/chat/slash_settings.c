@@ -182,7 +182,7 @@ static void print_grant(const struct run *r, size_t i)
 	struct buf place = BUF_INIT(MAX_SHOWN);
 	struct buf line = BUF_INIT(2 * MAX_SHOWN);
 
-	summary_of_call(&part, &what);
+	summary_of_call(&part, NULL, &what);
 	add_other_arguments(args, &what);
 	add_place(call, &place);
 	buf_addf(&line, "%3zu  ", i + 1);

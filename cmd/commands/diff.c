@@ -3,7 +3,7 @@
 /* tree_session.c finds the sandbox and fetches its changes. Then print_diff()
  * prints them: for a terminal with diffview.h, otherwise with patch_write()
  * (src/worktree/patch.c), which makes a patch that git can apply. */
-#include "markup/diff.h"
+#include "base/diff.h"
 
 #include <stdio.h>
 #include <stdlib.h>

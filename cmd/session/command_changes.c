@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/diff.h"
 #include "base/str.h"
-#include "markup/diff.h"
 #include "sandbox/changed_files.h"
 
 static bool is_binary(struct str text)

@@ -441,8 +441,11 @@ enum {
 static int show_end(struct run *r, struct store *store, const struct thread *t,
 		    struct error *err)
 {
-	struct replay_view view = { &r->ui, r->app->mask, USUAL_ROWS,
-				    USUAL_COLUMNS };
+	struct replay_view view = { .ui = &r->ui,
+				    .mask = r->app->mask,
+				    .rows = USUAL_ROWS,
+				    .columns = USUAL_COLUMNS,
+				    .workdir = r->box.sandbox.workdir };
 	struct winsize size = { 0 };
 
 	if (ioctl(STDIN_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row &&

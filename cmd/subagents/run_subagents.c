@@ -195,7 +195,7 @@ static void on_call(struct child *c, const struct agent_event *ev)
 {
 	struct buf line = BUF_INIT(LINE_BYTES);
 
-	summary_of_call(ev->call, &line);
+	summary_of_call(ev->call, ev->workdir, &line);
 	if (print_is_ascii(c->run->app))
 		summary_to_ascii(&line);
 	c->running++;

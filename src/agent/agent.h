@@ -64,6 +64,9 @@ struct agent_event {
 	enum agent_event_kind kind;
 	struct str text;
 	const struct part *call; /* set for EVENT_TOOL_... */
+	/* EVENT_TOOL_CALL, EVENT_TOOL_RESULT: the directory in which the tools
+	 * run; NULL: unknown */
+	const char *workdir;
 	const struct usage *usage;
 	struct model_wait wait; /* EVENT_RESTART: before the next try */
 	/* EVENT_RESTART: the text so far is thinking, which comes again as
@@ -86,7 +89,8 @@ struct agent_event {
 	/* EVENT_TOOL_RESULT: the call failed, and has certainly changed no
 	 * file */
 	bool unchanged;
-	/* EVENT_TOOL_RESULT: the user declined the call; see approval_why() */
+	/* EVENT_TOOL_RESULT: the user declined the call; see
+	 * approval_read_decline() */
 	bool declined;
 	/* EVENT_TOOL_RESULT of a command: "a.c, b.c (+12 −3)", the files that
 	 * it has changed in the user's tree, masked; or empty */

@@ -13,6 +13,7 @@
 
 #include "agent/policy.h"
 #include "agent/show.h"
+#include "base/json.h"
 #include "base/str.h"
 #include "session/history.h"
 #include "tool/result.h"
@@ -46,11 +47,27 @@ static size_t count_rows(const struct message *m, size_t columns)
 	return rows;
 }
 
-/* Returns the index of the first message to show: from it on they fill the
- * screen. Results need the message with their calls. */
-static size_t find_begin(const struct conversation *c,
-			 const struct replay_view *v)
+/* True if a turn begins with the message. */
+static bool is_prompt(const struct message *m)
 {
+	return m->role == ROLE_USER && !m->steering;
+}
+
+/* What is shown of a conversation: from one prompt to the end, without the
+ * messages from first_left to before first. */
+struct extent {
+	size_t prompt; /* SIZE_MAX: it was not loaded */
+	size_t first_left;
+	size_t first;
+};
+
+/* Finds the messages that fill the screen, and the prompt of the first of them.
+ * Of a long turn, the messages in between are left out. Results need the
+ * message with their calls. */
+static struct extent find_extent(const struct conversation *c,
+				 const struct replay_view *v)
+{
+	struct extent e = { .prompt = SIZE_MAX };
 	size_t rows = 0;
 	size_t at = c->n;
 
@@ -58,12 +75,22 @@ static size_t find_begin(const struct conversation *c,
 		rows += count_rows(&c->list[--at], v->columns);
 	while (at && c->list[at].role == ROLE_TOOL)
 		at--;
-	return at;
+	e.first = at;
+	for (rows = 0; at < c->n && !is_prompt(&c->list[at]) && at; at--)
+		rows += count_rows(&c->list[at - 1], v->columns);
+	if (at == c->n || !is_prompt(&c->list[at]))
+		return e;
+	e.prompt = at;
+	e.first_left = at + 1;
+	if (e.first <= e.first_left || rows <= v->rows)
+		e.first = e.first_left;
+	return e;
 }
 
 static void show(const struct replay_view *v, struct agent_event *ev)
 {
 	ev->replayed = true;
+	ev->workdir = v->workdir;
 	show_event(v->ui, v->mask, ev);
 }
 
@@ -76,12 +103,64 @@ static void show_text(const struct replay_view *v, enum agent_event_kind kind,
 		show(v, &ev);
 }
 
+static void show_call(const struct replay_view *v, const struct part *call)
+{
+	struct agent_event ev = { .kind = EVENT_TOOL_CALL, .call = call };
+
+	show(v, &ev);
+}
+
+/* Shows the commands that the user has run before his message. */
+static void show_commands(const struct replay_view *v, const struct message *m)
+{
+	char *text = message_with_commands(m);
+	struct str rest = str_of(text);
+	struct str command;
+	struct str result;
+
+	while (message_take_command(&rest, &command, &result)) {
+		struct buf args = BUF_INIT(SIZE_MAX / 4);
+		struct part call = { .kind = PART_TOOL_CALL,
+				     .id = (char *)"own",
+				     .name = (char *)"execute" };
+		struct agent_event ev = { .kind = EVENT_PROMPT };
+
+		buf_addc(&args, '!');
+		buf_addstr(&args, command);
+		ev.text = buf_str(&args);
+		show(v, &ev);
+		buf_clear(&args);
+		buf_addc(&args, '{');
+		json_member(&args, "command", command);
+		buf_addc(&args, '}');
+		call.args = args.ptr;
+		show_call(v, &call);
+		ev = (struct agent_event){ .kind = EVENT_TOOL_RESULT,
+					   .call = &call,
+					   .text = result };
+		show(v, &ev);
+		buf_release(&args);
+	}
+	free(text);
+}
+
+/* Shows what the user has typed. The prompts that dcode has sent for an
+ * accepted plan are shown as that. */
 static void show_prompt(const struct replay_view *v, const struct message *m)
 {
 	char *typed = message_typed(m);
 	struct agent_event ev = { .kind = EVENT_PROMPT,
 				  .text = str_trim(str_of(typed)) };
 
+	show_commands(v, m);
+	if (str_starts(ev.text, MESSAGE_PLAN_ACCEPTED)) {
+		show_text(v, EVENT_FILE, "Plan accepted.");
+		ev.text.len = 0;
+	} else if (str_starts(ev.text, MESSAGE_PLAN_CHANGED)) {
+		show_text(v, EVENT_FILE, "Plan accepted, as you changed it:");
+		ev.text = str_trim(
+			str_skip(ev.text, strlen(MESSAGE_PLAN_CHANGED)));
+	}
 	if (ev.text.len)
 		show(v, &ev);
 	free(typed);
@@ -98,20 +177,11 @@ static const struct part *find_part(const struct message *m,
 	return NULL;
 }
 
-static void show_call(const struct replay_view *v, const struct part *call)
-{
-	struct agent_event ev = { .kind = EVENT_TOOL_CALL, .call = call };
-
-	show(v, &ev);
-}
-
 /* Shows an answer, and its calls that have no result in the next message. */
 static void show_answer(const struct replay_view *v, const struct message *m,
 			const struct message *next)
 {
 	struct agent_event turn = { .kind = EVENT_TURN };
-	struct agent_event cut = { .kind = EVENT_FILE,
-				   .text = STR("Interrupted") };
 
 	for (size_t i = 0; i < m->n; i++) {
 		if (m->parts[i].kind == PART_THINKING)
@@ -124,8 +194,6 @@ static void show_answer(const struct replay_view *v, const struct message *m,
 		if (m->parts[i].kind == PART_TOOL_CALL &&
 		    !find_part(next, PART_TOOL_RESULT, m->parts[i].id))
 			show_call(v, &m->parts[i]);
-	if (m->cut)
-		show(v, &cut);
 }
 
 /* Shows each call together with its result. asked: the message with the calls,
@@ -138,16 +206,21 @@ static void show_results(const struct replay_view *v,
 		struct agent_event ev = { .kind = EVENT_TOOL_RESULT,
 					  .text = str_of(result->text),
 					  .failed = result->failed };
+		struct tool_change change = { 0 };
 		struct str ignored;
 		bool ran = true;
 
 		if (result->kind != PART_TOOL_RESULT)
 			continue;
+		tool_change_store(&change, str_of(result->change));
+		ev.change = &change;
 		ev.call = find_part(asked, PART_TOOL_CALL, result->id);
 		ev.declined =
 			ev.failed && approval_read_decline(ev.text, &ignored);
-		if (!ev.call)
+		if (!ev.call) {
+			tool_change_release(&change);
 			continue;
+		}
 		ev.interrupted = ev.failed &&
 				 result_is_cancelled(ev.call, ev.text, &ran);
 		ev.ran_ms = ran ? 0 : -1;
@@ -155,7 +228,51 @@ static void show_results(const struct replay_view *v,
 			ev.end = STR(RESULT_CANCELLED);
 		show_call(v, ev.call);
 		show(v, &ev);
+		tool_change_release(&change);
 	}
+}
+
+/* Shows how the turn ended whose last message is m, if not with an answer. */
+static void show_end(const struct replay_view *v, const struct message *m)
+{
+	struct str ignored;
+	bool calls = false;
+	bool declined = false;
+
+	for (size_t i = 0; i < m->n; i++) {
+		const struct part *p = &m->parts[i];
+
+		calls |= p->kind == PART_TOOL_CALL;
+		declined |= p->kind == PART_TOOL_RESULT && p->failed &&
+			    approval_read_decline(str_of(p->text), &ignored);
+	}
+	if (declined)
+		show_text(v, EVENT_FILE, "Stopped");
+	else if (m->role == ROLE_USER)
+		show_text(v, EVENT_FILE, "No answer");
+	else if (m->role == ROLE_TOOL || m->cut || calls)
+		show_text(v, EVENT_FILE, "Interrupted");
+}
+
+/* Says how much of a long turn is left out. */
+static void show_left_out(const struct replay_view *v,
+			  const struct conversation *c, const struct extent *e)
+{
+	struct buf text = BUF_INIT(128);
+	size_t n = 0;
+
+	for (size_t i = e->first_left; i < e->first; i++)
+		n += c->list[i].role == ROLE_ASSISTANT;
+	if (e->prompt == SIZE_MAX)
+		buf_adds(&text, "The beginning of this turn is left out");
+	else if (n)
+		buf_addf(&text, "%zu earlier step%s of this turn %s left out",
+			 n, n == 1 ? "" : "s", n == 1 ? "is" : "are");
+	if (text.len) {
+		buf_adds(&text, " (Ctrl+O lists the calls)");
+		show_text(v, EVENT_FILE, text.ptr);
+	}
+	buf_release(&text);
 }
 
 int replay_thread(const struct replay_view *v, struct store *store,
@@ -164,14 +281,22 @@ int replay_thread(const struct replay_view *v, struct store *store,
 	struct agent_event end = { .kind = EVENT_REPLAYED };
 	const struct message *asked = NULL;
 	struct conversation c = { 0 };
+	struct extent e;
 	int64_t skip =
 		t->messages > MOST_MESSAGES ? t->messages - MOST_MESSAGES : 0;
 	int rc = thread_each_message_from(store, t->no, skip, keep_message, &c,
 					  err);
 
-	for (size_t i = find_begin(&c, v); rc == 0 && i < c.n; i++) {
+	e = find_extent(&c, v);
+	if (rc == 0 && e.prompt != SIZE_MAX)
+		show_prompt(v, &c.list[e.prompt]);
+	if (rc == 0 && c.n)
+		show_left_out(v, &c, &e);
+	for (size_t i = e.first; rc == 0 && i < c.n; i++) {
 		const struct message *m = &c.list[i];
 
+		if (i && is_prompt(m))
+			show_end(v, m - 1);
 		if (m->role == ROLE_USER) {
 			show_prompt(v, m);
 		} else if (m->role == ROLE_ASSISTANT) {
@@ -181,6 +306,8 @@ int replay_thread(const struct replay_view *v, struct store *store,
 			show_results(v, asked, m);
 		}
 	}
+	if (rc == 0 && c.n)
+		show_end(v, &c.list[c.n - 1]);
 	if (rc == 0)
 		show(v, &end);
 	history_release(&c);

@@ -11,6 +11,7 @@ struct replay_view {
 	const struct agent_ui *ui;
 	const struct mask *mask;
 	size_t rows, columns; /* of the terminal */
+	const char *workdir;  /* where the tools run; or NULL */
 };
 
 /* Shows the messages of a thread that filled the screen last, with the events

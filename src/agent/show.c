@@ -41,13 +41,16 @@ static void mask_call(const struct mask *mask, struct shown_event *s)
 
 static void mask_change(const struct mask *mask, struct shown_event *s)
 {
-	if (!s->event.change)
+	struct tool_change *c = &s->change;
+	struct buf *const texts[] = { &c->before, &c->after, &c->stored };
+
+	if (!tool_change_copy(c, s->event.change)) {
+		s->event.change = NULL;
 		return;
-	tool_change_set(&s->change, buf_str(&s->event.change->before),
-			buf_str(&s->event.change->after));
-	(void)mask_buf(mask, &s->change.before);
-	(void)mask_buf(mask, &s->change.after);
-	s->event.change = s->change.known ? &s->change : NULL;
+	}
+	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
+		(void)mask_buf(mask, texts[i]);
+	s->event.change = c;
 }
 
 static void mask_event(const struct mask *mask, const struct agent_event *ev,

@@ -22,6 +22,7 @@
 #include "agent/history_text.h"
 #include "agent/hooked.h"
 #include "agent/show.h"
+#include "base/diff.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/sanitize.h"
@@ -87,7 +88,10 @@ enum call_end {
 	CALL_MALFORMED, /* unknown tool or unreadable arguments */
 };
 
-enum { MOST_ARGS = 8 << 20 /* bytes */ };
+enum {
+	MOST_ARGS = 8 << 20,      /* bytes */
+	CHANGE_STORED = 64 << 10, /* bytes of the change of an edit */
+};
 
 static uint64_t add_hash(uint64_t hash, struct str text)
 {
@@ -201,8 +205,10 @@ static void emit_own(const struct own_command *c, enum agent_event_kind kind,
 		     struct str text)
 {
 	show_event(&c->agent->ui, c->agent->mask,
-		   &(struct agent_event){
-			   .kind = kind, .call = c->call, .text = text });
+		   &(struct agent_event){ .kind = kind,
+					  .call = c->call,
+					  .workdir = c->agent->sandbox->workdir,
+					  .text = text });
 }
 
 static void on_own_output(void *arg, struct str delta)
@@ -338,8 +344,8 @@ int agent_run_own_command(struct agent *a, const char *command,
 	tell_masked(a, &call, buf_str(&masked), &out);
 	if (told)
 		buf_addf(told,
-			 "<user_shell_command>\n<command>%s</command>\n"
-			 "<result>\n%s\n</result>\n</user_shell_command>\n",
+			 MESSAGE_OWN_COMMAND "%s" MESSAGE_OWN_RESULT
+					     "%s" MESSAGE_OWN_END,
 			 command, out.len ? out.ptr : "");
 	cJSON_free(call.args);
 	buf_release(&out);
@@ -352,8 +358,11 @@ int agent_run_own_command(struct agent *a, const char *command,
 /* Emits an event from any thread. No two events overlap. */
 static void emit_event(struct batch *b, const struct agent_event *ev)
 {
+	struct agent_event shown = *ev;
+
+	shown.workdir = b->agent->sandbox->workdir;
 	pthread_mutex_lock(&b->events);
-	show_event(&b->agent->ui, b->agent->mask, ev);
+	show_event(&b->agent->ui, b->agent->mask, &shown);
 	pthread_mutex_unlock(&b->events);
 }
 
@@ -698,7 +707,10 @@ static void *run_job(void *arg)
 		.thread = job->batch->agent->thread,
 		.saved = &job->batch->agent->saved_results,
 		.secrets = job->batch->agent->secrets,
-		.change = job->batch->agent->ui.changes ? &job->change : NULL,
+		.change = job->batch->agent->ui.changes ||
+					  job->batch->agent->session
+				  ? &job->change
+				  : NULL,
 		.media = &job->media,
 		.exit_code = &job->exit_code,
 		.offers = on_offers,
@@ -901,6 +913,19 @@ static void finish_push(struct tool_job *job, struct buf *out)
 	buf_addc(out, ']');
 }
 
+/* Returns what is stored of the change, owned. NULL: nothing, or too much. */
+static char *describe_change(const struct tool_job *job)
+{
+	struct buf text = BUF_INIT(CHANGE_STORED);
+
+	diff_store(buf_str(&job->change.before), buf_str(&job->change.after),
+		   &text);
+	if (text.len && !text.over)
+		return buf_detach(&text);
+	buf_release(&text);
+	return NULL;
+}
+
 /* Adds the call's result to the message, emits it and releases the job. Returns
  * -1 if the turn must end. */
 static int finish_call(struct tool_job *job, struct message *results,
@@ -921,6 +946,8 @@ static int finish_call(struct tool_job *job, struct message *results,
 	p->name = xstrdup(job->call->name);
 	p->failed = job->failed;
 	p->exempt = job->exempt;
+	if (changed && job->batch->agent->session)
+		p->change = describe_change(job);
 	announce_call(job);
 	emit_event(job->batch,
 		   &(struct agent_event){

@@ -11,8 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/diff.h"
 #include "base/word_diff.h"
-#include "markup/diff.h"
 
 enum {
 	LINE_MAX_BYTES = 4 << 20,
@@ -391,6 +391,18 @@ static int count_digits(size_t n)
 	return snprintf(NULL, 0, "%zu", n);
 }
 
+/* Draws how many lines are left out. */
+static void draw_fold(struct diffview_stream *s, size_t lines, struct rows *out)
+{
+	char note[64];
+
+	flush_change(s, out);
+	snprintf(note, sizeof(note), "%s %zu line%s",
+		 theme_glyph(s->look.theme, GLYPH_ELLIPSIS), lines,
+		 lines == 1 ? "" : "s");
+	draw_note(s, muted, str_of(note), out);
+}
+
 /* Begins a hunk: "@@ -1,3 +1,4 @@", or "@@ line 12 @@" of diff_text(). */
 static void begin_hunk(struct diffview_stream *s, struct str line,
 		       struct rows *out)
@@ -403,9 +415,15 @@ static void begin_hunk(struct diffview_stream *s, struct str line,
 	s->added.left = s->removed.left = SIZE_MAX;
 	if (str_starts(line, own)) {
 		struct str rest = str_skip(line, sizeof(own) - 1);
+		size_t at = s->added.line;
 
 		s->added.line = take_number(&rest);
 		s->removed.line = s->added.line - s->shift;
+		if (s->folds) {
+			if (s->added.line > at)
+				draw_fold(s, s->added.line - at, out);
+			return;
+		}
 		last = s->added.line + 20; /* the hunk's length is not known */
 	} else {
 		read_range(line, '-', &s->removed);
@@ -513,6 +531,43 @@ void diffview_unified(const struct diffview *look, struct str text,
 	diffview_end(&s, out);
 }
 
+/* Returns the number of lines of the longer text that diff_store() has
+ * compared. */
+static size_t count_stored(struct str text)
+{
+	static const char own[] = "@@ line ";
+	size_t removed = 0;
+	size_t added = 0;
+	size_t lines = 0;
+	struct str line;
+
+	while (str_split(&text, '\n', &line)) {
+		removed += str_starts(line, "-");
+		added += str_starts(line, "+");
+		if (!str_starts(line, own))
+			continue;
+		line = str_skip(line, sizeof(own) - 1);
+		lines = take_number(&line);
+	}
+	lines -= lines > 0;
+	return removed > added ? lines + removed - added : lines;
+}
+
+void diffview_stored(const struct diffview *look, struct str text,
+		     struct rows *out)
+{
+	struct diffview_stream s;
+	struct str line;
+
+	diffview_begin(&s, look);
+	s.folds = true;
+	s.added.line = s.removed.line = 1;
+	s.digits = count_digits(count_stored(text));
+	while (str_split(&text, '\n', &line))
+		diffview_line(&s, line, out);
+	diffview_end(&s, out);
+}
+
 /* Two texts that are compared. */
 struct comparison {
 	struct diffview_stream stream;
@@ -528,17 +583,6 @@ static struct str take_line(struct str *rest)
 
 	(void)str_split(rest, '\n', &line);
 	return line;
-}
-
-static void draw_fold(struct comparison *c, size_t lines)
-{
-	char note[64];
-
-	flush_change(&c->stream, c->out);
-	snprintf(note, sizeof(note), "%s %zu line%s",
-		 theme_glyph(c->stream.look.theme, GLYPH_ELLIPSIS), lines,
-		 lines == 1 ? "" : "s");
-	draw_note(&c->stream, muted, str_of(note), c->out);
 }
 
 static void skip_line(struct comparison *c, struct str line)
@@ -566,7 +610,7 @@ static void add_same(struct comparison *c, size_t n, bool begin, bool end)
 
 		take_line(&c->old_rest);
 		if (fold && i == head)
-			draw_fold(c, n - head - tail);
+			draw_fold(&c->stream, n - head - tail, c->out);
 		if (!fold || i < head || i >= n - tail)
 			add_common(&c->stream, line, true, c->out);
 		else

@@ -57,6 +57,8 @@ struct diffview_stream {
 	bool in_hunk;
 	bool in_git_head; /* between "diff --git" and the first hunk */
 	bool begun;
+	bool folds;      /* text of diff_store(): the heads of hunks say how
+			    many lines were left out */
 	int digits;      /* width of the line numbers, or 0 */
 	struct buf name; /* the file's name */
 	struct buf clean;
@@ -73,6 +75,10 @@ void diffview_end(struct diffview_stream *s, struct rows *out);
 /* Appends a unified diff, or a text of diff_text(). */
 void diffview_unified(const struct diffview *look, struct str text,
 		      struct rows *out);
+/* Appends the text of diff_store() as diffview_render() would draw the texts
+ * that it compares. */
+void diffview_stored(const struct diffview *look, struct str text,
+		     struct rows *out);
 /* Appends the difference between two texts: removed and added lines with
  * DIFF_CONTEXT_LINES lines around them. The number of other lines is shown
  * instead of them. */

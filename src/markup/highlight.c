@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "markup/diff.h"
+#include "base/diff.h"
 
 struct language {
 	const char *names;    /* names in fences and file suffixes; lower case,

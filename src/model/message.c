@@ -48,6 +48,7 @@ static void part_release(struct part *p)
 	free(p->name);
 	free(p->args);
 	free(p->replay);
+	free(p->change);
 	free(p->bytes);
 }
 
@@ -149,6 +150,7 @@ struct message message_copy(const struct message *m)
 		p->name = copy_text(from->name);
 		p->args = copy_text(from->args);
 		p->replay = copy_text(from->replay);
+		p->change = copy_text(from->change);
 		p->bytes = NULL;
 		if (from->bytes) {
 			p->bytes = xcalloc(1, from->n_bytes + 1);
@@ -174,7 +176,7 @@ const char *message_bridge(const struct message *m)
 				: "(interrupted)";
 }
 
-char *message_typed(const struct message *m)
+char *message_with_commands(const struct message *m)
 {
 	static const char *const notes[] = { MESSAGE_NOTE_PLAN "\n",
 					     MESSAGE_NOTE_PLAN_OVER "\n",
@@ -186,6 +188,45 @@ char *message_typed(const struct message *m)
 	for (size_t i = 0; i < sizeof(notes) / sizeof(*notes); i++)
 		if (str_starts(typed, notes[i]))
 			typed = str_skip(typed, strlen(notes[i]));
+	own = xstrndup(typed.len ? typed.ptr : "", typed.len);
+	free(all);
+	return own;
+}
+
+/* Takes the text up to a mark from the front, and drops the mark. */
+static bool take_until(struct str *text, struct str mark, struct str *taken)
+{
+	size_t at = str_search(*text, mark);
+
+	if (at == text->len)
+		return false;
+	*taken = (struct str){ text->ptr, at };
+	*text = str_skip(*text, at + mark.len);
+	return true;
+}
+
+bool message_take_command(struct str *text, struct str *command,
+			  struct str *result)
+{
+	struct str rest = str_skip(*text, strlen(MESSAGE_OWN_COMMAND));
+
+	if (!str_starts(*text, MESSAGE_OWN_COMMAND) ||
+	    !take_until(&rest, STR(MESSAGE_OWN_RESULT), command) ||
+	    !take_until(&rest, STR(MESSAGE_OWN_END), result))
+		return false;
+	*text = rest;
+	return true;
+}
+
+char *message_typed(const struct message *m)
+{
+	char *all = message_with_commands(m);
+	struct str typed = str_of(all);
+	struct str ignored[2];
+	char *own;
+
+	while (message_take_command(&typed, &ignored[0], &ignored[1]))
+		;
 	typed.len = str_search(typed, STR(MESSAGE_FILES));
 	own = xstrndup(typed.len ? typed.ptr : "", typed.len);
 	free(all);
@@ -222,6 +263,7 @@ static void part_to_json(const struct part *p, struct buf *out)
 	add_member(out, "name", p->name);
 	add_member(out, "args", p->args);
 	add_member(out, "replay", p->replay);
+	add_member(out, "change", p->change);
 	if (p->bad_args)
 		buf_adds(out, ",\"bad_args\":true");
 	if (p->failed)
@@ -278,6 +320,7 @@ static int part_from_json(struct message *m, const cJSON *item)
 	p->name = xstrdup(json_string(item, "name", NULL));
 	p->args = xstrdup(json_string(item, "args", NULL));
 	p->replay = xstrdup(json_string(item, "replay", NULL));
+	p->change = xstrdup(json_string(item, "change", NULL));
 	p->bad_args = json_bool(item, "bad_args", false);
 	p->failed = json_bool(item, "failed", false);
 	return 0;
@@ -353,8 +396,8 @@ bool message_admit(const struct mask *mask, struct message *m)
 
 		found |= mask_string(p->exempt ? mask_values(mask) : mask,
 				     &p->text);
-		if (p->kind == PART_MEDIA)
-			found |= mask_string(mask, &p->name);
+		found |= mask_string(mask, p->kind == PART_MEDIA ? &p->name
+								 : &p->change);
 	}
 	return found;
 }
@@ -380,6 +423,7 @@ void message_mask(const struct mask *mask, const struct message *m,
 		to->id = masked_text(mask, from->id);
 		to->name = masked_text(mask, from->name);
 		to->args = message_masked_args(mask, from);
+		to->change = masked_text(mask, from->change);
 		to->bad_args = from->bad_args;
 		to->failed = from->failed;
 	}

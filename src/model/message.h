@@ -35,6 +35,9 @@ struct part { /* every pointer is owned by the part; unused ones are NULL */
 	/* JSON that must be sent back to the vendor unchanged (a whole thinking
 	 * block), or NULL */
 	char *replay;
+	/* On results of edits: what has changed in the file, as diff_store()
+	 * writes it. Only for the user; a model does not get it. */
+	char *change;
 	bool bad_args; /* on calls: args is not a JSON object */
 	bool failed;   /* on results: the tool failed */
 	/* on results: only known values are masked ([redact] paths_off) */
@@ -100,6 +103,10 @@ char *message_text(const struct message *m);
 #define MESSAGE_PLAN_CHANGED                                                   \
 	"The user has changed the plan and accepted it. Carry out this plan "  \
 	"now:\n\n"
+/* How a command that the user has run stands before his next message. */
+#define MESSAGE_OWN_COMMAND "<user_shell_command>\n<command>"
+#define MESSAGE_OWN_RESULT "</command>\n<result>\n"
+#define MESSAGE_OWN_END "\n</result>\n</user_shell_command>\n"
 #define MESSAGE_FILES "\n\n## Referenced Files\n"
 /* Returns the text of the assistant message that dcode puts between tool
  * results and the user's message m for servers that refuse one right after the
@@ -107,6 +114,13 @@ char *message_text(const struct message *m);
 const char *message_bridge(const struct message *m);
 /* Returns the user's text as it was typed, without what dcode added; owned. */
 char *message_typed(const struct message *m);
+/* Returns the user's text without notes of dcode, but with his commands; owned.
+ */
+char *message_with_commands(const struct message *m);
+/* Takes a command and its result from the front of that text. False: there is
+ * none. */
+bool message_take_command(struct str *text, struct str *command,
+			  struct str *result);
 /* Convert a message to its stored form and back:
  * {"role":"assistant","parts":[{"kind":"text",...}]}. */
 void message_to_json(const struct message *m, struct buf *out);

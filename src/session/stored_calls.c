@@ -13,8 +13,10 @@ static size_t size_of(const struct stored_call *c)
 {
 	const char *args = c->call.args;
 	const char *text = c->result.text;
+	const char *change = c->result.change;
 
-	return (args ? strlen(args) : 0) + (text ? strlen(text) : 0);
+	return (args ? strlen(args) : 0) + (text ? strlen(text) : 0) +
+	       (change ? strlen(change) : 0);
 }
 
 static void release_call(struct stored_call *c)
@@ -23,6 +25,7 @@ static void release_call(struct stored_call *c)
 	free(c->call.name);
 	free(c->call.args);
 	free(c->result.text);
+	free(c->result.change);
 }
 
 static void drop_oldest(struct stored_calls *c)
@@ -69,6 +72,7 @@ static void add_result(struct stored_calls *c, struct part *p)
 		c->bytes -= size_of(call);
 		call->result.failed = p->failed;
 		call->result.text = take(&p->text);
+		call->result.change = take(&p->change);
 		c->bytes += size_of(call);
 		break;
 	}

@@ -10,8 +10,9 @@
 struct store; /* session/store.h */
 
 struct stored_call {
-	struct part call;   /* id, name and args; owned */
-	struct part result; /* text and failed; zeroed if there is none */
+	struct part call; /* id, name and args; owned */
+	struct part
+		result; /* text, change and failed; zeroed if there is none */
 };
 
 /* initialise with { 0 }; call stored_calls_release() at the end */

@@ -90,6 +90,22 @@ bool paths_contain(const char *outer, const char *inner)
 	       (inner[len] == '/' || inner[len] == '\0');
 }
 
+const char *paths_shown(const char *workdir, const char *path)
+{
+	const char *rest;
+
+	if (!workdir || workdir[0] != '/' || !workdir[1] || path[0] != '/' ||
+	    !paths_contain(workdir, path))
+		return path;
+	rest = path + strlen(workdir);
+	if (!rest[0])
+		return ".";
+	rest++;
+	return !rest[0] || rest[0] == '/' || rest[0] == '~' || has_dotdot(rest)
+		       ? path
+		       : rest;
+}
+
 void secret_files_open(struct secret_files *s, const char *config_dir)
 {
 	char *state = path_join(config_dir, ".state");

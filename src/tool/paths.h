@@ -20,6 +20,11 @@ int paths_resolve(const char *workdir, const char *written, char **path,
 		  struct error *err);
 /* True if inner is outer or below it. Both must come from paths_resolve(). */
 bool paths_contain(const char *outer, const char *inner);
+/* Returns how a path is shown to the user: relative if it is below workdir
+ * (which may be NULL), else unchanged. Attack: a path that looks like another
+ * one. So nothing is left out if the rest would look absolute ("//etc/x"), like
+ * the home ("~"), or leads out again (".."). Borrowed from path, or static. */
+const char *paths_shown(const char *workdir, const char *path);
 
 /*
  * Files on the user's machine that the model must not read:

@@ -140,8 +140,27 @@ void tool_change_set(struct tool_change *c, struct str before, struct str after)
 	c->known = true;
 }
 
+bool tool_change_copy(struct tool_change *c, const struct tool_change *from)
+{
+	tool_change_release(c);
+	if (from && from->known)
+		tool_change_set(c, buf_str(&from->before),
+				buf_str(&from->after));
+	else if (from)
+		tool_change_store(c, buf_str(&from->stored));
+	return c->known || c->stored.len;
+}
+
+void tool_change_store(struct tool_change *c, struct str stored)
+{
+	tool_change_release(c);
+	c->stored = BUF_INIT(TOOL_CHANGE_BYTES);
+	buf_addstr(&c->stored, stored);
+}
+
 void tool_change_release(struct tool_change *c)
 {
+	buf_release(&c->stored);
 	buf_release(&c->before);
 	buf_release(&c->after);
 	*c = (struct tool_change){ 0 };

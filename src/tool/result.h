@@ -55,6 +55,10 @@ int result_path(const struct tool_env *env, const cJSON *args, const char *name,
  * unknown. */
 void tool_change_set(struct tool_change *c, struct str before,
 		     struct str after);
+/* Sets the change to one that was stored with its call, see part.change. */
+void tool_change_store(struct tool_change *c, struct str stored);
+/* Copies a change. Returns false if there is nothing to copy. */
+bool tool_change_copy(struct tool_change *c, const struct tool_change *from);
 void tool_change_release(struct tool_change *c);
 
 /* The last line of the result of a command that the user cancelled. */

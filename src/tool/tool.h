@@ -60,8 +60,10 @@ enum { TOOL_CHANGE_BYTES = 1 << 20 /* largest file compared */ };
 
 struct tool_change { /* A change, unknown if zero-initialised. */
 	struct buf before, after;
-	bool known;
-	bool none; /* the call failed, and has certainly changed nothing */
+	/* Instead of both, of a call of an earlier run: see part.change. */
+	struct buf stored;
+	bool known; /* before and after are set */
+	bool none;  /* the call failed, and has certainly changed nothing */
 };
 
 /* The questions of one ask_user call. */

@@ -54,6 +54,7 @@ void queued_free(struct queued *item)
 	free(item->call.id);
 	free(item->call.name);
 	free(item->call.args);
+	free(item->workdir);
 	tool_change_release(&item->change);
 	if (item->inner)
 		free((char *)item->step.type);
@@ -101,7 +102,7 @@ static size_t weight_of(const struct agent_event *ev)
 	size_t inner = is_step_result(ev) ? weight_of(ev->subagent->event) : 0;
 
 	return inner + ev->text.len + ev->end.len + ev->changed.len +
-	       (c ? c->before.len + c->after.len : 0);
+	       (c ? c->before.len + c->after.len + c->stored.len : 0);
 }
 
 /* Appends a text delta to the previous event if both belong together, so that
@@ -162,6 +163,8 @@ static struct queued *copy_event(const struct agent_event *ev)
 	item->changed = BUF_INIT(MAX_TEXT);
 	buf_addstr(&item->changed, ev->changed);
 	item->event.changed = buf_str(&item->changed);
+	item->workdir = copy_of(ev->workdir);
+	item->event.workdir = item->workdir;
 	if (ev->call) {
 		item->call = (struct part){
 			.kind = ev->call->kind,
@@ -180,12 +183,9 @@ static struct queued *copy_event(const struct agent_event *ev)
 	item->event.subagent = NULL;
 	if (is_step_result(ev))
 		copy_step(item, ev->subagent);
-	item->event.change = NULL;
-	if (ev->change) {
-		tool_change_set(&item->change, buf_str(&ev->change->before),
-				buf_str(&ev->change->after));
-		item->event.change = item->change.known ? &item->change : NULL;
-	}
+	item->event.change = tool_change_copy(&item->change, ev->change)
+				     ? &item->change
+				     : NULL;
 	if (ev->usage) {
 		item->usage = *ev->usage;
 		item->event.usage = &item->usage;

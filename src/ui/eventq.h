@@ -14,6 +14,7 @@ struct queued {
 	/* private: storage for what event points to */
 	struct buf text, end, changed;
 	struct part call;
+	char *workdir;
 	struct usage usage;
 	struct tool_change change;
 	struct subagent_step step; /* of a call's result only */

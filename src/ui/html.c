@@ -15,9 +15,9 @@
 #include <sodium.h>
 #include <utf8proc.h>
 
+#include "base/diff.h"
 #include "base/json.h"
 #include "base/sanitize.h"
-#include "markup/diff.h"
 #include "model/message.h"
 #include "ui/summary.h"
 
@@ -752,7 +752,7 @@ static void add_call(struct html *h, const struct part *call)
 	cJSON *args = call->args ? json_parse(str_of(call->args)) : NULL;
 
 	begin_fold(h, "call");
-	summary_of_call(call, &summary);
+	summary_of_call(call, NULL, &summary);
 	add_text_line(h, summary.ptr);
 	html_markup(h, "</summary><div>\n");
 	if (!add_todos(h, call)) {

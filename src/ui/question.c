@@ -558,9 +558,18 @@ static size_t add_ends(const struct question_rows *r, size_t share,
 	return hidden;
 }
 
+/* Returns the number of rows that an item can fill. */
+static size_t rows_wanted(const struct question_rows *r,
+			  const struct question_item *item)
+{
+	return item->most && item->most < r->n ? item->most : r->n;
+}
+
 /* Returns the maximum number of rows for an item if all together have `rows`.
  * Short items are shown in full; long ones share the rest. */
-static size_t fair_share(const struct question_rows *r, size_t n, size_t rows)
+static size_t fair_share(const struct question_rows *r,
+			 const struct question_item *items, size_t n,
+			 size_t rows)
 {
 	size_t share = LEAST_ROWS;
 
@@ -569,8 +578,10 @@ static size_t fair_share(const struct question_rows *r, size_t n, size_t rows)
 		size_t longer = 0;
 
 		for (size_t i = 0; i < n; i++) {
-			sum += r[i].n <= share ? r[i].n : share + 1;
-			longer += r[i].n > share;
+			size_t wanted = rows_wanted(&r[i], &items[i]);
+
+			sum += wanted <= share ? wanted : share + 1;
+			longer += wanted > share;
 		}
 		if (!longer || sum > rows)
 			return share;
@@ -583,13 +594,17 @@ size_t question_render(const struct question_item *items, size_t n,
 {
 	struct question_rows *r = xcalloc(n, sizeof(*r));
 	size_t hidden = 0;
-	size_t share = SIZE_MAX;
+	size_t most = SIZE_MAX;
 
 	for (size_t i = 0; i < n; i++)
 		wrap_item(&r[i], &items[i], screen.columns, out->max);
 	if (screen.rows)
-		share = fair_share(r, n, screen.rows);
+		most = fair_share(r, items, n, screen.rows);
 	for (size_t i = 0; i < n; i++) {
+		size_t share = most;
+
+		if (screen.rows && items[i].most && items[i].most < share)
+			share = items[i].most;
 		hidden += items[i].is_change && r[i].n > share
 				  ? add_change(&r[i], share, out)
 				  : add_ends(&r[i], share, out);

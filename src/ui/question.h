@@ -12,6 +12,8 @@ struct question_item {     /* one labelled text, all borrowed */
 	bool is_change; /* the text is of diff_text(): its rows are cut at the
 			   screen's width, and its unchanged rows are hidden
 			   before the changed ones */
+	size_t most;    /* rows shown on a screen, whatever its height; 0: as
+			   many as fit */
 };
 
 /* Prefixes of the rows below an item's first row: of the text's next line, and

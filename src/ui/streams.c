@@ -749,11 +749,11 @@ static void end_answer(struct plain *p)
 	p->kept = p->out.len;
 }
 
-static void on_call(struct plain *p, const struct part *call)
+static void on_call(struct plain *p, const struct agent_event *ev)
 {
 	struct buf line = BUF_INIT(1 << 12);
 
-	summary_of_call(call, &line);
+	summary_of_call(ev->call, ev->workdir, &line);
 	note_sign(p, "", GLYPH_TOOL, &line);
 	buf_release(&line);
 	p->output_clean = (struct sanitizer){ 0 };
@@ -837,7 +837,7 @@ void plain_event(void *arg, const struct agent_event *ev)
 		end_answer(p);
 		break;
 	case EVENT_TOOL_CALL:
-		on_call(p, ev->call);
+		on_call(p, ev);
 		break;
 	case EVENT_TOOL_OUTPUT:
 		on_output(p, ev->text);

@@ -10,6 +10,7 @@
 #include "base/str.h"
 #include "model/money.h"
 #include "term/rows.h"
+#include "tool/paths.h"
 #include "tool/result.h"
 
 static const struct {
@@ -201,9 +202,20 @@ static void add_value(struct str text, struct buf *out)
 		buf_adds(out, " \xE2\x80\xA6");
 }
 
+/* Returns the value of an argument as it is shown. */
+static struct str shown_value(const struct summary_call *c, const char *key,
+			      const char *value)
+{
+	bool is_path =
+		c->tool && c->tool->path_arg && !strcmp(c->tool->path_arg, key);
+
+	return str_of(is_path ? paths_shown(c->workdir, value) : value);
+}
+
 /* Appends the named argument; for true, appends nothing. Returns false if the
  * argument is missing or false. */
-static bool add_argument(const cJSON *args, struct str name, struct buf *out)
+static bool add_argument(const struct summary_call *c, struct str name,
+			 struct buf *out)
 {
 	char key[NAME_MAX_BYTES + 1] = "";
 	const cJSON *item;
@@ -211,18 +223,19 @@ static bool add_argument(const cJSON *args, struct str name, struct buf *out)
 	if (name.len > NAME_MAX_BYTES)
 		return false;
 	memcpy(key, name.ptr, name.len);
-	item = json_get(args, key);
+	item = json_get(c->args, key);
 	if (cJSON_IsString(item))
-		add_value(str_of(item->valuestring), out);
+		add_value(shown_value(c, key, item->valuestring), out);
 	else if (cJSON_IsNumber(item))
-		buf_addf(out, "%" PRId64, json_int(args, key, 0));
+		buf_addf(out, "%" PRId64, json_int(c->args, key, 0));
 	return cJSON_IsString(item) || cJSON_IsNumber(item) ||
 	       cJSON_IsTrue(item);
 }
 
 /* Appends a part with each "{argument}" replaced. Returns false if an argument
  * is missing. */
-static bool add_part(struct str part, const cJSON *args, struct buf *out)
+static bool add_part(const struct summary_call *c, struct str part,
+		     struct buf *out)
 {
 	bool whole = true;
 
@@ -234,7 +247,7 @@ static bool add_part(struct str part, const cJSON *args, struct buf *out)
 		if (at == part.len)
 			break;
 		name.len = str_find(name, '}');
-		whole = add_argument(args, name, out) && whole;
+		whole = add_argument(c, name, out) && whole;
 		part = str_skip(part, at + name.len + 2);
 	}
 	return whole;
@@ -242,31 +255,32 @@ static bool add_part(struct str part, const cJSON *args, struct buf *out)
 
 /* Appends the summary. A part in "[...]" is left out if an argument in it is
  * missing. */
-static void add_summary(struct str summary, const cJSON *args, struct buf *out)
+static void add_summary(const struct summary_call *c, struct buf *out)
 {
+	struct str summary = str_of(c->tool->summary);
+
 	while (summary.len) {
 		size_t at = str_find(summary, '[');
 		struct str part = str_skip(summary, at + 1);
 		size_t before;
 
-		add_part((struct str){ summary.ptr, at }, args, out);
+		add_part(c, (struct str){ summary.ptr, at }, out);
 		if (at == summary.len)
 			break;
 		part.len = str_find(part, ']');
 		before = out->len;
-		if (!add_part(part, args, out))
+		if (!add_part(c, part, out))
 			out->len = before;
 		summary = str_skip(summary, at + part.len + 2);
 	}
 }
 
-void tool_summary_add(const struct tool *tool, const cJSON *args,
-		      struct str raw, struct buf *out)
+void tool_summary_add(const struct summary_call *c, struct buf *out)
 {
-	if (tool && args && tool->summary)
-		add_summary(str_of(tool->summary), args, out);
+	if (c->tool && c->args && c->tool->summary)
+		add_summary(c, out);
 	else
-		add_value(raw, out);
+		add_value(c->raw, out);
 }
 
 enum { MOST_LINE_CHARS = 200 };
@@ -294,12 +308,15 @@ static void add_todos(const struct part *call, struct buf *out)
 	buf_release(&sum);
 }
 
-void summary_of_call(const struct part *call, struct buf *out)
+void summary_of_call(const struct part *call, const char *workdir,
+		     struct buf *out)
 {
 	static const char *const telling[] = { "command",       "file_path",
 					       "pattern",       "path",
 					       "subagent_type", NULL };
 	cJSON *args = call->args ? json_parse(str_of(call->args)) : NULL;
+	const struct summary_call c = { .tool = tool_find(call->name),
+					.workdir = workdir };
 
 	add_line(out, str_of(call->name ? call->name : "?"));
 	for (size_t i = 0; telling[i]; i++) {
@@ -308,7 +325,7 @@ void summary_of_call(const struct part *call, struct buf *out)
 		if (!value)
 			continue;
 		buf_adds(out, ": ");
-		add_line(out, str_of(value));
+		add_line(out, shown_value(&c, telling[i], value));
 		if (!i && json_bool(args, "background", false))
 			buf_adds(out, " (in the background)");
 		break;

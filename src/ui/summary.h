@@ -15,8 +15,10 @@
 #include "tool/todos.h"
 #include "tool/tool.h"
 
-/* Appends "execute: ls -la" or "read_file: src/a.c"; at most 200 characters. */
-void summary_of_call(const struct part *call, struct buf *out);
+/* Appends "execute: ls -la" or "read_file: src/a.c"; at most 200 characters.
+ * workdir: where the tools run, as in tool_summary_add(). */
+void summary_of_call(const struct part *call, const char *workdir,
+		     struct buf *out);
 /* Appends what is worth a line of an EVENT_TOOL_RESULT: the error's first line,
  * an exit status that is not 0, or that the call was interrupted. */
 void summary_of_result(const struct agent_event *ev, struct buf *out);
@@ -49,10 +51,16 @@ void summary_of_declined(struct str result, struct buf *out);
 /*
  * Appends the summary that tool->summary defines. args is NULL if raw, the
  * model's text, is not an object. Then, and for unknown tools, the beginning of
- * raw is shown. Values are cut to their first line.
+ * raw is shown. Values are cut to their first line. A path below workdir is
+ * shown relative to it; NULL: paths are shown as they are.
  */
-void tool_summary_add(const struct tool *tool, const cJSON *args,
-		      struct str raw, struct buf *out);
+struct summary_call {
+	const struct tool *tool; /* NULL: unknown */
+	const cJSON *args;
+	struct str raw;
+	const char *workdir;
+};
+void tool_summary_add(const struct summary_call *c, struct buf *out);
 
 enum { TODO_VIEW_ROWS = 12 /* steps shown of a list on the screen */ };
 

@@ -28,7 +28,9 @@ void transcript_init(struct transcript *t, const struct theme *theme,
 	struct error ignored = { 0 }; /* on failure, text is shown as written */
 
 	*t = (struct transcript){
-		.look = { theme, columns, TOOLVIEW_LINES },
+		.look = { .theme = theme,
+			  .columns = columns,
+			  .lines = TOOLVIEW_LINES },
 		.thinking = BUF_INIT(TRANSCRIPT_THINKING),
 		.retried = BUF_INIT(1 << 12),
 	};
@@ -284,15 +286,15 @@ static char *copy_of(const char *text)
 	return text ? xstrdup(text) : NULL;
 }
 
-static struct toolview *on_call(struct transcript *t, const struct part *call,
-				int64_t now)
+static struct toolview *on_call(struct transcript *t,
+				const struct agent_event *ev, int64_t now)
 {
 	struct toolview *v;
 
 	end_answer(t);
 	t->views = xrealloc(t->views, t->n_views + 1, sizeof(*t->views));
 	v = &t->views[t->n_views++];
-	toolview_begin(v, call, now);
+	toolview_begin(v, ev->call, ev->workdir, now);
 	return v;
 }
 
@@ -311,7 +313,7 @@ static void log_step(struct transcript *t, const struct subagent_step *step)
 	char *title;
 
 	buf_addstr(&r.output, step->event->text);
-	call_record_describe(&r, step->event);
+	call_record_describe(&r, step->event, step->event->workdir);
 	title = xasprintf("%s %u: %s", step->type, step->number, r.title);
 	free(r.title);
 	r.title = title;
@@ -340,10 +342,8 @@ static void log_call(struct transcript *t, const struct toolview *v,
 	struct call_record r = { 0 };
 
 	toolview_record(v, ev->text, now, &r);
-	if (ev->change)
-		tool_change_set(&r.change, buf_str(&ev->change->before),
-				buf_str(&ev->change->after));
-	call_record_describe(&r, ev);
+	(void)tool_change_copy(&r.change, ev->change);
+	call_record_describe(&r, ev, v->workdir);
 	call_log_add(&t->log, &r);
 	call_record_release(&r);
 }
@@ -355,7 +355,7 @@ static void on_result(struct transcript *t, const struct agent_event *ev,
 	struct toolview *v = find_view(t, ev->call);
 
 	if (!v)
-		v = on_call(t, ev->call, now);
+		v = on_call(t, ev, now);
 	begin_part(t, TRANSCRIPT_TOOL);
 	toolview_done(v, ev, &t->look, now, &t->done);
 	todo_view_follow(&t->todos, ev);
@@ -364,14 +364,14 @@ static void on_result(struct transcript *t, const struct agent_event *ev,
 }
 
 /* Replaces the model's call by the one that the user has changed. */
-static void on_edited(struct transcript *t, const struct part *call,
+static void on_edited(struct transcript *t, const struct agent_event *ev,
 		      int64_t now)
 {
-	struct toolview *v = find_view(t, call);
+	struct toolview *v = find_view(t, ev->call);
 
 	if (v)
 		drop_view(t, v);
-	buf_adds(&on_call(t, call, now)->summary, " (changed by you)");
+	buf_adds(&on_call(t, ev, now)->summary, " (changed by you)");
 }
 
 void transcript_event(struct transcript *t, const struct agent_event *ev,
@@ -391,9 +391,9 @@ void transcript_event(struct transcript *t, const struct agent_event *ev,
 		break;
 	case EVENT_TOOL_CALL:
 		if (ev->edited)
-			on_edited(t, ev->call, now);
+			on_edited(t, ev, now);
 		else
-			on_call(t, ev->call, now);
+			on_call(t, ev, now);
 		break;
 	case EVENT_SUBAGENT:
 	case EVENT_TOOL_OUTPUT:
@@ -494,11 +494,13 @@ void transcript_live(struct transcript *t, size_t max, int64_t now,
 bool transcript_running_call(const struct transcript *t, size_t number,
 			     int64_t now, struct call_record *out)
 {
+	const struct toolview *v;
+
 	if (number >= t->n_views)
 		return false;
-	toolview_record(&t->views[t->n_views - 1 - number], (struct str){ 0 },
-			now, out);
-	call_record_describe(out, NULL);
+	v = &t->views[t->n_views - 1 - number];
+	toolview_record(v, (struct str){ 0 }, now, out);
+	call_record_describe(out, NULL, v->workdir);
 	return true;
 }
 

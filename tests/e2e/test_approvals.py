@@ -241,7 +241,7 @@ def test_always_can_be_kept_in_the_users_config(live, work, env):
     go(s)  # asks about the other one only
     assert (work / "log").read_text() == 3 * "it's\n"
     s.keys("n")
-    s.until("what you would like")
+    s.until("Say what to do instead")
     s.type("/approvals")
     s.keys("Enter")
     seen = " ".join(s.until("stored in config.toml").split())
@@ -303,7 +303,7 @@ def test_calls_together_can_be_refused_or_asked_one_by_one(live, work):
     s.keys("t")
     until_asked(s, "these 2 calls (shown above)")
     s.keys("n")
-    s.until("what you would like")
+    s.until("Say what to do instead")
     assert (work / "log").read_text() == "a\n"
     assert len(server.requests) == 1
 

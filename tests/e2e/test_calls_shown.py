@@ -93,11 +93,15 @@ def test_an_edit_that_failed_says_that_nothing_was_changed(
     assert second.startswith("a.txt +1 -1") and "Nothing" not in second
 
 
-def test_an_edit_that_is_cut_says_how_to_see_all_of_it(live):
+@pytest.mark.parametrize("old, hidden", [(None, 110), ("old\n", 81)])
+def test_an_edit_that_is_cut_says_how_to_see_all_of_it(
+        live, tmp_path, old, hidden):
     content = "".join(f"{n}\n" for n in range(120))
+    if old:
+        (tmp_path / "work" / "b.txt").write_text(old)
     s, _ = live([{"tool_calls": [{"name": "write_file", "args": {
         "file_path": "b.txt", "content": content}}]}, DONE],
         args=["-y"], ready="yolo")
     s.type("go")
     s.keys("Enter")
-    s.until("80 more rows (Ctrl+O shows all)", True)
+    s.until(f"{hidden} more rows (Ctrl+O shows all)", True)

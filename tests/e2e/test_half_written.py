@@ -312,7 +312,7 @@ def test_a_declined_call_takes_one_row(live, columns):
     s.keys("Enter")
     s.until(lambda t: "y yes" in t or "y/n/" in t)
     s.type("n")
-    s.until("Not run.")
+    s.until("Stopped after")
     rows = [r for r in s.text(True).splitlines()
             if "word" in r or "Declined" in r]
     assert len(rows) == 1 and len(rows[0]) == columns

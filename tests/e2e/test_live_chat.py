@@ -147,7 +147,7 @@ def test_a_call_is_shown_and_asked_about(live, tmp_path, key, ran, more):
     s.until("y yes")
     assert not (tmp_path / "work" / "made").exists()
     s.keys(key)
-    s.until("done." if more else "what you would like")
+    s.until("done." if more else "Say what to do instead")
     assert (tmp_path / "work" / "made").exists() == ran
     assert len(server.requests) == 1 + more
     assert "execute" in seen
@@ -180,7 +180,7 @@ def test_always_is_for_exactly_what_was_shown(live, tmp_path):
     s.until("y yes")
     assert (tmp_path / "work" / "log").read_text() == "a\na\n"
     s.keys("n")
-    s.until("what you would like")
+    s.until("Say what to do instead")
     assert (tmp_path / "work" / "log").read_text() == "a\na\n"
 
 

@@ -53,3 +53,34 @@ def test_the_title_of_a_question_is_whole(live):
     seen = s.until("y yes")
     assert "execute wants to run on this machine (1 of 2): command:" in \
         " ".join(seen.split())
+
+
+@pytest.mark.parametrize("columns, lines", [(40, 12), (80, 50), (200, 50)])
+def test_a_written_file_takes_few_rows(live, columns, lines):
+    text = "".join(f"line-{n}\n" for n in range(100))
+    s = start(live, [{"tool_calls": [{"name": "write_file", "args": {
+        "file_path": "a.txt", "content": text}}]}], columns, lines)
+    seen = s.until(lambda t: "y yes" in t)
+    asked = seen[seen.index("write_file wants"):]
+    shown = asked.count("line-")
+    assert "line-0\n" in asked and "line-99\n" in asked
+    assert (4 if lines == 12 else 10) <= shown + 1 <= 11, seen
+    assert f"... {100 - shown} rows ..." in asked
+    assert "v shows the rest" in asked, seen
+    s.type("v")
+    s.until("line-50\n", True)
+
+
+@pytest.mark.parametrize("path, shown", [
+    ("HERE/src/a.txt", "src/a.txt"), ("HERE", "."), ("HERE/../b", None),
+    ("HERE//etc/b", None), ("HERE/~/b", None), ("HEREabouts/b", None)])
+def test_a_path_below_the_working_directory_is_short(
+        live, tmp_path, path, shown):
+    path = path.replace("HERE", str(tmp_path / "work"))
+    s = start(live, [{"tool_calls": [{"name": "delete", "args": {
+        "file_path": path}}]}], 200, 24)
+    seen = s.until(lambda t: "y yes" in t or "\ndone." in t)
+    assert f"⏺ delete {shown or path}\n" in seen or \
+        f"⏺ delete {shown or path} " in seen, seen
+    if "y yes" in seen:
+        assert f"  file_path: {shown or path}\n" in seen, seen

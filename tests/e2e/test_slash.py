@@ -214,7 +214,7 @@ def test_a_call_without_a_word_is_not_the_answer_that_is_copied(talk):
     c.say("hi", "Hello there.")
     c.say("go", "y yes")
     c.keys("n")
-    c.until("Not run.")
+    c.until("Stopped after")
     c.say("/clear", "Started new thread")
     c.say("/resume latest", "Resumed thread")
     c.say("/copy", "OSC 52")

@@ -2,9 +2,9 @@
 /* SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 
+#include "base/diff.h"
 #include "base/word_diff.h"
 #include "markup.h"
-#include "markup/diff.h"
 #include "markup/diffview.h"
 #include "unit.h"
 

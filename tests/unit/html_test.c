@@ -6,8 +6,8 @@
 
 #include <sodium.h>
 
+#include "base/diff.h"
 #include "base/mem.h"
-#include "markup/diff.h"
 #include "ui/html.h"
 #include "unit.h"
 

@@ -260,8 +260,9 @@ static void rows_end_between_words(void **state)
 static void unchanged_rows_of_a_change_are_hidden_first(void **state)
 {
 	struct question_item item = {
-		"change",
-		STR("@@ line 1 @@\n a\n b\n c\n-old\n+new\n d\n e\n f"), true
+		.label = "change",
+		.text = STR("@@ line 1 @@\n a\n b\n c\n-old\n+new\n d\n e\n f"),
+		.is_change = true
 	};
 	struct buf out = BUF_INIT(1 << 20);
 	size_t hidden;
@@ -288,7 +289,9 @@ static void unchanged_rows_of_a_change_are_hidden_first(void **state)
 /* The rows of a change on a screen of this width, with marked up colours. */
 static char *draw(const char *change, size_t rows, size_t columns, char **text)
 {
-	struct question_item item = { "change", str_of(change), true };
+	struct question_item item = { .label = "change",
+				      .text = str_of(change),
+				      .is_change = true };
 	struct question_screen screen = { rows, columns };
 	struct buf shown = BUF_INIT(1 << 24);
 	struct rows drawn = { 0 };

@@ -374,7 +374,9 @@ static void an_edit_of_a_known_file_has_its_line_numbers(void **state)
 	struct part call = call_of("1", "edit_file",
 				   "{\"file_path\":\"a\",\"old_string\":\"c\","
 				   "\"new_string\":\"C\"}");
-	struct toolview_look look = { &theme, 40, TOOLVIEW_LINES };
+	struct toolview_look look = { .theme = &theme,
+				      .columns = 40,
+				      .lines = TOOLVIEW_LINES };
 	struct str content = STR("a\nb\nc\nd\n");
 	struct tool_change change = { 0 };
 	struct rows rows = { 0 };
@@ -416,6 +418,16 @@ static void each_tool_says_what_matters(void **state)
 		{ "grep", "{\"pattern\":\"x\",\"path\":null}", "x" },
 		{ "glob", "{\"pattern\":\"**\"}", "**" },
 		{ "delete", "{\"file_path\":\"/a\"}", "/a" },
+		{ "delete", "{\"file_path\":\"/work/dir/a b\"}", "a b" },
+		{ "ls", "{\"path\":\"/work/dir\"}", "." },
+		{ "ls", "{\"path\":\"/work/directory\"}", "/work/directory" },
+		{ "ls", "{\"path\":\"/work/dir//etc\"}", "/work/dir//etc" },
+		{ "ls", "{\"path\":\"/work/dir/~\"}", "/work/dir/~" },
+		{ "ls", "{\"path\":\"/work/dir/a/../../x\"}",
+		  "/work/dir/a/../../x" },
+		{ "grep",
+		  "{\"pattern\":\"/work/dir/x\",\"path\":\"/work/dir/src\"}",
+		  "/work/dir/x in src" },
 		{ "made_up", "{\"a\":1}", "{\"a\":1}" },
 		{ "ls", "no json\nat all", "no json \xE2\x80\xA6" },
 	};
@@ -425,8 +437,11 @@ static void each_tool_says_what_matters(void **state)
 		struct buf out = BUF_INIT(1 << 16);
 		cJSON *args = json_parse(str_of(cases[i].args));
 
-		tool_summary_add(tool_find(cases[i].tool), args,
-				 str_of(cases[i].args), &out);
+		tool_summary_add(
+			&(struct summary_call){ tool_find(cases[i].tool), args,
+						str_of(cases[i].args),
+						"/work/dir" },
+			&out);
 		buf_addc(&out, '\0');
 		assert_string_equal(out.ptr, cases[i].line);
 		cJSON_Delete(args);

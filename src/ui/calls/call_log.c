@@ -12,13 +12,14 @@
 #include "tool/result.h"
 #include "ui/summary.h"
 
-void call_record_describe(struct call_record *r, const struct agent_event *end)
+void call_record_describe(struct call_record *r, const struct agent_event *end,
+			  const char *workdir)
 {
 	struct buf line = BUF_INIT(TOOL_RESULT_BYTES);
 	struct buf title = BUF_INIT(2 * TOOL_RESULT_BYTES);
 	struct buf state = BUF_INIT(TOOL_RESULT_BYTES);
 
-	summary_of_call(&r->call, &line);
+	summary_of_call(&r->call, workdir, &line);
 	sanitize_line(buf_str(&line), &title);
 	if (end)
 		summary_state(end, &state);
@@ -74,7 +75,9 @@ static bool write_texts(struct call_log *log, const struct call_record *r,
 {
 	const struct str texts[] = { str_of(r->call.args ? r->call.args : ""),
 				     buf_str(&r->output),
-				     buf_str(&r->change.before),
+				     buf_str(r->change.known
+						     ? &r->change.before
+						     : &r->change.stored),
 				     buf_str(&r->change.after) };
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
@@ -82,8 +85,8 @@ static bool write_texts(struct call_log *log, const struct call_record *r,
 			return false;
 	e->args = r->call.args ? texts[0].len : SIZE_MAX;
 	e->output = texts[1].len;
-	e->before = r->change.known ? texts[2].len : SIZE_MAX;
-	e->after = texts[3].len;
+	e->before = texts[2].len;
+	e->after = r->change.known ? texts[3].len : SIZE_MAX;
 	return true;
 }
 
@@ -99,7 +102,7 @@ void call_log_add(struct call_log *log, const struct call_record *r)
 				  .ms = r->ms,
 				  .at = log->texts.end,
 				  .args = SIZE_MAX,
-				  .before = SIZE_MAX,
+				  .after = SIZE_MAX,
 				  .cut = r->cut,
 				  .bad_args = r->call.bad_args };
 	memcpy(e->state, r->state, sizeof(e->state));
@@ -132,7 +135,10 @@ void call_log_read(const struct call_log *log, const struct call_entry *e,
 	}
 	buf_addstr(&out->output, spool_text(texts, at, e->output));
 	at += e->output;
-	if (e->before != SIZE_MAX)
+	if (e->after == SIZE_MAX)
+		tool_change_store(&out->change,
+				  spool_text(texts, at, e->before));
+	else
 		tool_change_set(&out->change, spool_text(texts, at, e->before),
 				spool_text(texts, at + e->before, e->after));
 	spool_drop_pages(texts);

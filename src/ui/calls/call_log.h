@@ -28,8 +28,9 @@ struct call_record {
 };
 
 /* end: the EVENT_TOOL_RESULT; NULL: the call still runs. Also sets ms if end
- * has it. */
-void call_record_describe(struct call_record *r, const struct agent_event *end);
+ * has it. workdir: as in summary_of_call(). */
+void call_record_describe(struct call_record *r, const struct agent_event *end,
+			  const char *workdir);
 void call_record_release(struct call_record *r);
 
 /* What is in memory of a call. */

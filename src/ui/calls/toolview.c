@@ -8,11 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/diff.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/sanitize.h"
 #include "base/str.h"
-#include "markup/diff.h"
 #include "markup/diffview.h"
 #include "tool/result.h"
 #include "ui/summary.h"
@@ -72,7 +72,8 @@ static void note_edit_size(struct toolview *v, const cJSON *args)
 		snprintf(v->size, sizeof(v->size), " +%zu", added);
 }
 
-void toolview_begin(struct toolview *v, const struct part *call, int64_t now)
+void toolview_begin(struct toolview *v, const struct part *call,
+		    const char *workdir, int64_t now)
 {
 	cJSON *args = read_args(call);
 
@@ -81,6 +82,7 @@ void toolview_begin(struct toolview *v, const struct part *call, int64_t now)
 		.name = xstrdup(call->name ? call->name : "?"),
 		.bad_args = call->bad_args,
 		.tool = tool_find(call->name),
+		.workdir = workdir ? xstrdup(workdir) : NULL,
 		.summary = BUF_INIT(EDIT_MAX),
 		.started = now,
 		.tail = BUF_INIT(4 * TOOLVIEW_TAIL),
@@ -91,7 +93,9 @@ void toolview_begin(struct toolview *v, const struct part *call, int64_t now)
 	if (call->args && strlen(call->args) <= ARGS_STORED)
 		v->args = xstrdup(call->args);
 	if (!todo_view_sum(call, &v->summary))
-		tool_summary_add(v->tool, args, str_of(call->args),
+		tool_summary_add(&(struct summary_call){ v->tool, args,
+							 str_of(call->args),
+							 workdir },
 				 &v->summary);
 	note_edit_size(v, args);
 	cJSON_Delete(args);
@@ -492,19 +496,39 @@ static void add_short_end(const struct toolview *v,
 	buf_release(&note);
 }
 
+/* True if the call has written a file that was not there or was empty. */
+static bool creates_file(const struct agent_event *ev)
+{
+	const struct tool *tool = tool_find(ev->call->name);
+	struct str rest;
+	struct str line;
+
+	if (tool->old_arg)
+		return false;
+	if (ev->change && ev->change->known)
+		return !ev->change->before.len;
+	rest = ev->change ? buf_str(&ev->change->stored) : (struct str){ 0 };
+	while (str_split(&rest, '\n', &line))
+		if (str_starts(line, "-") || str_starts(line, " "))
+			return false;
+	return true;
+}
+
 /* Adds the first rows of an edit that was made. */
 static bool add_edit(const struct agent_event *ev,
 		     const struct toolview_look *look, struct rows *out)
 {
 	struct buf note = BUF_INIT(64);
 	struct rows rows = { 0 };
+	size_t most;
 	size_t n;
 
 	if (!toolview_diff(ev->call, ev->change, look, &rows)) {
 		rows_release(&rows);
 		return false;
 	}
-	n = rows.n < TOOLVIEW_DIFF ? rows.n : TOOLVIEW_DIFF;
+	most = creates_file(ev) ? TOOLVIEW_FILE : TOOLVIEW_DIFF;
+	n = rows.n < most ? rows.n : most;
 	rows_append(out, &rows, 0, n);
 	if (n < rows.n) {
 		buf_addf(&note, "%zu more rows (Ctrl+O shows all)", rows.n - n);
@@ -653,7 +677,9 @@ bool toolview_diff(const struct part *call, const struct tool_change *change,
 	}
 	if (edits && tool->path_arg)
 		d.path = str_of(json_string(args, tool->path_arg, NULL));
-	if (edits)
+	if (edits && change && change->stored.len)
+		diffview_stored(&d, buf_str(&change->stored), out);
+	else if (edits)
 		diffview_render(&d, old_text, new_text, out);
 	cJSON_Delete(args);
 	return edits;
@@ -664,6 +690,7 @@ void toolview_release(struct toolview *v)
 	free(v->id);
 	free(v->name);
 	free(v->args);
+	free(v->workdir);
 	buf_release(&v->output);
 	buf_release(&v->doing);
 	buf_release(&v->summary);
@@ -715,7 +742,7 @@ void toolview_full(const struct call_record *r,
 	struct toolview v = { 0 };
 	bool edits;
 
-	toolview_begin(&v, &r->call, 0);
+	toolview_begin(&v, &r->call, look->workdir, 0);
 	if (strcmp(r->state, "ok") != 0)
 		v.size[0] = '\0';
 	buf_addf(&note, " (%s)", r->state);

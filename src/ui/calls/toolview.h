@@ -21,6 +21,7 @@ struct toolview {
 	char *args; /* NULL: unknown, or too long to store */
 	bool bad_args;
 	const struct tool *tool; /* NULL: a tool that does not exist */
+	char *workdir;           /* where the tools run, or NULL */
 	struct buf summary;      /* the most important arguments */
 	char size[48];           /* of an edit: " +3 -1"; or empty */
 	int64_t started;         /* ms, of the caller's clock */
@@ -41,6 +42,7 @@ enum {
 	TOOLVIEW_TAIL = 64 << 10, /* bytes of output that are stored */
 	TOOLVIEW_ROWS = 5,        /* rows of output shown while the call runs */
 	TOOLVIEW_DIFF = 40,       /* rows of an edit that are shown */
+	TOOLVIEW_FILE = 10,       /* of a file that the call has created */
 	/* lines of output that stay on the screen, see toolview_look.lines */
 	TOOLVIEW_LINES = 5,
 	TOOLVIEW_FAILED = 12,      /* of a command that failed, at least */
@@ -51,11 +53,14 @@ struct toolview_look {
 	const struct theme *theme; /* borrowed */
 	size_t columns;
 	size_t lines; /* last lines of a command's output that stay */
+	/* of toolview_full(): where the tools run now; borrowed, or NULL */
+	const char *workdir;
 };
 
 /* Initialises the view of a call that begins now. Times are in ms of the
- * caller's clock. */
-void toolview_begin(struct toolview *v, const struct part *call, int64_t now);
+ * caller's clock. workdir: where the tools run, as in tool_summary_add(). */
+void toolview_begin(struct toolview *v, const struct part *call,
+		    const char *workdir, int64_t now);
 void toolview_release(struct toolview *v);
 /* Appends text to the output. rest replaces the unfinished end from the
  * previous call. */

@@ -1,11 +1,11 @@
 /* diff.h - compares two texts by line, and writes the difference as text. */
 /* SPDX-License-Identifier: MIT */
-#ifndef MARKUP_DIFF_H
-#define MARKUP_DIFF_H
+#ifndef BASE_DIFF_H
+#define BASE_DIFF_H
 
 /*
  * diff_lines() compares two texts. diff_text() writes a diff for a model or a
- * plain terminal. diffview.h draws diffs in colour.
+ * plain terminal. markup/diffview.h draws diffs in colour.
  */
 #include "base/str.h"
 
@@ -63,5 +63,9 @@ enum { DIFF_CONTEXT_LINES = 3 /* unchanged lines shown around a change */ };
  * are equal.
  */
 void diff_text(struct str old_text, struct str new_text, struct buf *out);
+/* Like diff_text(), with a last "@@ line 61 @@" that has the number after the
+ * last line of new_text: diffview_stored() draws it as diffview_render() would
+ * draw the texts. */
+void diff_store(struct str old_text, struct str new_text, struct buf *out);
 
 #endif

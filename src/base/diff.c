@@ -5,7 +5,7 @@
  * (Myers, "An O(ND) Difference Algorithm"). diff_text() writes the result as
  * text.
  */
-#include "markup/diff.h"
+#include "base/diff.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +13,6 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "term/rows.h"
 
 struct diff_text {
 	struct str *items;
@@ -327,6 +326,16 @@ void diff_text(struct str old_text, struct str new_text, struct buf *out)
 			   str_of(str_ends(new_text, "\n")
 					  ? " a line break is added at the end"
 					  : " the last line break is removed"));
+}
+
+void diff_store(struct str old_text, struct str new_text, struct buf *out)
+{
+	struct writing end = { .line = str_count_lines(new_text) + 1,
+			       .out = out };
+
+	diff_text(old_text, new_text, out);
+	if (out->len)
+		write_hunk(&end);
 }
 
 void diff_count(struct str old_text, struct str new_text, size_t *added,
