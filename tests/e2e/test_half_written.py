@@ -102,7 +102,7 @@ def test_an_arrow_moves_the_focus_and_no_is_selected(live, work, key):
     s.keys(key)
     s.until("> no ")
     s.keys("Enter")
-    s.until("Not run")
+    s.until("Stopped after")
     assert not (work / "made").exists()
     assert "please" in s.text()  # still the draft
 
@@ -366,7 +366,7 @@ def test_shift_tab_accepts_edits_and_no_command(live, work):
     s.keys("BTab")
     s.until("Shift+Tab allows edits")
     s.keys("Escape")
-    s.until("Not run")
+    s.until("Stopped after")
 
 
 def test_tab_opens_a_no_with_a_reason(live, work):
