@@ -82,17 +82,6 @@ static void add_normal_path(struct buf *out, struct str path)
 		buf_addc(out, '/');
 }
 
-static void add_path(struct buf *out, const struct sigv4_request *r,
-		     struct str path)
-{
-	if (r->normalize)
-		add_normal_path(out, path);
-	else if (path.len)
-		encode_all(out, path, "/");
-	else
-		buf_addc(out, '/');
-}
-
 static int hex_value(char c)
 {
 	if (c >= '0' && c <= '9')
@@ -101,9 +90,9 @@ static int hex_value(char c)
 	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* Percent-encodes s. A %XX in s counts as the byte that it stands for, so it is
- * not encoded twice. */
-static void encode_again(struct buf *out, struct str s)
+/* Percent-encodes s, except the characters of but. A %XX in s counts as the
+ * byte that it stands for, so it is not encoded twice. */
+static void encode_again(struct buf *out, struct str s, const char *but)
 {
 	for (size_t i = 0; i < s.len; i++) {
 		int high = i + 2 < s.len ? hex_value(s.ptr[i + 1]) : -1;
@@ -112,10 +101,27 @@ static void encode_again(struct buf *out, struct str s)
 		if (s.ptr[i] == '%' && high >= 0 && low >= 0) {
 			encode_byte(out, (unsigned char)(high << 4 | low));
 			i += 2;
+		} else if (s.ptr[i] && strchr(but, s.ptr[i])) {
+			buf_addc(out, s.ptr[i]);
 		} else {
 			encode_byte(out, (unsigned char)s.ptr[i]);
 		}
 	}
+}
+
+static void add_path(struct buf *out, const struct sigv4_request *r,
+		     struct str path)
+{
+	if (r->path == SIGV4_NORMAL)
+		add_normal_path(out, path);
+	else if (!path.len)
+		buf_addc(out, '/');
+	else if (r->path == SIGV4_TWICE)
+		encode_all(out, path, "/");
+	else if (r->path == SIGV4_ONCE)
+		encode_again(out, path, "/");
+	else
+		buf_addstr(out, path);
 }
 
 /* A query parameter or header, as offsets into a buffer that may be moved. */
@@ -174,12 +180,12 @@ static void add_query(struct buf *out, struct str query)
 		struct field *f = &fields[n];
 		size_t eq = str_find(item, '=');
 
-		if (!item.len)
+		if (!item.len || str_starts(item, "X-Amz-Signature="))
 			continue;
 		*f = (struct field){ .name = text.len, .text = &text };
-		encode_again(&text, (struct str){ item.ptr, eq });
+		encode_again(&text, (struct str){ item.ptr, eq }, "");
 		f->value = text.len;
-		encode_again(&text, str_skip(item, eq + 1));
+		encode_again(&text, str_skip(item, eq + 1), "");
 		f->end = text.len;
 		n++;
 	}
@@ -302,8 +308,9 @@ void sigv4_canonical(const struct sigv4_request *r, struct buf *out,
 	buf_addc(out, '\n');
 	add_headers(r, out, names);
 	buf_addstr(out, buf_str(names));
-	hash_text(r->body, body);
-	buf_addf(out, "\n%s", body);
+	if (!r->payload)
+		hash_text(r->body, body);
+	buf_addf(out, "\n%s", r->payload ? r->payload : body);
 }
 
 static void compute_mac(unsigned char out[HASH], const void *key, size_t len,
@@ -339,31 +346,49 @@ static void compute_signature(const struct sigv4_request *r, const char *secret,
 	free(first);
 }
 
+/* Appends "20261120/us-east-1/s3/aws4_request". */
+static void add_scope(const struct sigv4_request *r, struct buf *out)
+{
+	char when[SIGV4_TIME];
+
+	sigv4_time(r->time, when);
+	buf_addf(out, "%.8s/%s/%s/aws4_request", when, r->region, r->service);
+}
+
+void sigv4_sign(const struct sigv4_request *r, const char *secret,
+		struct buf *out, struct buf *names)
+{
+	struct buf canonical = BUF_INIT(TEXT_MAX);
+	struct buf text = BUF_INIT(TEXT_MAX);
+	char when[SIGV4_TIME];
+	char digest[HEX];
+
+	sigv4_time(r->time, when);
+	sigv4_canonical(r, &canonical, names);
+	hash_text(buf_str(&canonical), digest);
+	buf_addf(&text, "AWS4-HMAC-SHA256\n%s\n", when);
+	add_scope(r, &text);
+	buf_addf(&text, "\n%s", digest);
+	compute_signature(r, secret, (struct str){ when, 8 }, buf_str(&text),
+			  digest);
+	buf_adds(out, digest);
+	buf_release(&text);
+	buf_wipe(&canonical); /* contains the session token */
+}
+
 void sigv4_authorize(const struct sigv4_request *r, const struct sigv4_key *key,
 		     struct buf *out)
 {
-	struct buf canonical = BUF_INIT(TEXT_MAX);
 	struct buf names = BUF_INIT(TEXT_MAX);
-	char when[SIGV4_TIME];
-	char digest[HEX];
-	char *scope;
-	char *text;
+	struct buf signature = BUF_INIT(HEX);
 
-	sigv4_time(r->time, when);
-	scope = xasprintf("%.8s/%s/%s/aws4_request", when, r->region,
-			  r->service);
-	sigv4_canonical(r, &canonical, &names);
-	hash_text(buf_str(&canonical), digest);
-	text = xasprintf("AWS4-HMAC-SHA256\n%s\n%s\n%s", when, scope, digest);
-	compute_signature(r, key->secret, (struct str){ when, 8 }, str_of(text),
-			  digest);
-	buf_addf(out,
-		 "AWS4-HMAC-SHA256 Credential=%s/%s, SignedHeaders=", key->id,
-		 scope);
+	sigv4_sign(r, key->secret, &signature, &names);
+	buf_addf(out, "AWS4-HMAC-SHA256 Credential=%s/", key->id);
+	add_scope(r, out);
+	buf_adds(out, ", SignedHeaders=");
 	buf_addstr(out, buf_str(&names));
-	buf_addf(out, ", Signature=%s", digest);
-	free(text);
-	free(scope);
-	buf_wipe(&canonical); /* contains the session token */
+	buf_adds(out, ", Signature=");
+	buf_addstr(out, buf_str(&signature));
+	buf_release(&signature);
 	buf_release(&names);
 }

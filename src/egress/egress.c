@@ -38,7 +38,8 @@ const struct network_limits egress_limits = {
 
 const struct secret_limits egress_secret_limits = {
 	.can = SECRET_CAN_HEADER | SECRET_CAN_PLACEHOLDER | SECRET_CAN_WILD |
-	       SECRET_CAN_PATHS | SECRET_CAN_METHODS | SECRET_NEEDS_DCODE,
+	       SECRET_CAN_PATHS | SECRET_CAN_METHODS | SECRET_CAN_SIGN |
+	       SECRET_NEEDS_DCODE,
 };
 
 /*
@@ -111,6 +112,9 @@ static const struct {
 	[EGRESS_ANSWER] = { "answer",
 			    "refused (dcode could not hide the secret in its "
 			    "answer)" },
+	[EGRESS_SIGNATURE] = { "signature",
+			       "refused (dcode could not sign the request to "
+			       "AWS; its answer says why)" },
 	[EGRESS_WAITING] = { NULL, NULL },
 };
 enum { VERDICTS = sizeof(verdicts) / sizeof(*verdicts) };

@@ -42,11 +42,12 @@ enum egress_verdict {
 	EGRESS_PLAIN,    /* neither TLS nor HTTP, on a port of the two */
 	EGRESS_FAILED,   /* could not connect */
 	/* on connections that carry a secret: */
-	EGRESS_SECRET,  /* a placeholder was sent where it does not belong */
-	EGRESS_PINNED,  /* the client does not accept dcode's certificate */
-	EGRESS_HTTP2,   /* the client speaks only HTTP/2 */
-	EGRESS_SERVER,  /* the server's certificate is not trusted here */
-	EGRESS_ANSWER,  /* the answer could not be searched for the secret */
+	EGRESS_SECRET,    /* a placeholder was sent where it does not belong */
+	EGRESS_PINNED,    /* the client does not accept dcode's certificate */
+	EGRESS_HTTP2,     /* the client speaks only HTTP/2 */
+	EGRESS_SERVER,    /* the server's certificate is not trusted here */
+	EGRESS_ANSWER,    /* the answer could not be searched for the secret */
+	EGRESS_SIGNATURE, /* the request could not be signed */
 	EGRESS_WAITING, /* not over: waits for dcode, EGRESS_WAIT_MS at most */
 };
 

@@ -6,7 +6,8 @@ its /etc/hosts, and servers for HTTP and HTTPS at each. It prints "ready", and
 then a line for each packet to a DNS server that leaves a program. DIR/heads
 gets the requests, and DIR/bytes all that record.good.example:443 gets, with a
 line "END" after each connection. Paths below /echo/ return requests, /repo.git
-is an empty repository that asks for a password.
+is an empty repository that asks for a password. What is below amazonaws.com
+answers only requests that are signed with AWS_KEY, and says how they are.
 """
 # SPDX-License-Identifier: MIT
 import base64
@@ -23,11 +24,20 @@ import sys
 import threading
 import urllib.parse
 
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "emulators"))
+from agentcore_sign import (  # noqa: E402
+    AUTHORIZATION, SAFE, hashed, query_of, signature)
+
+AWS_KEY = ("ASIAREALKEY234567ABC", "Real/Secret+0123456789abcdefghijklmnopqr",
+           "RealToken/" + "t0ken+" * 40 + "==")
+AWS_HOSTS = ("box.s3.us-east-1.amazonaws.com", "sqs.us-east-1.amazonaws.com",
+             "lambda.us-east-1.amazonaws.com")
 HOSTS = {"good.example": "93.184.216.34", "api.good.example": "93.184.216.34",
          "evil-good.example": "93.184.216.35",
          "good.example.evil.test": "93.184.216.35",
          "bad.example": "93.184.216.35", "inner.example": "10.9.9.9",
-         "meta.example": "169.254.169.254", "short": "93.184.216.34"}
+         "meta.example": "169.254.169.254", "short": "93.184.216.34",
+         **dict.fromkeys(AWS_HOSTS, "93.184.216.37")}
 RECORDER = {"record.good.example": "93.184.216.36"}
 # names that lead to one of these addresses in another form
 MAPPED = {"mapped.example": "::ffff:93.184.216.35"}
@@ -57,6 +67,42 @@ def mount_etc(folder):
     for name in ("hosts", "resolv.conf"):
         subprocess.run(["mount", "--bind", folder / name, f"/etc/{name}"],
                        check=True)
+
+
+def check_aws(method, target, headers, body):
+    """How the request is signed; ValueError if it is not, or not well."""
+    path, _, query = target.partition("?")
+    asked = dict(urllib.parse.parse_qsl(query, keep_blank_values=True))
+    match = AUTHORIZATION.fullmatch(headers.get("Authorization", ""))
+    if match:
+        id, *scope, names, got = match.groups()
+        when, token = headers["X-Amz-Date"], headers["X-Amz-Security-Token"]
+    else:
+        id, *scope, _ = asked["X-Amz-Credential"].split("/")
+        names, got = asked["X-Amz-SignedHeaders"], asked["X-Amz-Signature"]
+        when, token = asked["X-Amz-Date"], asked["X-Amz-Security-Token"]
+        query = "&".join(p for p in query.split("&")
+                         if not p.startswith("X-Amz-Signature="))
+    if (id, token) != (AWS_KEY[0], AWS_KEY[2]) or when[:8] != scope[0]:
+        raise ValueError("id, token or scope")
+    s3 = scope[2] == "s3"
+    payload = headers.get("X-Amz-Content-Sha256") or (
+        "UNSIGNED-PAYLOAD" if s3 and not match else hashed(body))
+    if len(payload) == 64 and payload != hashed(body):
+        raise ValueError("the body's hash")
+    lines = "".join(
+        name + ":" + ",".join(" ".join(v.split()) for v in
+                              headers.get_all(name)) + "\n"
+        for name in names.split(";"))
+    path = urllib.parse.unquote(path) if s3 else path
+    canonical = "\n".join([
+        method, urllib.parse.quote(path, safe="/" + SAFE), query_of(query),
+        lines, names, payload])
+    if got != signature(AWS_KEY[1], [*scope, "aws4_request"], when,
+                        canonical):
+        raise ValueError("the signature of\n" + canonical)
+    return (f"SIGNED {'header' if match else 'link'} {scope[2]} {payload} "
+            f"{asked.get('X-Amz-Expires', '')} {len(body)}")
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -115,7 +161,23 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body)
 
+    def serve_aws(self, body=b""):
+        try:
+            text = check_aws(self.command, self.path, self.headers, body)
+        except (KeyError, TypeError, ValueError) as e:
+            text = f"WRONG {type(e).__name__} {e}"
+        with open(pathlib.Path(sys.argv[1]) / "aws", "a",
+                  encoding="latin-1") as log:
+            log.write(text + "\n")
+        # as S3 does in its errors
+        self.answer(f"{text}\n{self.headers.get('Authorization')}\n"
+                    f"{self.headers.get('X-Amz-Security-Token')}\n"
+                    f"{self.path}\n")
+
     def do_GET(self):
+        if self.headers["Host"] in AWS_HOSTS:
+            self.serve_aws()
+            return
         if self.path.startswith("/echo/"):
             self.echo(self.path[6:])
             return
@@ -130,14 +192,20 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def do_POST(self):
         n = int(self.headers.get("Content-Length") or 0)
+        body = b""
         if self.headers.get("Transfer-Encoding"):
             while size := int(self.rfile.readline(), 16):
-                n += len(self.rfile.read(size))
+                body += self.rfile.read(size)
                 self.rfile.readline()
             self.rfile.readline()
         else:
-            self.rfile.read(n)
-        self.answer(f"REACHED with {n} bytes\n")
+            body = self.rfile.read(n)
+        if self.headers["Host"] in AWS_HOSTS:
+            self.serve_aws(body)
+        else:
+            self.answer(f"REACHED with {len(body)} bytes\n")
+
+    do_PUT = do_POST
 
     def log_message(self, *_):
         pass
@@ -157,7 +225,8 @@ def serve(folder):
          "ec_paramgen_curve:P-256", "-nodes", "-keyout", folder / "key.pem",
          "-out", folder / "cert.pem", "-days", "30", "-subj", "/CN=x",
          "-addext", "subjectAltName=DNS:good.example,DNS:bad.example,"
-         "DNS:api.good.example,DNS:record.good.example"],
+         "DNS:api.good.example,DNS:record.good.example," +
+         ",".join(f"DNS:{name}" for name in AWS_HOSTS)],
         check=True, capture_output=True)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(folder / "cert.pem", folder / "key.pem")

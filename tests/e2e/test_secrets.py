@@ -15,6 +15,7 @@ import pytest
 
 import docker_rig
 import test_egress
+from egress_world import AWS_KEY
 from test_egress import Box, fixture_world  # noqa: F401
 
 VALUE = "ghp_Real0123456789abcdefghijklmnopqrstuv"
@@ -276,6 +277,192 @@ def test_none_does_not_use_secrets(place):
     assert r.returncode == 2 and "e2b cannot" in r.stderr
     r = place.box.run("sandbox", "secrets", "--sandbox", "local")
     assert r.returncode == 0 and VALUE not in r.stdout
+
+
+AWS_CONFIG = """
+[network]
+allow = ["*.amazonaws.com", "good.example"]
+[secrets.AWS]
+preset = "aws"
+value_env = "THE_KEY"
+"""
+S3 = "box.s3.us-east-1.amazonaws.com"
+SQS = "sqs.us-east-1.amazonaws.com"
+# Signs with the variables, for a service, and sends: an independent client.
+SIGN = r"""cat >/tmp/sign.py <<'END'
+import datetime, hashlib, hmac, http.client, os, sys, urllib.parse as u
+service, method, host, path, query, body, *more = sys.argv[1:]
+id, key, token = (os.environ["AWS_" + n] for n in (
+    "ACCESS_KEY_ID", "SECRET_ACCESS_KEY", "SESSION_TOKEN"))
+opt = dict(m.split("=", 1) for m in more)
+body = body.encode() * int(opt.get("times", 1))
+at = datetime.datetime.utcnow() + datetime.timedelta(
+    seconds=int(opt.get("shift", 0)))
+when = at.strftime("%Y%m%dT%H%M%SZ")
+scope = f"{when[:8]}/us-east-1/{service}/aws4_request"
+head = {"host": host, "x-odd": "a   b", "range": "bytes=0-3"}
+link = "expires" in opt
+payload = hashlib.sha256(body).hexdigest()
+if link:
+    head = {"host": host}
+    query += ("&" if query else "") + u.urlencode({
+        "X-Amz-Algorithm": "AWS4-HMAC-SHA256",
+        "X-Amz-Credential": id + "/" + scope, "X-Amz-Date": when,
+        "X-Amz-Expires": opt["expires"], "X-Amz-SignedHeaders": "host",
+        "X-Amz-Security-Token": token})
+    payload = "UNSIGNED-PAYLOAD"
+else:
+    head |= {"x-amz-date": when, "x-amz-security-token": token}
+if "payload" in opt or service == "s3" and not link:
+    head["x-amz-content-sha256"] = payload = opt.get("payload", payload)
+if "drop" in opt:
+    del head[opt["drop"]]
+names = ";".join(sorted(head))
+quoted = u.quote(path, safe="/-._~")
+wire = quoted
+if service != "s3":
+    quoted = u.quote(quoted, safe="/-._~")
+canonical = "\n".join([
+    method, quoted, "&".join(sorted(query.split("&"))) if query else "",
+    "".join(f"{n}:{' '.join(head[n].split())}\n" for n in sorted(head)),
+    names, payload])
+text = "\n".join(["AWS4-HMAC-SHA256", when, scope,
+                  hashlib.sha256(canonical.encode()).hexdigest()])
+k = ("AWS4" + (opt.get("key") or key)).encode()
+for part in (*scope.split("/"), text):
+    k = hmac.new(k, part.encode(), "sha256").digest()
+if link:
+    query += "&X-Amz-Signature=" + k.hex()
+else:
+    head["Authorization"] = opt.get("authorization") or (
+        f"AWS4-HMAC-SHA256 Credential={id}/{scope}, SignedHeaders={names}, "
+        f"Signature={k.hex()}")
+c = http.client.HTTPSConnection(opt.get("to", host), timeout=20)
+c.request(method, wire + ("?" + query if query else ""),
+          body=body if body or method != "GET" else None, headers=head)
+answer = c.getresponse()
+print(answer.status, answer.read().decode())
+END
+ask() { /usr/bin/python3 /tmp/sign.py "$@"; }
+"""
+
+
+@pytest.fixture(name="aws")
+def fixture_aws(world, dcode, env, home, tmp_path):
+    """A sandbox that has a key of AWS."""
+    write_config(home, AWS_CONFIG)
+    return Place(world, dcode, {**env, "THE_KEY": ":".join(AWS_KEY)}, home,
+                 tmp_path / "work")
+
+
+def assert_no_key(said):
+    assert not [part for part in AWS_KEY if part in said], said
+
+
+@pytest.mark.parametrize("command, wanted", [
+    (f"ask s3 GET {S3} '/a b/(c).txt' '' ''", "SIGNED header s3 e3b0c442"),
+    (f"ask s3 GET {S3} /a 'list-type=2&prefix=a%2Fb' ''", "SIGNED header s3"),
+    (f"ask s3 PUT {S3} /a '' 'some bytes'", "SIGNED header s3"),
+    (f"ask s3 PUT {S3} /a '' 'some bytes' payload=UNSIGNED-PAYLOAD",
+     "SIGNED header s3 UNSIGNED-PAYLOAD"),
+    (f"ask s3 PUT {S3} /a '' 'bytes' "
+     "payload=STREAMING-UNSIGNED-PAYLOAD-TRAILER",
+     "SIGNED header s3 STREAMING-UNSIGNED-PAYLOAD-TRAILER"),
+    (f"ask sqs GET {SQS} '/a b' '' ''", "SIGNED header sqs"),
+    (f"ask sqs POST {SQS} / '' 'Action=ListQueues'", "SIGNED header sqs"),
+    # the body is kept until its hash is known
+    (f"ask lambda POST lambda.us-east-1.amazonaws.com /f '' 0123456789 "
+     "times=600000", "SIGNED header lambda"),
+    (f"ask s3 GET {S3} /a%b '' '' expires=604800", "SIGNED link s3"),
+    (f"ask s3 PUT {S3} /a '' 'some bytes' expires=60", "SIGNED link s3"),
+])
+def test_a_request_to_aws_is_signed_with_the_real_key(aws, command, wanted):
+    said = aws.do(SIGN + command)
+    assert said.startswith("200 " + wanted), said
+    assert "ASIA" in said  # the server returns what it got
+    assert_no_key(said)
+
+
+def test_a_link_is_valid_for_minutes(aws):
+    said = aws.do(SIGN + f"ask s3 GET {S3} /a '' '' expires=604800")
+    seconds = int(said.splitlines()[0].split()[5])
+    assert 200 < seconds <= 320
+
+
+@pytest.mark.parametrize("how", ["sign.py", "curl"])
+def test_the_key_of_the_sandbox_is_a_placeholder(aws, how):
+    said = aws.do("env | grep ^AWS_; cat /proc/*/environ | tr '\\0' '\\n'")
+    assert_no_key(said)
+    own = dict(line.split("=", 1) for line in said.splitlines()
+               if line.startswith("AWS_") and "_CA_" not in line)
+    assert [len(own[n]) for n in (
+        "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY",
+        "AWS_SESSION_TOKEN")] == [len(part) for part in AWS_KEY]
+    assert own["AWS_ACCESS_KEY_ID"].startswith("ASIA")
+    said = aws.do(SIGN + f"ask s3 GET {S3} /a '' ''" if how == "sign.py" else
+                  CURL + "--aws-sigv4 aws:amz:us-east-1:sqs -u "
+                  '"$AWS_ACCESS_KEY_ID:$AWS_SECRET_ACCESS_KEY" -H '
+                  '"X-Amz-Security-Token: $AWS_SESSION_TOKEN" '
+                  f"'https://{SQS}/?Action=ListQueues'")
+    assert "SIGNED header" in said, said
+    assert_no_key(said)
+
+
+NOW = f"ask s3 GET {S3} /a '' ''"
+
+
+@pytest.mark.parametrize("command, why", [
+    (NOW + " key=another", "is not that of the placeholder"),
+    (NOW + " shift=86400", "its time is not now"),
+    (NOW + " shift=-86400", "its time is not now"),
+    (NOW + " expires=600 shift=86400", "its time is not now"),
+    (NOW + " expires=60 shift=-3600", "the link has expired"),
+    (NOW + " expires=9999999", "X-Amz-Expires"),
+    (NOW + " drop=x-amz-security-token", "lacks the session token"),
+    (NOW + " payload=STREAMING-AWS4-HMAC-SHA256-PAYLOAD",
+     "signed one by one"),
+    (NOW + ' authorization="AWS $AWS_ACCESS_KEY_ID:c2ln"',
+     "not signed with AWS4-HMAC-SHA256"),
+    (NOW + ' authorization="AWS4-ECDSA-P256-SHA256 '
+     'Credential=$AWS_ACCESS_KEY_ID/x"', "not signed with AWS4-HMAC-SHA256"),
+])
+def test_what_cannot_be_signed_is_refused_with_the_reason(aws, command, why):
+    said = aws.do(SIGN + command)
+    assert said.startswith("403 dcode: secrets.AWS cannot sign"), said
+    assert why in said and "could not sign the request to AWS" in said
+    control = aws.do(SIGN + NOW)
+    assert "SIGNED header" in control
+    assert (aws.folder / "aws").read_text().count("\n") == 1
+
+
+def test_a_key_of_aws_is_for_its_hosts_only(aws):
+    said = aws.do(SIGN + NOW + " to=good.example")
+    assert said.startswith("400 dcode") or "SIGNED" not in said
+    said = aws.do(SIGN + "ask s3 GET good.example /a '' ''")
+    assert "REACHED" in said and AWS_KEY[0] not in aws.heads()
+    assert "SIGNED header" in aws.do(SIGN + NOW)  # the control
+    assert AWS_KEY[0] in aws.heads()
+    assert AWS_KEY[1] not in aws.heads()
+
+
+def test_a_body_that_is_too_large_to_be_signed_is_refused(aws):
+    ask = f"ask sqs POST {SQS} / '' 0123456789 times="
+    said = aws.do(SIGN + ask + "1700000; true")
+    assert "SIGNED" not in said
+    assert "could not sign the request to AWS" in said
+    assert "SIGNED header" in aws.do(SIGN + ask + "1500000")
+
+
+def test_paths_and_methods_limit_a_key_of_aws(world, dcode, env, home,
+                                              tmp_path):
+    write_config(home, AWS_CONFIG + 'paths = ["/a"]\nmethods = ["GET"]\n')
+    aws = Place(world, dcode, {**env, "THE_KEY": ":".join(AWS_KEY)}, home,
+                tmp_path / "work")
+    for more in ("", " expires=60"):
+        assert "SIGNED" in aws.do(SIGN + NOW + more)
+        for other in (NOW.replace("GET", "PUT"), NOW.replace("/a", "/b")):
+            said = aws.do(SIGN + other + more)
+            assert "is not for this method and path" in said
 
 
 @pytest.mark.parametrize("victim", ["proxy", "dcode"])

@@ -273,6 +273,18 @@ def test_a_vendor_without_a_way_is_refused_before_any_request(
     assert task_of(run, name)().status == 0  # the control
 
 
+@pytest.mark.parametrize("name", list(CARRIERS))
+def test_a_vendor_that_cannot_sign_refuses_a_key_of_aws(vendor, model, run,
+                                                        acme, name):
+    cloud = vendor(name)
+    acme('[secrets.AWS]\npreset = "aws"\nvalue_env = "MY_ACME"\n')
+    server = model([DONE])
+    r = task_of(run, name)()
+    assert r.status == 2 and f"{name} cannot sign requests to AWS" in r.err
+    assert "secrets.AWS" in r.err
+    assert not cloud.requests and not server.requests
+
+
 PATHS = HEADER + 'paths = ["/v1/*", "/exact"]\nmethods = ["GET", "HEAD"]\n'
 
 

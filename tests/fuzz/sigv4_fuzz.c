@@ -102,7 +102,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (size < 1 || size > 4096)
 		return 0;
-	r.normalize = data[0] & 1;
+	r.path = (enum sigv4_path)(data[0] % 3);
 	if (!str_split(&rest, '\n', &r.target))
 		return 0;
 	while (n < LINES && str_split(&rest, '\n', &line) && line.len) {

@@ -19,7 +19,7 @@ MAY = {
     "table": "base config net sandbox kit vendor",
     "session": "base model",
     "web": "base net",
-    "egress": "base net web sandbox",
+    "egress": "base net aws web sandbox",
     "forge": "base net",
     "tool": "base config net model sandbox web",
     "oauth": "base net web",

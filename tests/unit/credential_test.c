@@ -207,13 +207,22 @@ static void test_an_echo_is_replaced_at_every_border(void **state)
 
 static void test_packed_secrets_are_read_whole_or_not_at_all(void **state)
 {
+	struct secret two[] = { list[0], list[1] };
+	const struct secrets some = { two, 2 };
 	struct buf bytes = BUF_INIT(1 << 16);
 	struct secrets s = { 0 };
 	struct error err = { 0 };
 
 	(void)state;
-	secrets_pack(&all, &bytes);
+	two[1].signs = true;
+	two[1].key = (char *)"the key";
+	two[1].key_placeholder = (char *)"its own";
+	secrets_pack(&some, &bytes);
 	assert_int_equal(secrets_unpack(&s, buf_str(&bytes), &err), 0);
+	assert_true(!s.list[0].signs && !s.list[0].key && s.list[1].signs);
+	assert_string_equal(s.list[1].key, "the key");
+	assert_string_equal(s.list[1].key_placeholder, "its own");
+	assert_null(s.list[1].token);
 	assert_int_equal(s.n, 2);
 	assert_string_equal(s.list[0].value, VALUE);
 	assert_string_equal(s.list[1].placeholder, list[1].placeholder);

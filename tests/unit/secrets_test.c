@@ -90,6 +90,10 @@ static void test_what_is_not_understood_is_refused(void **state)
 		{ GITHUB "value_env = \"A\"\nvalue_command = [\"b\"]\n",
 		  "has both" },
 		{ "[secrets.A]\npreset = \"x\"\n", "unknown preset" },
+		{ "[secrets.A]\npreset = \"aws\"\nheader = \"X-A\"\n",
+		  "neither header" },
+		{ "[secrets.A]\npreset = \"aws\"\nenv = \"X\"\n",
+		  "neither header" },
 		{ "[secrets.A]\nenv = \"A\"\nhosts = [\"full\"]\n",
 		  "name the hosts" },
 		{ "[secrets.A]\nenv = \"A\"\nhosts = [\"1.2.3.4\"]\n",
@@ -133,6 +137,72 @@ static void test_values_come_from_variables_and_programs(void **state)
 	assert_string_equal(s.list[1].value, "12345678");
 	assert_int_equal(strlen(s.list[1].placeholder), SECRET_PLACEHOLDER);
 	secrets_release(&s);
+}
+
+/* A key of AWS has two or three parts. */
+static void test_a_key_of_aws_is_read_from_its_forms(void **state)
+{
+	static const struct {
+		const char *value, *token;
+	} good[] = {
+		{ "AKIA234567ABCDEFGHIJ:wJalr/XUtnFEMI+K7MDENGbPxRfiCY", NULL },
+		{ "ASIA234567ABCDEFGHIJ:wJalr/XUtnFEMI+K7MDENGbPxRfiCY:"
+		  "FQoG/token+0123456789==",
+		  "FQoG/token+0123456789==" },
+		{ "{\"Version\":1, \"AccessKeyId\": "
+		  "\"ASIA234567ABCDEFGHIJ\", \"SecretAccessKey\": "
+		  "\"wJalr/XUtnFEMI+K7MDENGbPxRfiCY\", \"SessionToken\": "
+		  "\"FQoG/token+0123456789==\"}",
+		  "FQoG/token+0123456789==" },
+	};
+	static const char *const bad[] = {
+		"AKIA234567ABCDEFGHIJ",
+		"AKIA234567ABCDEFGHIJ:short",
+		"akia234567abcdefghij:wJalr/XUtnFEMI+K7MDENGbPxRfiCY",
+		"AKIA234567ABCDEFGHIJ:wJalr/XUtnFEMI+K7MDENGbPxRfiCY:x y",
+		"{\"AccessKeyId\": \"AKIA234567ABCDEFGHIJ\"}",
+	};
+	struct world *w = *state;
+	struct error err = { 0 };
+
+	for (size_t i = 0; i < sizeof(good) / sizeof(*good); i++) {
+		char *line = xasprintf("MINE=%s", good[i].value);
+		struct secrets s;
+		struct secret *one;
+
+		export(w, line);
+		s = read_good(w, "[secrets.A]\npreset = \"aws\"\n"
+				 "value_env = \"MINE\"\n");
+		if (secrets_load(&s, w->s, &never, &err) < 0)
+			fail_msg("%s", err.message);
+		one = &s.list[0];
+		assert_string_equal(one->value + 4, "234567ABCDEFGHIJ");
+		assert_string_equal(one->key, "wJalr/XUtnFEMI+K7MDENGbPxRfiCY");
+		assert_int_equal(strlen(one->placeholder), 20);
+		assert_memory_equal(one->placeholder, one->value, 4);
+		assert_string_not_equal(one->placeholder, one->value);
+		assert_int_equal(strlen(one->key_placeholder),
+				 strlen(one->key));
+		assert_string_not_equal(one->key_placeholder, one->key);
+		assert_int_equal(!one->token, !good[i].token);
+		if (one->token)
+			assert_string_equal(one->token, good[i].token);
+		secrets_release(&s);
+		free(line);
+	}
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+		char *line = xasprintf("MINE=%s", bad[i]);
+		struct secrets s;
+
+		export(w, line);
+		s = read_good(w, "[secrets.A]\npreset = \"aws\"\n"
+				 "value_env = \"MINE\"\n");
+		assert_int_equal(secrets_load(&s, w->s, &never, &err), -1);
+		if (!strstr(err.message, "is not a key of AWS"))
+			fail_msg("%s", err.message);
+		secrets_release(&s);
+		free(line);
+	}
 }
 
 static void test_a_value_that_cannot_be_used_is_refused(void **state)
@@ -255,6 +325,20 @@ static void test_a_provider_holds_only_what_it_can(void **state)
 	}
 }
 
+static void test_a_provider_signs_or_refuses_a_key_of_aws(void **state)
+{
+	struct secrets s = read_good(*state, "[secrets.A]\npreset = \"aws\"\n");
+	struct secret_limits limits = { .can = ~(unsigned)SECRET_CAN_SIGN };
+	struct error err = { 0 };
+
+	assert_true(secret_has_host(&s.list[0], "s3.eu-west-1.amazonaws.com"));
+	assert_int_equal(secrets_check(&s, &limits, "acme", &err), -1);
+	assert_non_null(strstr(err.message, "acme cannot sign requests"));
+	limits.can = SECRET_CAN_SIGN;
+	assert_int_equal(secrets_check(&s, &limits, "acme", &err), 0);
+	secrets_release(&s);
+}
+
 static void test_a_provider_without_limits_holds_none(void **state)
 {
 	struct secrets s = read_good(*state, GITHUB);
@@ -274,10 +358,12 @@ int main(void)
 		IN_A_WORLD(test_a_preset_can_be_changed_in_parts),
 		IN_A_WORLD(test_what_is_not_understood_is_refused),
 		IN_A_WORLD(test_values_come_from_variables_and_programs),
+		IN_A_WORLD(test_a_key_of_aws_is_read_from_its_forms),
 		IN_A_WORLD(test_a_value_that_cannot_be_used_is_refused),
 		IN_A_WORLD(test_a_request_needs_the_path_and_the_method),
 		IN_A_WORLD(test_a_value_is_printed_in_its_format),
 		IN_A_WORLD(test_a_provider_holds_only_what_it_can),
+		IN_A_WORLD(test_a_provider_signs_or_refuses_a_key_of_aws),
 		IN_A_WORLD(test_a_provider_without_limits_holds_none),
 	};
 

@@ -244,7 +244,8 @@ static void check(const struct vector *v)
 				   .region = "us-east-1",
 				   .service = "service",
 				   .time = 1440938160,
-				   .normalize = !v->raw };
+				   .path = v->raw ? SIGV4_TWICE
+						  : SIGV4_NORMAL };
 	struct buf out = BUF_INIT(1 << 16);
 	size_t n = 2;
 

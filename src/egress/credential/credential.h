@@ -5,7 +5,8 @@
 
 /*
  * head.c rewrites the head of a request: the value takes the place of the
- * placeholder in headers for credentials, and nowhere else. echo.c searches
+ * placeholder in headers for credentials, and nowhere else. sign.c signs
+ * requests to AWS. echo.c searches
  * answers for the value, in the forms in which servers return it, and puts
  * something else of the same length there.
  */
@@ -21,6 +22,10 @@ enum head_result {
 	HEAD_FOREIGN, /* it has the placeholder of a secret for other hosts */
 	HEAD_NOT_LIMITS, /* its method or path may not have the secret */
 	HEAD_TOO_LARGE,
+	/* of head_sign(): */
+	HEAD_SIGNED,
+	HEAD_NEEDS_BODY, /* call again with the whole body */
+	HEAD_NOT_SIGNED, /* it must not be sent */
 };
 /* Appends the head of a request to the host, as it is sent on. Appends nothing
  * if the request must not be sent: HEAD_FOREIGN, HEAD_NOT_LIMITS,
@@ -29,6 +34,21 @@ enum head_result {
 enum head_result head_rewrite(const struct secrets *all, const char *host,
 			      struct str head, struct buf *out,
 			      const struct secret **secret);
+struct head_client { /* what the client has sent */
+	struct str head;
+	struct str body; /* ptr NULL: not read yet */
+};
+struct head_fault {
+	const struct secret *secret;
+	const char *why; /* static: "the link has expired" */
+};
+/* If the client has signed the request with the placeholder of an AWS key,
+ * replaces *head, which is what head_rewrite() has made of it, by one that is
+ * signed with the real key. Else HEAD_PLAIN. HEAD_NOT_SIGNED: *fault says
+ * why. */
+enum head_result head_sign(const struct secrets *all, const char *host,
+			   const struct head_client *client, struct buf *head,
+			   struct head_fault *fault);
 /* Returns the secret whose placeholder the text has, also inside of Basic; or
  * NULL. */
 const struct secret *head_find_placeholder(const struct secrets *all,

@@ -104,10 +104,9 @@ static void add_base64_forms(struct echo *e, struct str value,
 	}
 }
 
-static void add_value(struct echo *e, const struct secret *s)
+static void add_value(struct echo *e, struct str value, const char *fake)
 {
-	struct str value = str_of(s->value);
-	struct str placeholder = { s->placeholder, value.len };
+	struct str placeholder = { fake, value.len };
 	struct buf text = BUF_INIT(BYTES);
 
 	add_form(e, value, placeholder);
@@ -148,10 +147,16 @@ struct echo *echo_new(const struct secrets *all, const char *host)
 {
 	struct echo *e = xcalloc(1, sizeof(*e));
 
-	e->forms = xcalloc(all->n * FORMS + 1, sizeof(*e->forms));
-	for (size_t i = 0; i < all->n; i++)
-		if (secret_has_host(&all->list[i], host))
-			add_value(e, &all->list[i]);
+	e->forms = xcalloc(2 * all->n * FORMS + 1, sizeof(*e->forms));
+	for (size_t i = 0; i < all->n; i++) {
+		const struct secret *s = &all->list[i];
+
+		if (!secret_has_host(s, host))
+			continue;
+		add_value(e, str_of(s->value), s->placeholder);
+		if (s->token)
+			add_value(e, str_of(s->token), s->token_placeholder);
+	}
 	if (e->n)
 		make_shifts(e);
 	return e;

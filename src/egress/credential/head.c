@@ -211,7 +211,7 @@ static void fill_value(struct rewriting *h, struct buf *value)
 			fail(h, HEAD_NOT_LIMITS, s);
 			return;
 		}
-		if (put_in(s, value)) {
+		if (!s->signs && put_in(s, value)) {
 			h->carries = true;
 			h->secret = s;
 		}
@@ -230,6 +230,20 @@ static bool is_set(const struct rewriting *h, struct str name)
 			return true;
 	}
 	return false;
+}
+
+/* A link that is signed with a key needs the path and the method, too. */
+static void check_link(struct rewriting *h)
+{
+	for (size_t i = 0; i < h->all->n; i++) {
+		const struct secret *s = &h->all->list[i];
+
+		if (s->signs && secret_has_host(s, h->host) &&
+		    str_search(h->target, str_of(s->placeholder)) <
+			    h->target.len &&
+		    !may_have(h, s))
+			fail(h, HEAD_NOT_LIMITS, s);
+	}
 }
 
 /* Returns a secret whose placeholder the text has although it is for other
@@ -317,6 +331,7 @@ static struct str begin_head(struct rewriting *h, struct str head)
 	h->target.len = str_find(h->target, ' ');
 	while (next_line(&rest, &name, &value))
 		h->overrides |= is_one_of(name, overrides);
+	check_link(h);
 	if (foreign)
 		fail(h, HEAD_FOREIGN, foreign);
 	buf_addstr(h->out, first);

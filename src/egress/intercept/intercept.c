@@ -10,6 +10,7 @@
 #include "egress/intercept/intercept.h"
 
 #include <poll.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -25,9 +26,12 @@ enum {
 	BUFFER = 96 << 10, /* bytes that were read and are not sent yet */
 	ROOM = 16 << 10,   /* bytes that are read at once */
 	FULL = 64 << 10,   /* bytes to send, from which on nothing is added */
+	HEAD_MAX = 256 << 10,
 	HEAD_MS = 10000,
 	LINGER_MS = 1000, /* until the client has read an answer */
 	HANDSHAKE_MS = 60000,
+	BODY_MAX = 16 << 20,    /* of a request whose body is signed */
+	BODIES_MAX = 128 << 20, /* of all connections together */
 };
 
 /* One end of the connection. */
@@ -49,6 +53,12 @@ struct carrier {
 	struct request_reader requests;
 	struct answer_reader answers;
 	struct echo *echo;
+	/* A request whose signature covers the body, until all of it is
+	 * there: its head, as the client sent it, and the body. */
+	struct buf held, body;
+	size_t reserved;    /* bytes of BODIES_MAX */
+	size_t body_sent;   /* bytes of body */
+	bool sends_body;    /* it is complete, and not sent to its end */
 	struct buf scan;    /* of the body: not searched to its end yet */
 	bool pending;       /* an answer is awaited */
 	bool upgrades;      /* the request wants to switch protocols */
@@ -95,30 +105,116 @@ static void refuse_secret(struct carrier *c, const struct secret *s,
 	free(text);
 }
 
-static void send_head(struct carrier *c, struct str head)
+static void refuse_signature(struct carrier *c, const struct head_fault *f)
 {
-	const struct secret *s = NULL;
-	enum head_result r =
-		head_rewrite(c->proxy->intercept->secrets, c->record->host,
-			     head, &c->server.out, &s);
+	char *text = xasprintf("secrets.%s cannot sign this request: %s",
+			       f->secret->name, f->why);
 
+	answer_client(c, "403 Forbidden", EGRESS_SIGNATURE, text);
+	free(text);
+}
+
+static atomic_size_t bodies; /* bytes that requests hold, or may hold */
+
+/* Lets go of the request whose body was awaited. */
+static void release_held(struct carrier *c)
+{
+	atomic_fetch_sub(&bodies, c->reserved);
+	c->reserved = c->body_sent = 0;
+	c->sends_body = false;
+	buf_wipe(&c->held);
+	buf_release(&c->body);
+}
+
+/* Keeps the head until the body is there. Attack: a thousand connections make
+ * dcode keep all the memory of this machine. */
+static void hold_head(struct carrier *c, struct str head)
+{
+	uint64_t len = c->requests.left;
+
+	if (len > BODY_MAX ||
+	    atomic_fetch_add(&bodies, (size_t)len) + len > BODIES_MAX) {
+		if (len <= BODY_MAX)
+			atomic_fetch_sub(&bodies, (size_t)len);
+		answer_client(c, "413 Content Too Large", EGRESS_SIGNATURE,
+			      "the signature covers the body, which is too "
+			      "large: at most 16 MiB");
+		return;
+	}
+	c->reserved = (size_t)len;
+	buf_addstr(&c->held, head);
+}
+
+/* Sends the request's head on, rewritten. body: all of it, or ptr NULL. */
+static void send_head(struct carrier *c, struct str head, struct str body)
+{
+	const struct secrets *all = c->proxy->intercept->secrets;
+	const struct head_client client = { head, body };
+	struct head_fault f = { 0 };
+	struct buf out = BUF_INIT(HEAD_MAX);
+	enum head_result r =
+		head_rewrite(all, c->record->host, head, &out, &f.secret);
+	enum head_result first = r;
+
+	if (r == HEAD_PLAIN || r == HEAD_CARRIES)
+		r = head_sign(all, c->record->host, &client, &out, &f);
 	switch (r) {
 	case HEAD_FOREIGN:
-		refuse_secret(c, s, "is not for this host");
-		return;
+		refuse_secret(c, f.secret, "is not for this host");
+		break;
 	case HEAD_NOT_LIMITS:
-		refuse_secret(c, s, "is not for this method and path");
-		return;
+		refuse_secret(c, f.secret, "is not for this method and path");
+		break;
 	case HEAD_TOO_LARGE:
 		answer_client(c, "431 Request Header Fields Too Large",
 			      EGRESS_PLAIN, "the request's head is too large");
-		return;
-	default:
 		break;
+	case HEAD_NOT_SIGNED:
+		refuse_signature(c, &f);
+		break;
+	case HEAD_NEEDS_BODY:
+		hold_head(c, head);
+		break;
+	default:
+		buf_addstr(&c->server.out, buf_str(&out));
+		c->carries = first == HEAD_CARRIES;
+		c->pending = true;
+		answer_begin(&c->answers, str_starts(head, "HEAD "),
+			     c->upgrades);
 	}
-	c->carries = r == HEAD_CARRIES;
-	c->pending = true;
-	answer_begin(&c->answers, str_starts(head, "HEAD "), c->upgrades);
+	buf_wipe(&out);
+}
+
+/* Takes bytes of a request's body. */
+static void take_body(struct carrier *c, struct str bytes)
+{
+	if (!c->held.len) {
+		buf_addstr(&c->server.out, bytes);
+		return;
+	}
+	buf_addstr(&c->body, bytes);
+	if (!request_is_at_head(&c->requests))
+		return;
+	send_head(c, buf_str(&c->held), buf_str(&c->body));
+	c->sends_body = !c->closing;
+	if (c->closing)
+		release_held(c);
+}
+
+/* Sends a part of a body that was held. False if nothing may be sent on now. */
+static bool send_body(struct carrier *c)
+{
+	struct str rest = str_skip(buf_str(&c->body), c->body_sent);
+
+	if (!c->sends_body || c->closing || c->server.out.len >= FULL)
+		return false;
+	if (rest.len > ROOM)
+		rest.len = ROOM;
+	buf_addstr(&c->server.out, rest);
+	c->body_sent += rest.len;
+	if (c->body_sent == c->body.len)
+		release_held(c);
+	return true;
 }
 
 static struct str rest_of(const struct end *e)
@@ -136,8 +232,8 @@ static bool take_request(struct carrier *c)
 	size_t whole = 0;
 	long n;
 
-	if (!text.len || c->closing || c->server.out.len >= FULL ||
-	    (at_head && c->pending && !c->opaque))
+	if (!text.len || c->closing || c->sends_body ||
+	    c->server.out.len >= FULL || (at_head && c->pending && !c->opaque))
 		return false;
 	if (c->opaque) {
 		buf_addstr(&c->server.out, text);
@@ -157,9 +253,10 @@ static bool take_request(struct carrier *c)
 		return false;
 	}
 	if (n && at_head)
-		send_head(c, (struct str){ text.ptr, (size_t)n });
+		send_head(c, (struct str){ text.ptr, (size_t)n },
+			  (struct str){ 0 });
 	else if (n)
-		buf_add(&c->server.out, text.ptr, (size_t)n);
+		take_body(c, (struct str){ text.ptr, (size_t)n });
 	client->taken += (size_t)n;
 	if (n)
 		c->held_since = 0;
@@ -198,7 +295,7 @@ static void end_answer(struct carrier *c)
 	c->pending = false;
 	/* The server has not waited for the whole request: what follows on this
 	 * connection could be taken for another one. */
-	if (!request_is_at_head(&c->requests))
+	if (!request_is_at_head(&c->requests) || c->sends_body)
 		c->closing = true;
 }
 
@@ -353,6 +450,8 @@ static void carry(struct carrier *c)
 		moved |= fill_end(&c->server);
 		while (take_request(c))
 			moved = true;
+		while (send_body(c))
+			moved = true;
 		while (take_answer(c))
 			moved = true;
 		moved |= flush_end(&c->client);
@@ -396,7 +495,7 @@ static void open_end(struct end *e, struct tls_stream *tls, int fd)
 	*e = (struct end){ .tls = tls,
 			   .fd = fd,
 			   .in = BUF_INIT(BUFFER),
-			   .out = BUF_INIT(2 * BUFFER) };
+			   .out = BUF_INIT(2 * BUFFER + HEAD_MAX) };
 }
 
 static void close_end(struct end *e)
@@ -454,6 +553,8 @@ bool intercept_serve(const struct egress_server *s, int client, int server,
 		.proxy = s,
 		.record = record,
 		.requests = { .host = record->host, .port = TLS_PORT },
+		.held = BUF_INIT(BUFFER),
+		.body = BUF_INIT(BODY_MAX),
 		.scan = BUF_INIT(2 * BUFFER),
 		.echo = echo_new(i->secrets, record->host),
 	};
@@ -466,6 +567,7 @@ bool intercept_serve(const struct egress_server *s, int client, int server,
 	record->down = c.client.sent;
 	close_end(&c.client);
 	close_end(&c.server);
+	release_held(&c);
 	buf_wipe(&c.scan);
 	echo_free(c.echo);
 	return c.reported;

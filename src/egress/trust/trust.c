@@ -160,9 +160,16 @@ void trust_each_variable(const struct secrets *s, const char *bundle,
 				      const char *value),
 			 void *arg)
 {
-	for (size_t i = 0; i < s->n; i++)
-		if (s->list[i].env)
-			each(arg, s->list[i].env, s->list[i].placeholder);
+	for (size_t i = 0; i < s->n; i++) {
+		const struct secret *one = &s->list[i];
+
+		if (one->env)
+			each(arg, one->env, one->placeholder);
+		if (one->key)
+			each(arg, SECRET_AWS_KEY, one->key_placeholder);
+		if (one->token)
+			each(arg, SECRET_AWS_TOKEN, one->token_placeholder);
+	}
 	for (size_t i = 0; s->n && i < sizeof(variables) / sizeof(*variables);
 	     i++)
 		each(arg, variables[i], bundle);

@@ -12,6 +12,8 @@
 /* Returns what the provider cannot do for this secret, or NULL. */
 static const char *fault_of(const struct secret *s, unsigned can)
 {
+	if (s->signs)
+		return can & SECRET_CAN_SIGN ? NULL : "sign requests to AWS";
 	if (s->header && can & SECRET_CLIENT_SENDS && !s->env)
 		return "set a header; it replaces a placeholder: add env";
 	if (s->header && !(can & (SECRET_CAN_HEADER | SECRET_CLIENT_SENDS)))

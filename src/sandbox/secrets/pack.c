@@ -56,6 +56,11 @@ void secrets_pack(const struct secrets *s, struct buf *out)
 		add_list(out, one->methods);
 		add_text(out, one->placeholder);
 		add_text(out, one->value);
+		add_text(out, one->signs ? "" : NULL);
+		add_text(out, one->key);
+		add_text(out, one->key_placeholder);
+		add_text(out, one->token);
+		add_text(out, one->token_placeholder);
 		buf_release(&hosts);
 	}
 }
@@ -99,29 +104,46 @@ static bool take_list(struct str *in, const char ***list)
 	return true;
 }
 
+/* The same, into locked memory. */
+static bool take_locked(struct str *in, char **text)
+{
+	char *plain = NULL;
+	bool ok = take_text(in, &plain);
+
+	if (plain) {
+		size_t size = strlen(plain) + 1;
+
+		*text = sodium_malloc(size);
+		ok = *text;
+		if (ok)
+			memcpy(*text, plain, size);
+	}
+	mem_wipe(plain);
+	return ok;
+}
+
 static bool take_secret(struct str *in, struct secret *s)
 {
 	struct error ignored = { 0 };
 	char *hosts = NULL;
-	char *value = NULL;
+	char *signs = NULL;
 	bool ok =
 		take_text(in, &s->name) && take_text(in, &hosts) && hosts &&
 		network_parse_lines(&s->hosts, str_of(hosts), &ignored) == 0 &&
 		take_text(in, &s->header) && take_text(in, &s->format) &&
 		take_list(in, &s->paths) && take_list(in, &s->methods) &&
-		take_text(in, &s->placeholder) && take_text(in, &value) &&
-		value && s->placeholder;
+		take_text(in, &s->placeholder) && take_locked(in, &s->value) &&
+		s->value && s->placeholder && take_text(in, &signs) &&
+		take_locked(in, &s->key) &&
+		take_text(in, &s->key_placeholder) &&
+		take_locked(in, &s->token) &&
+		take_text(in, &s->token_placeholder);
 
-	if (ok) {
-		size_t size = strlen(value) + 1;
-
-		s->value = sodium_malloc(size);
-		if (s->value)
-			memcpy(s->value, value, size);
-	}
-	mem_wipe(value);
+	s->signs = signs;
+	free(signs);
 	free(hosts);
-	return ok && s->value;
+	return ok && !s->signs == !s->key && !s->key == !s->key_placeholder &&
+	       !s->token == !s->token_placeholder;
 }
 
 int secrets_unpack(struct secrets *s, struct str in, struct error *err)

@@ -35,5 +35,10 @@ const struct secret_preset secret_presets[] = {
 	  .header = "Authorization",
 	  .format = "Bearer {}",
 	  .prefixes = { "sk-proj-", "sk-svcacct-", "sk-" } },
+	{ .name = "aws",
+	  .env = SECRET_AWS_ID,
+	  .hosts = { "*.amazonaws.com", "*.amazonaws.com.cn", "*.api.aws" },
+	  .signs = true,
+	  .prefixes = { "AKIA", "ASIA" } },
 	{ 0 },
 };

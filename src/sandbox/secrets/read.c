@@ -111,6 +111,7 @@ static int read_preset(struct secret *s, const char *name, struct error *err)
 		s->env = xstrdup(p->env);
 		s->header = xstrdup(p->header);
 		s->format = xstrdup(p->format);
+		s->signs = p->signs;
 		return read_hosts(s, p->hosts, err);
 	}
 	for (p = secret_presets; p->name; p++)
@@ -228,6 +229,11 @@ static int check_secret(struct secret *s, struct error *err)
 	if (s->header &&
 	    (!has_only(s->header, header_letters) || is_reserved(s->header)))
 		return refuse(s, "header", "cannot be set", err);
+	if (s->signs &&
+	    (s->header || s->format || strcmp(s->env, SECRET_AWS_ID) != 0))
+		return refuse(s, NULL,
+			      "preset aws has neither header, format nor env",
+			      err);
 	if (s->header && !s->format)
 		s->format = xstrdup("{}");
 	fault = s->format ? format_fault(s->format) : NULL;
@@ -321,6 +327,12 @@ static int check_policy(const struct secrets *s, const struct settings *set,
 			 s->list[0].source);
 }
 
+static void free_locked(char *value)
+{
+	if (value)
+		sodium_free(value); /* also zeroes it */
+}
+
 static void release_secret(struct secret *s)
 {
 	free(s->name);
@@ -333,9 +345,12 @@ static void release_secret(struct secret *s)
 	free(s->source);
 	free(s->value_env);
 	mem_free_list(s->command);
-	if (s->value)
-		sodium_free(s->value); /* also zeroes it */
+	free_locked(s->value);
+	free_locked(s->key);
+	free_locked(s->token);
 	free(s->placeholder);
+	free(s->key_placeholder);
+	free(s->token_placeholder);
 }
 
 void secrets_release(struct secrets *s)

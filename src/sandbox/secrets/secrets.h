@@ -48,11 +48,22 @@ struct secret {
 	char *source;         /* "/home/me/config.toml:3:1: secrets.GITHUB" */
 	char *value_env;      /* variable that has the value; or NULL */
 	const char **command; /* program that prints it; or NULL */
+	/* Requests are signed with a key of AWS. The value is its id then. */
+	bool signs;
 	/* After secrets_load(): in locked memory; and of the same length, or
 	 * SECRET_PLACEHOLDER. */
 	char *value;
 	char *placeholder;
+	/* The same with signs: the secret access key, and the session token or
+	 * NULL. */
+	char *key, *key_placeholder;
+	char *token, *token_placeholder;
 };
+
+/* The variables of a key of AWS. */
+#define SECRET_AWS_ID "AWS_ACCESS_KEY_ID"
+#define SECRET_AWS_KEY "AWS_SECRET_ACCESS_KEY"
+#define SECRET_AWS_TOKEN "AWS_SESSION_TOKEN"
 
 struct secrets { /* initialise with { 0 }; release with secrets_release() */
 	struct secret *list;
@@ -65,7 +76,8 @@ struct secret_preset {
 	const char *env;
 	const char *hosts[6];
 	const char *header, *format; /* or NULL */
-	const char *prefixes[6];     /* of values: "ghp_" */
+	bool signs;
+	const char *prefixes[6]; /* of values: "ghp_" */
 };
 extern const struct secret_preset secret_presets[];
 
@@ -124,6 +136,7 @@ enum {
 	SECRET_CLIENT_SENDS = 1 << 9,
 	/* a sandbox with secrets cannot have a list of hosts */
 	SECRET_ALONE = 1 << 10,
+	SECRET_CAN_SIGN = 1 << 11, /* signs requests to AWS */
 };
 struct secret_limits {
 	unsigned can; /* SECRET_... */

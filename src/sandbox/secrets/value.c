@@ -6,6 +6,7 @@
 #include <sodium.h>
 
 #include "base/ids.h"
+#include "base/json.h"
 #include "base/mem.h"
 #include "base/proc.h"
 #include "base/str.h"
@@ -13,6 +14,11 @@
 #include "sandbox/secrets/secrets.h"
 
 enum { COMMAND_MS = 60000 };
+
+/* Of the parts of a key of AWS. */
+static const char id_letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+static const char key_letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				  "abcdefghijklmnopqrstuvwxyz0123456789+/=-_";
 
 /* Fails with the secret's place. */
 static int refuse(const struct secret *s, const char *why, struct error *err)
@@ -123,6 +129,55 @@ static int find_value(struct secret *s, const struct settings *set,
 			  s->name);
 }
 
+/* True if the text may be a part of a key of AWS. */
+static bool is_key_part(struct str s)
+{
+	return s.len >= 16 && s.len <= VAULT_KEY_MAX && s.ptr &&
+	       strspn(s.ptr, key_letters) >= s.len;
+}
+
+/* Splits a key of AWS, "ID:KEY", "ID:KEY:TOKEN" or the JSON of a
+ * credential_process, into its parts. */
+static int split_key(struct secret *s, struct error *err)
+{
+	cJSON *json = json_parse(str_of(s->value));
+	struct str rest = str_of(s->value);
+	struct str id = { 0 };
+	struct str key = { 0 };
+	struct str token = { 0 };
+	bool ok;
+
+	if (json) {
+		id = str_of(json_string(json, "AccessKeyId", ""));
+		key = str_of(json_string(json, "SecretAccessKey", ""));
+		token = str_of(json_string(json, "SessionToken", ""));
+	} else {
+		(void)str_split(&rest, ':', &id);
+		(void)str_split(&rest, ':', &key);
+		token = rest;
+	}
+	ok = is_key_part(id) && strspn(id.ptr, id_letters) >= id.len &&
+	     is_key_part(key) && (!token.len || is_key_part(token));
+	if (ok) {
+		char *whole = s->value;
+
+		s->value = copy_locked(id);
+		s->key = copy_locked(key);
+		s->token = token.len ? copy_locked(token) : NULL;
+		sodium_free(whole);
+	}
+	if (json) {
+		sodium_memzero((char *)key.ptr, key.len);
+		sodium_memzero((char *)token.ptr, token.len);
+	}
+	cJSON_Delete(json);
+	if (ok)
+		return 0;
+	refuse(s, "its value is not a key of AWS", err);
+	return error_hint(err, "Write ID:SECRET or ID:SECRET:TOKEN, or what "
+			       "`aws configure export-credentials` prints.");
+}
+
 static int check_value(const struct secret *s, struct error *err)
 {
 	struct str value = str_of(s->value);
@@ -171,23 +226,78 @@ static void make_placeholder(struct secret *s)
 		s->placeholder[at++] = letters[ids_below(sizeof(letters) - 1)];
 }
 
+/* Fills a text of the same length, from `at` on, with these letters. */
+static char *make_text(struct str like, size_t at, const char *letters)
+{
+	char *text = xcalloc(like.len + 1, 1);
+
+	memcpy(text, like.ptr, at);
+	while (at < like.len)
+		text[at++] = letters[ids_below(strlen(letters))];
+	return text;
+}
+
+/* The id's first four letters say of which kind the key is. */
+static void make_key_placeholders(struct secret *s)
+{
+	static const char any[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				  "abcdefghijklmnopqrstuvwxyz0123456789";
+	static const char base32[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
+
+	s->placeholder = make_text(str_of(s->value), 4, base32);
+	s->key_placeholder = make_text(str_of(s->key), 0, any);
+	if (s->token)
+		s->token_placeholder = make_text(str_of(s->token), 0, any);
+}
+
+/* Hides a value in dcode's output. */
+static void hide(const struct secret *s, const struct settings *set,
+		 const char *value)
+{
+	char *label = xasprintf("secret %s", s->name);
+
+	settings_hide(set, label, value);
+	free(label);
+}
+
+static int load_value(struct secret *s, const struct settings *set,
+		      struct error *err)
+{
+	hide(s, set, s->value);
+	if (check_value(s, err) < 0)
+		return -1;
+	make_placeholder(s);
+	return 0;
+}
+
+/* Makes a key of AWS from the value. */
+static int load_key(struct secret *s, const struct settings *set,
+		    struct error *err)
+{
+	hide(s, set, s->value);
+	if (split_key(s, err) < 0)
+		return -1;
+	hide(s, set, s->value);
+	hide(s, set, s->key);
+	if (s->token)
+		hide(s, set, s->token);
+	make_key_placeholders(s);
+	return 0;
+}
+
 int secrets_load(struct secrets *s, const struct settings *set,
 		 const struct stop *stop, struct error *err)
 {
 	for (size_t i = 0; i < s->n; i++) {
 		struct secret *one = &s->list[i];
-		char *label;
 
 		if (one->value)
 			continue;
 		if (find_value(one, set, stop, err) < 0)
 			return -1;
-		label = xasprintf("secret %s", one->name);
-		settings_hide(set, label, one->value);
-		free(label);
-		if (check_value(one, err) < 0)
+		if (one->signs ? load_key(one, set, err) < 0
+			       : load_value(one, set, err) < 0)
 			return -1;
-		make_placeholder(one);
 	}
 	return 0;
 }
