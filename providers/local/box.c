@@ -17,6 +17,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <fts.h>
+#include <glob.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -91,13 +92,6 @@ static void release_words(struct words *w)
 	*w = (struct words){ 0 };
 }
 
-static bool path_exists(const char *path)
-{
-	struct stat st;
-
-	return stat(path, &st) == 0;
-}
-
 /* Adds /usr, and /bin, /lib and so on: as links on systems with a merged /usr,
  * else as directories. */
 static void add_root(struct words *w)
@@ -113,8 +107,9 @@ static void add_root(struct words *w)
 		if (n > 0) {
 			target[n] = '\0';
 			append_words(w, "--symlink", target, names[i], NULL);
-		} else if (path_exists(names[i])) {
-			append_words(w, "--ro-bind", names[i], names[i], NULL);
+		} else {
+			append_words(w, "--ro-bind-try", names[i], names[i],
+				     NULL);
 		}
 	}
 }
@@ -215,6 +210,10 @@ static const char *const host_etc[] = {
 	"/etc/ca-certificates.conf",
 	"/etc/debian_version",
 	"/etc/fonts",
+	/* for a JDK of Debian; not management, which may have passwords */
+	"/etc/java-*-openjdk/*.cfg",
+	"/etc/java-*-openjdk/*.properties",
+	"/etc/java-*-openjdk/security",
 	"/etc/ld.so.cache",
 	"/etc/ld.so.conf",
 	"/etc/ld.so.conf.d",
@@ -248,12 +247,10 @@ static int args_fd(const char *text, size_t len, struct error *err)
  * sees. */
 static bool is_shown(const char *path)
 {
-	for (size_t i = 0; i < sizeof(host_etc) / sizeof(*host_etc); i++) {
-		size_t len = strlen(host_etc[i]);
-
-		if (!strncmp(path, host_etc[i], len) && path[len] == '/')
+	for (size_t i = 0; i < sizeof(host_etc) / sizeof(*host_etc); i++)
+		if (str_starts(str_of(path), host_etc[i]) &&
+		    path[strlen(host_etc[i])] == '/')
 			return true;
-	}
 	return false;
 }
 
@@ -261,7 +258,11 @@ static bool is_shown(const char *path)
  * files. */
 static void add_trust(struct words *w, const struct box *b)
 {
-	append_words(w, "--ro-bind", b->trust, LOCAL_TRUST, NULL);
+	char *java = xasprintf("%s" TRUST_JAVA, b->trust);
+
+	append_words(w, "--ro-bind", b->trust, LOCAL_TRUST, "--ro-bind", java,
+		     LOCAL_TRUST TRUST_JAVA, NULL);
+	free(java);
 	for (size_t i = 0; trust_files[i]; i++) {
 		char *path = realpath(trust_files[i], NULL);
 
@@ -274,6 +275,7 @@ static void add_trust(struct words *w, const struct box *b)
 static int args_etc(struct words *w, const struct local_meta *m, int *fds,
 		    size_t *n, struct error *err)
 {
+	glob_t shown = { 0 };
 	/* the last one is for a sandbox with a list of hosts */
 	size_t last =
 		sizeof(etc_files) / sizeof(*etc_files) - !local_has_proxy(m);
@@ -291,11 +293,13 @@ static int args_etc(struct words *w, const struct local_meta *m, int *fds,
 			     etc_files[i].path, NULL);
 	}
 	for (size_t i = 0; i < sizeof(host_etc) / sizeof(*host_etc); i++)
-		if (path_exists(host_etc[i]))
-			append_words(w, "--ro-bind", host_etc[i], host_etc[i],
-				     NULL);
-	if (m->network && path_exists("/etc/resolv.conf"))
-		append_words(w, "--ro-bind", "/etc/resolv.conf",
+		(void)glob(host_etc[i], i ? GLOB_APPEND : 0, NULL, &shown);
+	for (size_t i = 0; i < shown.gl_pathc; i++)
+		append_words(w, "--ro-bind", shown.gl_pathv[i],
+			     shown.gl_pathv[i], NULL);
+	globfree(&shown);
+	if (m->network)
+		append_words(w, "--ro-bind-try", "/etc/resolv.conf",
 			     "/etc/resolv.conf", NULL);
 	return 0;
 }

@@ -7,6 +7,7 @@ placeholder and the server gets the value.
 import base64
 import os
 import pathlib
+import re
 import shutil
 import signal
 import time
@@ -83,6 +84,23 @@ CLIENTS = {
     "node": ("node", "node -e 'fetch(\"https://" + HOST + "/\", {headers: {"
              "authorization: \"Bearer \" + process.env.TOKEN}}).then(r => "
              "r.text()).then(console.log)'"),
+    "java": ("java", "cat >/tmp/A.java <<'END'\n"
+             "import java.net.URI; import java.net.http.*;\n"
+             "class A { public static void main(String[] a) throws Exception {"
+             "System.out.println(HttpClient.newHttpClient().send(HttpRequest"
+             '.newBuilder(URI.create("https://' + HOST + '/")).header('
+             '"Authorization", "Bearer " + System.getenv("TOKEN")).build(), '
+             "HttpResponse.BodyHandlers.ofString()).body()); } }\nEND\n"
+             "java /tmp/A.java"),
+    "java 11 -": ("java", "cat >/tmp/B.java <<'END'\n"
+                  "import java.net.*;\n"
+                  "class B { public static void main(String[] a) throws "
+                  "Exception { URLConnection c = new URL("
+                  f'"https://{HOST}/").openConnection(); '
+                  'c.setRequestProperty("Authorization", "Bearer " + '
+                  'System.getenv("TOKEN")); System.out.write('
+                  "c.getInputStream().readAllBytes()); System.out.flush(); "
+                  "} }\nEND\njava /tmp/B.java"),
     "npm": ("npm", "npm --cache /tmp/c --fetch-retries=0 --registry "
             f'https://{HOST}/ --//{HOST}/:_authToken="$TOKEN" view x; '
             "echo REACHED"),
@@ -99,6 +117,19 @@ def test_a_client_is_authenticated(place, name):
     heads = place.heads()
     assert f"Bearer {VALUE}" in heads or f"Basic {value}" in heads, said + heads
     assert VALUE not in said
+
+
+def test_java_trusts_a_store_of_the_run(place):
+    command = CLIENTS["java"][1]
+    said = place.do(command.replace(
+        "java /tmp/A", "env -u JAVA_TOOL_OPTIONS java /tmp/A"))
+    assert "PKIX" in said and "REACHED" not in said
+    assert "REACHED" in place.do(command)  # the control
+    said = place.do("keytool -list -keystore /run/dcode-trust.pem.jks "
+                    "-storepass changeit; echo $(grep -c BEGIN "
+                    "/run/dcode-trust.pem) of them")
+    wanted = re.search(r"(\d+) of them", said)[1]
+    assert f"contains {wanted} entr" in said
 
 
 def test_the_placeholder_has_the_form_of_the_value(place):
@@ -505,7 +536,10 @@ def test_a_container_uses_a_secret(world, dcode, env, home, tmp_path, engine,
             assert "REACHED" in place.do(CURL + "http://good.example/")
             said = place.do(CURL + '-H "Authorization: Bearer $TOKEN" '
                             f"https://{HOST}/echo/plain; echo; "
-                            "cat /etc/dcode-trust.pem; cat /proc/*/environ")
+                            "cat /etc/dcode-trust.pem; cat /proc/*/environ; "
+                            "test -s /etc/dcode-trust.pem.jks && echo STORE; "
+                            "echo $JAVA_TOOL_OPTIONS")
+            assert "STORE\n-Djavax.net.ssl.trustStore=/etc/dcode-trust" in said
             assert f"Authorization: Bearer {VALUE}" in place.heads(), said
             assert "Authorization: Bearer ghp_" in said and VALUE not in said
             assert "BEGIN CERTIFICATE" in said

@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "egress/trust/trust.h"
 
+#include <arpa/inet.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <stdlib.h>
@@ -10,13 +11,23 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <sodium.h>
+
 #include "base/buf.h"
 #include "base/io.h"
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "net/ws.h"
 
-enum { BUNDLE_BYTES = 8 << 20 };
+enum {
+	BUNDLE_BYTES = 8 << 20,
+	CERTIFICATE_BYTES = 64 << 10,
+	/* of a store of Java: */
+	JKS_VERSION = 2,
+	JKS_CERTIFICATE = 2, /* kind of an entry */
+};
+static const uint32_t JKS_MAGIC = 0xFEEDFEED;
 
 const char *const trust_files[] = {
 	"/etc/ssl/certs/ca-certificates.crt", /* Debian, Alpine, Arch */
@@ -55,26 +66,109 @@ static void add_system(struct buf *out)
 			return;
 }
 
+static void add_number(struct buf *out, uint32_t n)
+{
+	n = htonl(n);
+	buf_add(out, &n, sizeof(n));
+}
+
+/* A text has a length of two bytes. */
+static void add_text(struct buf *out, const char *text)
+{
+	uint16_t len = htons((uint16_t)strlen(text));
+
+	buf_add(out, &len, sizeof(len));
+	buf_adds(out, text);
+}
+
+static void add_entry(struct buf *out, uint32_t n, const void *der, size_t len)
+{
+	char *alias = xasprintf("dcode-%u", (unsigned)n);
+
+	add_number(out, JKS_CERTIFICATE);
+	add_text(out, alias);
+	add_number(out, 0); /* the date, eight bytes */
+	add_number(out, 0);
+	add_text(out, "X.509");
+	add_number(out, (uint32_t)len);
+	buf_add(out, der, len);
+	free(alias);
+}
+
+/* Appends the certificates of a bundle as a store of Java: JKS, which every
+ * version of Java reads, and without a password. The hash at its end is that
+ * for the usual password, "changeit" (OpenJDK 17, JavaKeyStore.java, read
+ * 2026-11-27). */
+static void add_java_store(struct str pem, struct buf *out)
+{
+	static const char begin[] = "-----BEGIN CERTIFICATE-----";
+	static const char salt[] = "\0c\0h\0a\0n\0g\0e\0i\0tMighty Aphrodite";
+	struct buf entries = BUF_INIT(BUNDLE_BYTES);
+	struct buf all = BUF_INIT(2 * BUNDLE_BYTES);
+	unsigned char *der = xcalloc(CERTIFICATE_BYTES, 1);
+	unsigned char hash[SHA1_LEN];
+	uint32_t count = 0;
+	size_t at;
+
+	while ((at = str_search(pem, str_of(begin))) < pem.len) {
+		size_t len = 0;
+
+		pem = str_skip(pem, at + sizeof(begin) - 1);
+		if (sodium_base642bin(der, CERTIFICATE_BYTES, pem.ptr,
+				      str_find(pem, '-'), "\r\n \t", &len, NULL,
+				      sodium_base64_VARIANT_ORIGINAL) == 0)
+			add_entry(&entries, count++, der, len);
+	}
+	buf_add(&all, salt, sizeof(salt) - 1);
+	add_number(&all, JKS_MAGIC);
+	add_number(&all, JKS_VERSION);
+	add_number(&all, count);
+	buf_addstr(&all, buf_str(&entries));
+	sha1(buf_str(&all), hash);
+	buf_addstr(out, str_skip(buf_str(&all), sizeof(salt) - 1));
+	buf_add(out, hash, sizeof(hash));
+	free(der);
+	buf_release(&entries);
+	buf_release(&all);
+}
+
+/* Writes a file in place. It is never shorter in between: a program may be
+ * reading it. */
+static int write_file(const char *path, const struct buf *text,
+		      struct error *err)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644);
+	int rc = 0;
+
+	if (fd < 0 ||
+	    io_pwrite_all(fd, text->ptr ? text->ptr : "", text->len, 0) < 0 ||
+	    io_truncate(fd, (off_t)text->len) < 0 || fchmod(fd, 0644) < 0)
+		rc = error_errno(err, "writing %s", path);
+	if (fd >= 0)
+		close(fd);
+	return rc;
+}
+
 int trust_write(const char *path, const char *certificate, struct error *err)
 {
+	char *java = xasprintf("%s" TRUST_JAVA, path);
+	struct buf store = BUF_INIT(BUNDLE_BYTES);
 	struct buf text = BUF_INIT(BUNDLE_BYTES);
-	int fd = open(path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644);
-	int rc = fd < 0 ? error_errno(err, "writing %s", path) : 0;
+	int rc;
 
 	add_system(&text);
 	if (text.len && text.ptr[text.len - 1] != '\n')
 		buf_addc(&text, '\n');
 	buf_adds(&text, certificate ? certificate : "");
+	add_java_store(buf_str(&text), &store);
+	rc = buf_check(&text, "the list of certificates", err);
 	if (rc == 0)
-		rc = buf_check(&text, "the list of certificates", err);
-	/* never shorter in between: a program may be reading it */
-	if (rc == 0 &&
-	    (io_pwrite_all(fd, text.ptr ? text.ptr : "", text.len, 0) < 0 ||
-	     io_truncate(fd, (off_t)text.len) < 0 || fchmod(fd, 0644) < 0))
-		rc = error_errno(err, "writing %s", path);
-	if (fd >= 0)
-		close(fd);
+		rc = write_file(path, &text, err);
+	if (rc == 0)
+		rc = write_file(java, &store, err);
 	buf_release(&text);
+	buf_release(&store);
+	free(java);
 	return rc;
 }
 
@@ -124,12 +218,30 @@ static void add_inside(int root, const char *path, const char *certificate)
 	buf_release(&text);
 }
 
+/* Writes a new file of the container. */
+static int create_inside(int root, const char *path, const struct buf *text,
+			 struct error *err)
+{
+	int fd = root < 0 ? -1
+			  : open_inside(root, path,
+					O_WRONLY | O_CREAT | O_TRUNC |
+						O_NOFOLLOW);
+	int rc = 0;
+
+	if (fd < 0 || io_write_all(fd, text->ptr, text->len) < 0)
+		rc = error_errno(err, "writing %s in the container", path);
+	if (fd >= 0)
+		close(fd);
+	return rc;
+}
+
 int trust_write_inside(pid_t pid, const char *certificate, struct error *err)
 {
 	char *path = xasprintf("/proc/%d/root", (int)pid);
 	int root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	struct buf store = BUF_INIT(BUNDLE_BYTES);
 	struct buf text = BUF_INIT(BUNDLE_BYTES);
-	int fd = -1;
+	int rc;
 
 	for (size_t i = 0; root >= 0 && trust_files[i]; i++)
 		if (read_inside(root, trust_files[i], &text))
@@ -138,21 +250,18 @@ int trust_write_inside(pid_t pid, const char *certificate, struct error *err)
 		add_system(&text);
 	buf_addc(&text, '\n');
 	buf_adds(&text, certificate);
-	if (root >= 0)
-		fd = open_inside(root, TRUST_INSIDE,
-				 O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW);
-	free(path);
-	if (fd < 0 || io_write_all(fd, text.ptr, text.len) < 0)
-		error_errno(err, "writing " TRUST_INSIDE " in the container");
-	for (size_t i = 0; fd >= 0 && trust_files[i]; i++)
+	add_java_store(buf_str(&text), &store);
+	rc = create_inside(root, TRUST_INSIDE, &text, err);
+	if (rc == 0)
+		rc = create_inside(root, TRUST_INSIDE TRUST_JAVA, &store, err);
+	for (size_t i = 0; rc == 0 && trust_files[i]; i++)
 		add_inside(root, trust_files[i], certificate);
 	if (root >= 0)
 		close(root);
+	free(path);
 	buf_release(&text);
-	if (fd < 0)
-		return -1;
-	close(fd);
-	return 0;
+	buf_release(&store);
+	return rc;
 }
 
 void trust_each_variable(const struct secrets *s, const char *bundle,
@@ -173,4 +282,11 @@ void trust_each_variable(const struct secrets *s, const char *bundle,
 	for (size_t i = 0; s->n && i < sizeof(variables) / sizeof(*variables);
 	     i++)
 		each(arg, variables[i], bundle);
+	if (s->n) {
+		char *java = xasprintf(
+			"-Djavax.net.ssl.trustStore=%s" TRUST_JAVA, bundle);
+
+		each(arg, "JAVA_TOOL_OPTIONS", java);
+		free(java);
+	}
 }

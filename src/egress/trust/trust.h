@@ -18,8 +18,11 @@
 extern const char *const trust_files[];
 
 /* Writes the bundle to an existing or a new file, in place: it may be mounted
- * in the sandbox. certificate: of the run, or NULL. */
+ * in the sandbox. The same for Java is beside it: see TRUST_JAVA. certificate:
+ * of the run, or NULL. */
 int trust_write(const char *path, const char *certificate, struct error *err);
+/* The end of the name of Java's bundle: "x.pem.jks" beside "x.pem". */
+#define TRUST_JAVA ".jks"
 /* The bundle in the container of trust_write_inside(). */
 #define TRUST_INSIDE "/etc/dcode-trust.pem"
 /* Writes the bundle to a container whose first process is pid, with the
