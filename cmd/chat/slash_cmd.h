@@ -76,6 +76,8 @@ struct pick {
  */
 bool slash_cmd_clear(struct run *r, int n, char **words);
 bool slash_cmd_compact(struct run *r, int n, char **words);
+void slash_cmd_forward(struct run *r, int n, char **words, size_t columns,
+		       struct buf *out);
 bool slash_cmd_context(struct run *r, int n, char **words);
 bool slash_cmd_copy(struct run *r, int n, char **words);
 bool slash_cmd_cost(struct run *r, int n, char **words);

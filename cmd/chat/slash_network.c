@@ -1,4 +1,5 @@
-/* slash_network.c - /network: the hosts that the sandbox may reach. */
+/* slash_network.c - /network and /forward: what the sandbox may reach, and how
+ * the user reaches it. */
 /* SPDX-License-Identifier: MIT */
 #include <stdio.h>
 #include <string.h>
@@ -63,6 +64,35 @@ static int show_log(struct run *r, struct error *err)
 	contacts_note(&r->contacts, session_id(r->session), &r->box.sandbox,
 		      NULL);
 	return network_log_print(r->app, NULL, err);
+}
+
+void slash_cmd_forward(struct run *r, int n, char **words, size_t columns,
+		       struct buf *out)
+{
+	struct error err = { 0 };
+	int rc = 0;
+
+	(void)columns;
+	if (!run_has_sandbox(r)) {
+		buf_adds(out, "Tools run on this machine: its ports need no "
+			      "forward.\n");
+	} else if (n == 0) {
+		forwards_print(&r->forwards, out);
+	} else if (n == 2 && !strcmp(words[0], "stop")) {
+		rc = forwards_remove(&r->forwards, words[1], &err);
+		if (rc == 0)
+			buf_addf(out, "Port %s is closed.\n", words[1]);
+	} else if (n == 1) {
+		rc = forwards_add(&r->forwards, &r->box.sandbox, words[0], out,
+				  &err);
+	} else {
+		rc = error_set(&err, ERR_USAGE,
+			       "write /forward, /forward [LOCAL:]PORT or "
+			       "/forward stop PORT");
+	}
+	if (rc < 0)
+		buf_addf(out, "Error: %s\n%s%s", err.message, err.hint,
+			 err.hint[0] ? "\n" : "");
 }
 
 bool slash_cmd_network(struct run *r, int n, char **words)

@@ -19,6 +19,7 @@
 #include "cmd/command.h"
 #include "cmd/commands/sandbox_use.h"
 #include "cmd/session/copy.h"
+#include "cmd/session/forwards.h"
 #include "cmd/session/record_expiry.h"
 #include "cmd/session/save.h"
 #include "cmd/session/secret_list.h"
@@ -880,6 +881,45 @@ static int list_secrets(struct app *app, const struct args *args)
 	return secret_list_print(app, args_value(args, "sandbox"));
 }
 
+/* Opens the ports that args names after the sandbox, and waits for Ctrl-C. */
+static int forward_ports(struct app *app, struct target *t,
+			 const struct args *args, struct error *err)
+{
+	struct forwards forwards = { .prints = true };
+	struct stop stop = app_stop(app);
+	struct sandbox sb = { 0 };
+	struct buf text = BUF_INIT(1 << 14);
+	int rc = 0;
+
+	if (target_attach(t, &sb, &stop, err) < 0)
+		return -1;
+	for (int i = 1; rc == 0 && i < args->argc; i++)
+		rc = forwards_add(&forwards, &sb, args->argv[i], &text, err);
+	if (rc == 0) {
+		fputs(text.ptr, stdout);
+		fflush(stdout);
+		rc = cancel_await(stop.cancel,
+				  &(struct stop){ .deadline = INT64_MAX }, err);
+	}
+	forwards_close(&forwards);
+	sandbox_release(&sb);
+	buf_release(&text);
+	target_stop_again(t, app);
+	return rc;
+}
+
+static int forward_until_cancelled(struct app *app, const struct args *args)
+{
+	struct target t = { 0 };
+	struct error err = { 0 };
+	int rc = target_open(&t, app, args, args->argv[0], &err);
+
+	if (rc == 0)
+		rc = forward_ports(app, &t, args, &err);
+	target_close(&t);
+	return rc < 0 ? app_fail(app, &err) : 0;
+}
+
 static const struct arg_row network_options[] = {
 	{ "sandbox", 0, ARG_VALUE, "TYPE",
 	  "Provider of the new sandbox (default: [sandboxes].default)" },
@@ -963,6 +1003,14 @@ static const struct subcommand subs[] = {
 	  .least = 2,
 	  .most = 2,
 	  .run = sandbox_cmd_snapshot },
+	{ .name = "forward",
+	  .args = "ID [LOCAL:]PORT...",
+	  .summary = "Open ports of a sandbox on 127.0.0.1 of this machine, "
+		     "until Ctrl-C",
+	  .options = sandbox_options,
+	  .least = 2,
+	  .most = -1,
+	  .run = forward_until_cancelled },
 	{ .name = "network",
 	  .args = "presets | check HOST | log [THREAD|ID]",
 	  .summary = "List the presets of hosts; say whether a new sandbox "

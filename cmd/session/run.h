@@ -8,6 +8,7 @@
 #include "cmd/contacts.h"
 #include "cmd/host_gate.h"
 #include "cmd/session/command_changes.h"
+#include "cmd/session/forwards.h"
 #include "cmd/session/grants.h"
 #include "cmd/session/mode.h"
 #include "cmd/session/options.h"
@@ -126,6 +127,7 @@ struct run {
 	struct run_subagents *subagents; /* owned, or NULL */
 	struct run_skills *skills; /* owned, or NULL: cmd/session/skills.h */
 	struct contacts contacts;  /* what commands connected to */
+	struct forwards forwards;  /* ports that the user forwards */
 	struct host_gate gate;     /* asks about hosts */
 	struct grants grants;      /* grants of this run, and the stored ones */
 	struct buf applied; /* with --apply: the result of the merge, as a JSON

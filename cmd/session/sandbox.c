@@ -586,6 +586,7 @@ int run_end_sandbox(struct run *r, struct error *err)
 	if (r->session && r->box.sandbox.id)
 		contacts_note(&r->contacts, session_id(r->session),
 			      &r->box.sandbox, NULL);
+	forwards_close(&r->forwards);
 	rc = lifecycle_close(&r->box, err);
 	run_money_sandbox_end(r);
 	run_money_store(r);

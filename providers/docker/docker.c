@@ -24,17 +24,21 @@
 #include "archive/archive.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/path.h"
 #include "base/str.h"
 #include "net/retry.h"
 #include "providers/docker/engine.h"
 #include "providers/kit/lease.h"
 #include "providers/kit/rest.h"
+#include "sandbox/ports/ports.h"
 #include "sandbox/reach.h"
 
 enum {
 	BODY_MAX = 1 << 20,    /* bytes of a container's description */
 	COMMAND_MAX = 1 << 20, /* bytes; Linux allows 2 MiB of arguments */
 	LIFETIME_S = 4 * 3600,
+	CGROUP_MAX = 64 << 10, /* bytes of /proc/PID/cgroup */
+	ID_LEAST = 32,         /* characters of a container's id, at least */
 	POLL_MS = 50,
 	/*
 	 * ms; longest wait until a container whose name is already used can be
@@ -1008,6 +1012,51 @@ static void docker_settle(struct sandbox *sb, char notice[SANDBOX_NOTICE])
 		docker_box_take_notice(sb->priv, notice);
 }
 
+/* True if the process on this machine is the container's. Attack, or accident:
+ * the engine is on another machine, and the number is that of another process
+ * here. */
+static bool is_container(int64_t pid, const char *id)
+{
+	struct buf groups = BUF_INIT(CGROUP_MAX);
+	struct error ignored = { 0 };
+	char path[64];
+	bool is;
+
+	snprintf(path, sizeof(path), "/proc/%lld/cgroup", (long long)pid);
+	is = pid > 1 && strlen(id) >= ID_LEAST &&
+	     path_read(path, &groups, &ignored) == 0 &&
+	     str_search(buf_str(&groups), str_of(id)) < groups.len;
+	buf_release(&groups);
+	return is;
+}
+
+/* Implements sandbox_ops.dial: through the container's network namespace, if
+ * this process may enter it, else through a command. */
+static int docker_dial(struct sandbox *sb, unsigned port,
+		       struct port_link *link, const struct stop *stop,
+		       struct error *err)
+{
+	const struct docker_box *box = sb->priv;
+	struct engine *e = &box->docker->engine;
+	cJSON *inspected = NULL;
+	int64_t pid;
+	bool here;
+	int rc = engine_inspect(e, sb->id, &inspected, stop, err);
+
+	if (rc < 0)
+		return -1;
+	pid = json_int(json_get(inspected, "State"), "Pid", 0);
+	here = e->socket && is_container(pid, json_string(inspected, "Id", ""));
+	cJSON_Delete(inspected);
+	if (here) {
+		rc = ports_dial_inside((pid_t)pid, port, link, stop, err);
+		if (rc == 0 || err->code != ERR_USAGE)
+			return rc;
+		*err = (struct error){ 0 };
+	}
+	return ports_dial_by_command(sb, port, link, stop, err);
+}
+
 static const struct sandbox_ops ops = {
 	.open = docker_open,
 	.close = docker_close,
@@ -1021,6 +1070,7 @@ static const struct sandbox_ops ops = {
 	.snapshot = docker_snapshot,
 	.find_snapshot = docker_find_snapshot,
 	.execute = docker_execute,
+	.dial = docker_dial,
 	.settle = docker_settle,
 	.stop = docker_stop,
 	.remove = docker_remove,

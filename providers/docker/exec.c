@@ -317,6 +317,8 @@ static int read_source(struct exec_session *r, struct error *err)
 		return 0;
 	room = buf_room(&r->reply, SOURCE);
 	n = r->req->source(r->req->source_arg, room, SOURCE, err);
+	if (n == EXEC_LATER)
+		return 0;
 	if (n < 0)
 		return -1;
 	r->dry = n == 0;
@@ -324,9 +326,23 @@ static int read_source(struct exec_session *r, struct error *err)
 	return 0;
 }
 
+/* The descriptor that shows when the source has bytes; -1: do not wait for
+ * it. */
+static int source_to_await(const struct exec_session *r)
+{
+	return r->req->source_fd && !r->dry && !r->reply.len ? r->req->source_fd
+							     : -1;
+}
+
 static bool may_have_input(const struct exec_session *r)
 {
 	return r->input.len || r->reply.len || !r->dry;
+}
+
+/* True if there is, or may be, something to send now. */
+static bool has_input_now(const struct exec_session *r)
+{
+	return may_have_input(r) && source_to_await(r) < 0;
 }
 
 /* Sends as much as the connection accepts: input, then replies, then the end of
@@ -434,8 +450,9 @@ static int transfer_bytes(struct exec_session *r, const struct stop *stop,
 			return -1;
 		left = r->silent.end - clock_ms();
 		if (!fed && !got && !r->ended &&
-		    conn_wait(r->link.conn, may_have_input(r),
-			      left > 0 ? left : 0, stop, err) < 0)
+		    conn_wait_or(r->link.conn, has_input_now(r),
+				 source_to_await(r), left > 0 ? left : 0, stop,
+				 err) < 0)
 			return -1;
 	}
 	return 0;

@@ -28,6 +28,7 @@
 #include "base/str.h"
 #include "providers/kit/lease.h"
 #include "sandbox/bind.h"
+#include "sandbox/ports/ports.h"
 #include "sandbox/reach.h"
 
 enum {
@@ -749,6 +750,31 @@ static bool set_gate(struct sandbox *sb, const struct network_gate *gate)
 static const struct reach_ops proxy_ops = { widen_network, take_contacts,
 					    set_gate };
 
+/* Implements sandbox_ops.dial: in each bubblewrap of the sandbox, also those of
+ * other dcodes, until one has a server at the port. */
+static int local_dial(struct sandbox *sb, unsigned port, struct port_link *link,
+		      const struct stop *stop, struct error *err)
+{
+	char *path = local_dir(sb->client, sb->id);
+	DIR *dir = opendir(path);
+	struct dirent *e;
+	int rc = -1;
+
+	error_set(err, ERR_NOT_FOUND, "the sandbox does not run");
+	while (rc < 0 && dir && (e = readdir(dir))) {
+		pid_t pid = parse_mark(e->d_name);
+
+		if (pid <= 0)
+			continue;
+		*err = (struct error){ 0 };
+		rc = ports_dial_inside(proc_child(pid), port, link, stop, err);
+	}
+	if (dir)
+		closedir(dir);
+	free(path);
+	return rc;
+}
+
 /* Implements sandbox_ops.get_network. */
 static int local_get_network(struct sandbox *sb, struct network *n,
 			     const struct stop *stop, struct error *err)
@@ -1006,6 +1032,7 @@ static const struct sandbox_ops local_ops = {
 	.snapshot = local_snapshot,
 	.find_snapshot = local_find_snapshot,
 	.execute = local_execute,
+	.dial = local_dial,
 	.stop = local_stop,
 	.remove = local_remove,
 	.check = local_check,

@@ -14,6 +14,7 @@
 #include "base/str.h"
 #include "config/settings_env.h"
 #include "providers/ssh/ssh.h"
+#include "sandbox/ports/ports.h"
 
 enum {
 	ARGS = 40,        /* number of arguments of ssh, at most */
@@ -43,40 +44,6 @@ int ssh_check_host(const char *host, struct error *err)
 		return 0;
 	error_set(err, ERR_USAGE, "not a host for ssh: '%.100s'", host);
 	return error_hint(err, "Use user@host, or a Host of ~/.ssh/config.");
-}
-
-/* True for "dcode-" followed by lower-case letters or digits, fewer than
- * SSH_LABEL bytes in all. Every label of struct sandbox_spec has this form. */
-static bool is_label(const char *s)
-{
-	return !strncmp(s, "dcode-", 6) && strlen(s) < SSH_LABEL && s[6] &&
-	       !s[6 + strspn(s + 6, "abcdefghijklmnopqrstuvwxyz0123456789")];
-}
-
-int ssh_parse_id(const struct ssh_client *c, const char *id,
-		 struct ssh_name *name, struct error *err)
-{
-	const char *slash = strrchr(id, '/');
-	const char *label = slash ? slash + 1 : id;
-	size_t len = slash ? (size_t)(slash - id) : 0;
-
-	*name = (struct ssh_name){ 0 };
-	if (!is_label(label)) {
-		snprintf(name->host, sizeof(name->host), "%s", id);
-		return ssh_check_host(id, err);
-	}
-	snprintf(name->label, sizeof(name->label), "%s", label);
-	if (slash)
-		snprintf(name->host, sizeof(name->host), "%.*s",
-			 (int)(len < SSH_HOST ? len : SSH_HOST), id);
-	else if (c->host)
-		snprintf(name->host, sizeof(name->host), "%s", c->host);
-	else
-		return error_set(err, ERR_USAGE,
-				 "no host in '%s': write HOST/%s, or set host "
-				 "in [sandboxes.providers.ssh.params]",
-				 id, id);
-	return ssh_check_host(name->host, err);
 }
 
 /*
@@ -204,17 +171,9 @@ static void explain_end(void *arg, int status, struct str said,
 	err->nothing_made = true; /* nothing was sent yet */
 }
 
-/*
- * Opens a stream, owned by the caller. The user's login shell on the host,
- * which may be any shell, runs command. This function sets path, argv and env
- * of p; the caller sets the other members.
- */
-static struct held *open_stream(const struct ssh_client *c, const char *host,
-				const char *command, struct held_program p)
+/* Writes the first arguments of ssh and returns their number. */
+static size_t add_options(const struct ssh_client *c, char **argv)
 {
-	char **env = settings_environ_keyless(c->settings);
-	char *argv[ARGS];
-	struct held *held;
 	size_t n = 0;
 
 	argv[n++] = (char *)"ssh";
@@ -227,6 +186,43 @@ static struct held *open_stream(const struct ssh_client *c, const char *host,
 		argv[n++] = (char *)"-o";
 		argv[n++] = (char *)options[i];
 	}
+	return n;
+}
+
+int ssh_dial(const struct ssh_client *c, const char *host, unsigned port,
+	     struct port_link *link, struct error *err)
+{
+	char **env = settings_environ_keyless(c->settings);
+	char *argv[ARGS];
+	char to[32];
+	size_t n = add_options(c, argv);
+	int rc = ssh_check_host(host, err);
+
+	snprintf(to, sizeof(to), "localhost:%u", port);
+	argv[n++] = (char *)"-W";
+	argv[n++] = to;
+	argv[n++] = (char *)"--";
+	argv[n++] = (char *)host;
+	argv[n] = NULL;
+	if (rc == 0)
+		rc = ports_dial_by_program(c->program, argv, env, link, err);
+	settings_environ_free(env);
+	return rc;
+}
+
+/*
+ * Opens a stream, owned by the caller. The user's login shell on the host,
+ * which may be any shell, runs command. This function sets path, argv and env
+ * of p; the caller sets the other members.
+ */
+static struct held *open_stream(const struct ssh_client *c, const char *host,
+				const char *command, struct held_program p)
+{
+	char **env = settings_environ_keyless(c->settings);
+	char *argv[ARGS];
+	struct held *held;
+	size_t n = add_options(c, argv);
+
 	argv[n++] = (char *)"--";
 	argv[n++] = (char *)host;
 	argv[n++] = (char *)command;

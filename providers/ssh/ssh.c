@@ -66,6 +66,41 @@ static const struct setting ssh_settings[] = {
 	{ 0 },
 };
 
+/* True for "dcode-" followed by lower-case letters or digits, fewer than
+ * SSH_LABEL bytes in all. Every label of struct sandbox_spec has this form. */
+static bool is_label(const char *s)
+{
+	return !strncmp(s, "dcode-", 6) && strlen(s) < SSH_LABEL && s[6] &&
+	       !s[6 + strspn(s + 6, "abcdefghijklmnopqrstuvwxyz0123456789")];
+}
+
+/* Parses "HOST/LABEL", "HOST", or "LABEL" on the configured host. */
+static int parse_id(const struct ssh_client *c, const char *id,
+		    struct ssh_name *name, struct error *err)
+{
+	const char *slash = strrchr(id, '/');
+	const char *label = slash ? slash + 1 : id;
+	size_t len = slash ? (size_t)(slash - id) : 0;
+
+	*name = (struct ssh_name){ 0 };
+	if (!is_label(label)) {
+		snprintf(name->host, sizeof(name->host), "%s", id);
+		return ssh_check_host(id, err);
+	}
+	snprintf(name->label, sizeof(name->label), "%s", label);
+	if (slash)
+		snprintf(name->host, sizeof(name->host), "%.*s",
+			 (int)(len < SSH_HOST ? len : SSH_HOST), id);
+	else if (c->host)
+		snprintf(name->host, sizeof(name->host), "%s", c->host);
+	else
+		return error_set(err, ERR_USAGE,
+				 "no host in '%s': write HOST/%s, or set host "
+				 "in [sandboxes.providers.ssh.params]",
+				 id, id);
+	return ssh_check_host(name->host, err);
+}
+
 static int check_isolate(const struct ssh_client *c, struct error *err)
 {
 	if (!c->isolate || !strcmp(c->isolate, "bwrap") ||
@@ -565,7 +600,7 @@ static int ssh_create(struct sandbox *sb, const struct sandbox_spec *spec,
 				       "[sandboxes.providers.ssh.params] of "
 				       "~/.deepagents/config.toml.");
 	}
-	rc = ssh_parse_id(c, spec->label, &r.name, err);
+	rc = parse_id(c, spec->label, &r.name, err);
 	if (rc < 0) {
 		err->nothing_made = true;
 		return -1;
@@ -608,7 +643,7 @@ static int ssh_attach(struct sandbox *sb, const char *id,
 {
 	struct ssh_client *c = sb->client->priv;
 	struct box_request r = { .op = "attach", .need = c->isolate };
-	int rc = ssh_parse_id(c, id, &r.name, err);
+	int rc = parse_id(c, id, &r.name, err);
 
 	if (rc == 0 && r.name.label[0])
 		rc = call_script(c, &r, stop, err);
@@ -703,7 +738,7 @@ static int ssh_info(struct sandbox_client *client, const char *id,
 	struct box_request r = { .op = "list" };
 	struct found_info n = { .sink = sink };
 	const struct info_sink counting = { pass_info, &n };
-	int rc = ssh_parse_id(c, id, &r.name, err);
+	int rc = parse_id(c, id, &r.name, err);
 
 	if (rc < 0)
 		return -1;
@@ -722,7 +757,7 @@ static int end_box(struct sandbox_client *client, const char *op,
 	struct ssh_client *c = client->priv;
 	struct box_request r = { .op = op };
 	struct error why = { 0 };
-	int rc = ssh_parse_id(c, id, &r.name, err);
+	int rc = parse_id(c, id, &r.name, err);
 
 	if (rc < 0)
 		return -1;
@@ -751,6 +786,21 @@ static int ssh_remove(struct sandbox_client *client, const char *id,
 	return end_box(client, "remove", id, stop, err);
 }
 
+/* Implements sandbox_ops.dial. */
+static int dial_host(struct sandbox *sb, unsigned port, struct port_link *link,
+		     const struct stop *stop, struct error *err)
+{
+	const struct ssh_client *c = sb->client->priv;
+	const struct ssh_box *box = sb->priv;
+
+	(void)stop;
+	if (c->isolate || box->offline)
+		return error_set(err, ERR_USAGE,
+				 "each command has a network of its own there, "
+				 "which ends with it, so it has no ports");
+	return ssh_dial(c, box->name.host, port, link, err);
+}
+
 static const struct sandbox_ops ops = {
 	.open = ssh_open,
 	.close = ssh_close,
@@ -759,6 +809,7 @@ static const struct sandbox_ops ops = {
 	.list = ssh_list,
 	.info = ssh_info,
 	.execute = ssh_execute,
+	.dial = dial_host,
 	.stop = ssh_stop,
 	.remove = ssh_remove,
 	.discard = ssh_discard,

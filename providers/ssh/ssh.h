@@ -58,9 +58,6 @@ extern const struct sandbox_provider ssh_provider;
 /* Refuses host names that ssh could take for an option, or that contain special
  * characters of a shell. */
 int ssh_check_host(const char *host, struct error *err);
-/* Parses "HOST/LABEL", "HOST", or "LABEL" on the configured host. */
-int ssh_parse_id(const struct ssh_client *c, const char *id,
-		 struct ssh_name *name, struct error *err);
 /* Returns the stream to a host. The first call on it starts ssh. */
 struct held *ssh_held(struct ssh_client *c, const char *host,
 		      struct error *err);
@@ -70,5 +67,10 @@ struct held *ssh_held(struct ssh_client *c, const char *host,
 struct held *ssh_stream(const struct ssh_client *c, const char *host,
 			const char *command, const struct held_program *far,
 			struct error *err);
+
+/* Connects to a port of the host's loopback interface, by `ssh -W` (ssh(1),
+ * OpenSSH 9.2, read 2026-11-27). */
+int ssh_dial(const struct ssh_client *c, const char *host, unsigned port,
+	     struct port_link *link, struct error *err);
 
 #endif

@@ -168,19 +168,21 @@ int64_t conn_try_recv(struct conn *c, char *room, size_t len, bool *closed,
 	return (int64_t)n;
 }
 
-/* Waits for events on the socket for at most ms (-1: no limit). */
-static int wait_for(struct conn *c, short events, int64_t ms,
+/* Waits for events on the socket, or until other is readable (-1: nothing), for
+ * at most ms (-1: no limit). */
+static int wait_for(struct conn *c, short events, int other, int64_t ms,
 		    const struct stop *stop, struct error *err)
 {
-	struct pollfd fds[2] = {
+	struct pollfd fds[3] = {
 		{ .fd = c->fd, .events = events },
 		{ .fd = stop_fd(stop), .events = POLLIN },
+		{ .fd = other, .events = POLLIN },
 	};
 	int limit = ms < 0 || ms > 60000 ? 60000 : (int)ms;
 	int64_t until = ms < 0 ? INT64_MAX : clock_ms() + ms;
 
 	for (;;) {
-		int ready = poll(fds, 2, stop_poll_ms(stop, limit));
+		int ready = poll(fds, 3, stop_poll_ms(stop, limit));
 
 		if (ready < 0 && errno != EINTR)
 			return error_errno(err, "poll");
@@ -194,15 +196,21 @@ static int wait_for(struct conn *c, short events, int64_t ms,
 int conn_wait(struct conn *c, bool to_write, int64_t ms,
 	      const struct stop *stop, struct error *err)
 {
+	return conn_wait_or(c, to_write, -1, ms, stop, err);
+}
+
+int conn_wait_or(struct conn *c, bool to_write, int other, int64_t ms,
+		 const struct stop *stop, struct error *err)
+{
 	short events = (short)(POLLIN | (to_write ? POLLOUT : 0));
 
-	return wait_for(c, events, ms, stop, err);
+	return wait_for(c, events, other, ms, stop, err);
 }
 
 int conn_wait_writable(struct conn *c, int64_t ms, const struct stop *stop,
 		       struct error *err)
 {
-	return wait_for(c, POLLOUT, ms, stop, err);
+	return wait_for(c, POLLOUT, -1, ms, stop, err);
 }
 
 int conn_send(struct conn *c, struct str data, const struct stop *stop,

@@ -39,6 +39,9 @@ int64_t conn_try_recv(struct conn *c, char *room, size_t len, bool *closed,
  * may have buffered bytes that poll() does not see. */
 int conn_wait(struct conn *c, bool to_write, int64_t ms,
 	      const struct stop *stop, struct error *err);
+/* Like conn_wait(), but also until the descriptor `other` is readable. */
+int conn_wait_or(struct conn *c, bool to_write, int other, int64_t ms,
+		 const struct stop *stop, struct error *err);
 /* Like conn_wait(), but only until the connection is writable: received data
  * does not end the wait. */
 int conn_wait_writable(struct conn *c, int64_t ms, const struct stop *stop,

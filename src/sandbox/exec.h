@@ -13,6 +13,7 @@
 
 enum { SANDBOX_NOTICE = 640 }; /* bytes of a notice, with NUL */
 
+enum { EXEC_LATER = -2 }; /* of exec_request.source: no bytes now */
 enum exec_stream { EXEC_STDOUT = 1, EXEC_STDERR = 2 };
 struct exec_request {
 	/* command line for the sandbox's shell; any bytes except NUL */
@@ -53,6 +54,10 @@ struct exec_request {
 	 * -1. */
 	int64_t (*source)(void *arg, char *room, size_t len, struct error *err);
 	void *source_arg;
+	/* 0: source always has bytes. Otherwise it is only called when this
+	 * descriptor is readable, and may return EXEC_LATER if it is not. Only
+	 * for providers whose dial uses ports_dial_by_command(). */
+	int source_fd;
 	/* 0: no limit. At the limit the process tree is killed */
 	int64_t timeout_ms;
 	/* Receives output as it arrives, in order per stream (see merged), on
