@@ -59,14 +59,16 @@ static bool parse_colour(const struct toml_value *v, uint32_t *colour)
 	return true;
 }
 
-/* Prints a warning about a value, with its file and line. */
+/* Prints a warning about a value, with its file and line. app NULL: none. */
 static void warn_value(struct app *app, const char *theme,
 		       const struct toml_value *v, const char *advice)
 {
 	const struct settings_file *files;
-	size_t n = settings_files(app->settings, &files);
+	size_t n = app ? settings_files(app->settings, &files) : 0;
 	const char *path = "config.toml";
 
+	if (!app)
+		return;
 	for (size_t i = 0; i < n; i++)
 		if (!strcmp(files[i].name, "config.toml"))
 			path = files[i].path;
@@ -96,8 +98,9 @@ static void read_key(struct app *app, const struct toml_value *v,
 	warn_value(app, theme->name, v, "unknown key; ignored");
 }
 
-/* Reads the user's own theme with this name. Returns false if there is none. */
-static bool read_user_theme(struct app *app, struct str name,
+/* Reads the user's own theme with this name. Returns false if there is none.
+ * warns: prints what is wrong with it. */
+static bool read_user_theme(struct app *app, struct str name, bool warns,
 			    struct theme_user *theme)
 {
 	const struct toml_value *all = settings_toml(app->settings, "themes");
@@ -114,13 +117,14 @@ static bool read_user_theme(struct app *app, struct str name,
 	dark = toml_get(own, "dark");
 	theme->light = dark && dark->kind == TOML_BOOL && !dark->integer;
 	for (size_t i = 0; i < own->n_items; i++)
-		read_key(app, &own->items[i], theme);
+		read_key(warns ? app : NULL, &own->items[i], theme);
 	return true;
 }
 
 /* The default themes of the Python program have other names. A theme of the
  * user's own may not hide a built-in one. */
-bool appearance_try(struct app *app, struct theme *t, struct str name)
+static bool use_theme(struct app *app, struct theme *t, struct str name,
+		      bool warns)
 {
 	struct theme_user own;
 	enum theme_name found;
@@ -131,11 +135,16 @@ bool appearance_try(struct app *app, struct theme *t, struct str name)
 		name = STR("light");
 	if (theme_parse(name, &found))
 		theme_choose(t, found);
-	else if (read_user_theme(app, name, &own))
+	else if (read_user_theme(app, name, warns, &own))
 		theme_choose_user(t, &own);
 	else
 		return false;
 	return true;
+}
+
+bool appearance_try(struct app *app, struct theme *t, struct str name)
+{
+	return use_theme(app, t, name, false);
 }
 
 const char *appearance_theme(const struct theme *t)
@@ -192,7 +201,7 @@ static void choose_stored(struct app *app, struct theme *t)
 	char *path = app_state_path(app, file_name, &ignored);
 
 	if (path && path_read(path, &text, &ignored) == 0)
-		(void)appearance_try(app, t, str_trim(buf_str(&text)));
+		(void)use_theme(app, t, str_trim(buf_str(&text)), true);
 	buf_release(&text);
 	free(path);
 }
@@ -217,7 +226,7 @@ static void load_theme(struct app *app, struct theme *t)
 
 	if (!value)
 		choose_stored(app, t);
-	else if (!appearance_try(app, t, str_of(value))) {
+	else if (!use_theme(app, t, str_of(value), true)) {
 		add_names(app, &names);
 		app_warn("[ui] theme = \"%s\": use one of %s", value,
 			 names.len ? names.ptr : "");
@@ -286,7 +295,7 @@ int appearance_choose(struct app *app, struct theme *t, const char *name,
 	struct buf names = BUF_INIT(1 << 14);
 	const char *value;
 
-	if (!appearance_try(app, t, str_of(name))) {
+	if (!use_theme(app, t, str_of(name), true)) {
 		add_names(app, &names);
 		error_set(err, ERR_USAGE, "unknown theme: %.40s", name);
 		(void)error_hint(err, "Type /theme and one of %s.",

@@ -16,7 +16,8 @@ const char *appearance_theme(const struct theme *t);
 /* Appends the names of all themes, those of [themes] in config.toml too, each
  * with a note: "none\twithout colours\n". */
 void appearance_list_themes(struct app *app, struct buf *out);
-/* Uses this theme until another is chosen. False: the name is unknown. */
+/* Uses this theme until another is chosen, and prints no warning about it.
+ * False: the name is unknown. */
 bool appearance_try(struct app *app, struct theme *t, struct str name);
 /* Switches to this theme and stores it for later sessions. -1 with err:
  * ERR_USAGE if the name is unknown, or the theme could not be stored. */

@@ -23,6 +23,7 @@ struct call_view { /* The displayed description of a call; its texts are
 	char *owned[CALL_VIEW_ITEMS];
 	size_t n_owned;
 	char *opens;       /* the hosts that the call opens, or NULL */
+	struct buf risks;  /* what the command touches */
 	struct buf unused; /* arguments that the tool does not use */
 	struct buf change; /* diff of the file, shown instead of the old and new
 			      text */
@@ -37,6 +38,11 @@ struct call_view { /* The displayed description of a call; its texts are
  * that is cut out. */
 void call_view_open(struct call_view *v, const struct approval *a);
 void call_view_close(struct call_view *v);
+
+/* Appends what the text of a command touches, in a few words with examples:
+ * "deletes (rm), publishes (git push)". Nothing if no such word is known, which
+ * does not mean that the command is harmless. */
+void ask_add_risks(const struct approval *a, struct buf *out);
 
 enum dialog_answer {
 	DIALOG_OPEN, /* no answer yet */

@@ -59,11 +59,6 @@ void inquiry_dialog_open(struct inquiry_dialog *d, struct inquiry *asked)
 	show_item(d, 0);
 }
 
-void inquiry_dialog_select_own_words(struct inquiry_dialog *d)
-{
-	d->selected = current_item(d)->n_choices;
-}
-
 void inquiry_dialog_close(struct inquiry_dialog *d)
 {
 	if (!d->asked)

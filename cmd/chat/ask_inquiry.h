@@ -30,7 +30,10 @@ struct inquiry_dialog {
 void inquiry_dialog_open(struct inquiry_dialog *d, struct inquiry *asked);
 /* Selects the free answer, which is the row next to a message below, so that
  * Enter alone answers nothing. */
-void inquiry_dialog_select_own_words(struct inquiry_dialog *d);
+static inline void inquiry_dialog_select_own_words(struct inquiry_dialog *d)
+{
+	d->selected = d->asked->items[d->at].n_choices;
+}
 void inquiry_dialog_close(struct inquiry_dialog *d); /* d may be zeroed */
 /* Returns true when finished: *end is INQUIRY_ANSWERED or INQUIRY_DECLINED. */
 bool inquiry_dialog_event(struct inquiry_dialog *d, const struct key_event *ev,

@@ -21,6 +21,8 @@
 
 enum { FILE_ROWS = 11 /* of a written file, with the row of hidden ones */ };
 
+enum { RISK_BYTES = 1 << 12 };
+
 static void add_item(struct call_view *v, const char *label, struct str text)
 {
 	if (v->n < CALL_VIEW_ITEMS)
@@ -153,7 +155,8 @@ void call_view_open(struct call_view *v, const struct approval *a)
 	const cJSON *item;
 
 	*v = (struct call_view){ .unused = BUF_INIT(CALL_VIEW_BYTES),
-				 .change = BUF_INIT(CALL_VIEW_BYTES) };
+				 .change = BUF_INIT(CALL_VIEW_BYTES),
+				 .risks = BUF_INIT(RISK_BYTES) };
 	if (a->tool->path_arg)
 		v->path = str_of(json_string(a->args, a->tool->path_arg, NULL));
 	set_title(v, a);
@@ -169,6 +172,11 @@ void call_view_open(struct call_view *v, const struct approval *a)
 	if (v->change.len) {
 		add_item(v, CALL_VIEW_CHANGE, buf_str(&v->change));
 		v->items[v->n - 1].is_change = true;
+	}
+	ask_add_risks(a, &v->risks);
+	if (v->risks.len) {
+		add_item(v, "touches", buf_str(&v->risks));
+		v->items[v->n - 1].one_row = true;
 	}
 	if (a->file_note)
 		add_item(v, "the file", str_of(a->file_note));
@@ -196,6 +204,7 @@ void call_view_close(struct call_view *v)
 	free(v->opens);
 	buf_release(&v->unused);
 	buf_release(&v->change);
+	buf_release(&v->risks);
 }
 
 bool ask_has_more(const struct question *q)

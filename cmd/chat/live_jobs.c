@@ -56,6 +56,8 @@ void live_open_pick(struct live *l, int64_t now)
 {
 	const struct pick *p = l->asked_pick;
 
+	if (p->opens)
+		p->opens(p->view->arg);
 	selection_list_open(&l->picker, str_of(p->title), p->items, p->n,
 			    p->selected);
 	selection_list_set_view(&l->picker, p->view);

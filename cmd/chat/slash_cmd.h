@@ -64,6 +64,9 @@ struct pick {
 			       none */
 	bool asks; /* dcode needs an answer; the last item is the safe one */
 	const struct list_view *view; /* how to draw it, or NULL */
+	/* Called with view.arg on the thread that draws before the list opens;
+	 * it may set title and selected. May be NULL. */
+	void (*opens)(void *arg);
 	/* Called with view.arg on the thread that draws when the list closes;
 	 * chosen: -1 if nothing was. May be NULL. */
 	void (*closed)(void *arg, int chosen);

@@ -69,7 +69,9 @@ void slash_list_themes(struct run *r, struct buf *out)
 
 /* The list of themes while the user chooses. */
 struct theme_choice {
-	struct run *run;     /* borrowed */
+	struct run *run; /* borrowed */
+	struct pick pick;
+	char *title;         /* owned; of the list */
 	struct theme before; /* the theme when the list was opened */
 	struct buf texts;    /* the names with their notes */
 	struct fuzzy_item *items;
@@ -80,9 +82,6 @@ struct theme_choice {
 
 static void read_themes(struct theme_choice *c)
 {
-	const char *now = c->before.chosen == THEME_AUTO
-				  ? theme_name(THEME_AUTO)
-				  : appearance_theme(&c->before);
 	struct str rest;
 	struct str line;
 
@@ -92,13 +91,24 @@ static void read_themes(struct theme_choice *c)
 		size_t name = str_find(line, '\t');
 
 		c->items = xrealloc(c->items, c->n + 1, sizeof(*c->items));
-		c->items[c->n] = (struct fuzzy_item){
+		c->items[c->n++] = (struct fuzzy_item){
 			.name = { line.ptr, name },
 			.summary = str_skip(line, name + 1),
 		};
-		if (str_is(c->items[c->n++].name, now))
-			c->tried = c->n;
 	}
+}
+
+/* Notes which item of the list is in use. */
+static void find_theme(struct theme_choice *c)
+{
+	const char *now = c->before.chosen == THEME_AUTO
+				  ? theme_name(THEME_AUTO)
+				  : appearance_theme(&c->before);
+
+	c->tried = 0;
+	for (size_t i = 0; i < c->n; i++)
+		if (str_is(c->items[i].name, now))
+			c->tried = i + 1;
 }
 
 static void add_sample(struct rows *out, enum style_role role, const char *text)
@@ -142,6 +152,21 @@ static void preview_theme(void *arg, size_t item, size_t columns, size_t rows,
 	rows_release(&all);
 }
 
+/* Implements pick.opens. The theme belongs to this thread: the terminal may
+ * have told its background meanwhile. */
+static void open_list(void *arg)
+{
+	struct theme_choice *c = arg;
+
+	c->before = *c->run->theme;
+	c->title = xasprintf("The theme is %s%s.",
+			     c->before.chosen == THEME_AUTO ? "auto: " : "",
+			     appearance_theme(&c->before));
+	find_theme(c);
+	c->pick.title = c->title;
+	c->pick.selected = c->tried ? c->tried - 1 : c->n;
+}
+
 /* Implements pick.closed: stores the choice, or restores the earlier theme. */
 static void close_list(void *arg, int chosen)
 {
@@ -178,28 +203,25 @@ static void report_choice(struct theme_choice *c, int chosen)
 
 bool slash_cmd_theme_list(struct run *r, int n, char **words)
 {
-	struct theme_choice c = { .run = r,
-				  .before = *r->theme,
-				  .texts = BUF_INIT(LIST_BYTES) };
+	struct theme_choice c = { .run = r, .texts = BUF_INIT(LIST_BYTES) };
 	const struct list_view view = { .name = "name",
 					.preview_rows = preview_theme,
 					.arg = &c };
-	char *title = xasprintf("The theme is %s%s.",
-				c.before.chosen == THEME_AUTO ? "auto: " : "",
-				appearance_theme(&c.before));
-	struct pick p = { .title = title, .view = &view, .closed = close_list };
 	int chosen;
 
 	(void)n;
 	(void)words;
 	read_themes(&c);
-	p.items = c.items;
-	p.n = c.n;
-	p.selected = c.tried ? c.tried - 1 : c.n;
-	chosen = r->pick(r->ui.arg, &p);
+	c.pick = (struct pick){ .title = "Theme",
+				.items = c.items,
+				.n = c.n,
+				.view = &view,
+				.opens = open_list,
+				.closed = close_list };
+	chosen = r->pick(r->ui.arg, &c.pick);
 	if (chosen >= 0)
 		report_choice(&c, chosen);
-	free(title);
+	free(c.title);
 	free(c.items);
 	buf_release(&c.texts);
 	return true;

@@ -170,3 +170,17 @@ def test_a_theme_of_config_toml_has_its_colours_and_names_wrong_ones(
     assert DARK + SIGN in command(t, "/theme dark")
     seen = command(t, "/theme mine")
     assert "\x1b[0;1;38;2;255;136;0m" + SIGN in seen
+
+
+def test_moving_over_a_wrong_theme_warns_only_when_it_is_chosen(chat, env):
+    env.update(TERM="xterm-256color", COLORTERM="truecolor")
+    t, _ = begin(chat, OWN.replace('theme = "mine"', 'theme = "dark"'))
+    command(t, "/theme")
+    for key in ("\x1b[F", "\x1b[A", "\x1b[F", "\x1b[A", "\x1b[F"):
+        t.type(key)
+        t.wait(0.2)
+    assert "> mine" in re.sub("\x1b\\[[0-9;]*m", "", t.seen)
+    assert "unknown key" not in t.seen
+    t.type("\r")
+    t.wait(0.6)
+    assert t.seen.count("unknown key") == 1
