@@ -81,7 +81,7 @@ THREADED := $(VENDORS) aws background choose choose_vertex contract \
 LINKED   := allow_list apply_history ask_user cache_key cap capture compaction \
             docker_bind docker_frames effort evict execute failure failure_stream fetch \
             fetch_lie files files_find files_hostile files_target git grants hooks html journal \
-            lease matches media numbering odb patch plain price proc proc_run pylist \
+            lease matches mcp media numbering odb patch plain price proc proc_run pylist \
             read_text rewrite sandbox scan secrets select select_read select_secret send \
             settings setup setup_foreign slurm stat_cache todos tool toolargs \
             transcript transfer tree_watch turn ws_handshake

@@ -73,19 +73,20 @@ const char *sandbox_tree_dir(const struct sandbox *sb)
 }
 
 int reach_begin(struct sandbox *sb, const struct reach_command *c,
-		const struct stop *stop, struct error *err)
+		unsigned *number, const struct stop *stop, struct error *err)
 {
 	(void)sb;
 	(void)c;
+	*number = 1;
 	(void)stop;
 	(void)err;
 	return 0;
 }
 
-int reach_end(struct sandbox *sb, const void *command, struct error *err)
+int reach_end(struct sandbox *sb, unsigned number, struct error *err)
 {
 	(void)sb;
-	(void)command;
+	(void)number;
 	(void)err;
 	return 0;
 }
