@@ -83,7 +83,7 @@ def test_a_path_below_the_working_directory_is_short(
     if "y yes" in seen:
         assert f"  file_path: {shown or path}\n" in seen, seen
         s.type("n")
-        seen = s.until("Not run")
+        seen = s.until("Declined.")
     assert f"⏺ delete {shown or path}\n" in seen or \
         f"⏺ delete {shown or path} " in seen, seen
 
