@@ -6,10 +6,13 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include "base/json.h"
 #include "base/sanitize.h"
 #include "base/str.h"
+#include "term/rows.h"
 
 enum { TEXT_MAX = 64 << 20, LINE_BYTES = 1 << 16 };
 
@@ -134,4 +137,125 @@ const char *print_age(int64_t ms, char room[PRINT_AGE])
 	snprintf(room, PRINT_AGE, "%" PRId64 "%s ago",
 		 age > 0 ? age / units[i].seconds : 0, units[i].unit);
 	return room;
+}
+
+static size_t columns_of(int fd)
+{
+	struct winsize size = { 0 };
+
+	return ioctl(fd, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
+
+/* Returns the width for a table on stdout: of the terminal, or of the chat's
+ * screen. 0: it is no terminal, so nothing is cut. */
+static size_t table_columns(const struct app *app)
+{
+	size_t columns = columns_of(STDOUT_FILENO);
+
+	/* A screen that has not lent the terminal reads stdout from a pipe. */
+	return !columns && app->terminal ? columns_of(STDIN_FILENO) : columns;
+}
+
+void print_item(struct str line)
+{
+	/* A chat's screen wraps what it reads from a pipe. */
+	struct wrap w = { .columns = columns_of(STDOUT_FILENO),
+			  .words = true,
+			  .soft = true };
+	struct rows whole = { 0 };
+	struct rows rows = { 0 };
+
+	rows_add(&whole, (struct style){ 0 }, line);
+	rows_close(&whole);
+	w.rest.text = rows_indent(line);
+	if (w.columns)
+		wrap_rows(&whole, &w, &rows);
+	else
+		rows_append(&rows, &whole, 0, whole.n);
+	for (size_t i = 0; i < rows.n; i++) {
+		struct str row = rows_view(&rows, i).bytes;
+
+		printf("%.*s\n", (int)row.len, row.ptr);
+	}
+	rows_release(&whole);
+	rows_release(&rows);
+}
+
+enum { GAP = 2 /* cells between columns */, LEAST_LAST = 24 };
+
+void print_table_open(struct print_table *t, const struct app *app,
+		      const struct print_column *columns, size_t n)
+{
+	*t = (struct print_table){ .app = app, .columns = columns, .n = n };
+	for (size_t i = 0; i < n; i++) {
+		t->width[i] = columns[i].width;
+		t->shown[i] = true;
+	}
+}
+
+/* Returns the shown column to leave out next; 0: none. */
+static size_t least_important(const struct print_table *t)
+{
+	size_t last = 0;
+
+	for (size_t i = 0; i < t->n; i++)
+		if (t->shown[i] && t->columns[i].rank > t->columns[last].rank)
+			last = i;
+	return last;
+}
+
+void print_table_head(struct print_table *t)
+{
+	int room = (int)table_columns(t->app);
+	size_t end = t->n - 1;
+	int used = 0;
+	size_t last;
+
+	for (size_t i = 0; i < end; i++)
+		used += t->shown[i] ? t->width[i] + GAP : 0;
+	while (room && used + LEAST_LAST > room &&
+	       (last = least_important(t))) {
+		t->shown[last] = false;
+		used -= t->width[last] + GAP;
+	}
+	if (room)
+		t->width[end] = room > used ? room - used : 1;
+	for (size_t i = 0; i < end; i++)
+		if (t->shown[i])
+			printf("%*s%*s",
+			       t->columns[i].right ? t->width[i] : -t->width[i],
+			       t->columns[i].head, GAP, "");
+	puts(t->columns[end].head);
+}
+
+void print_table_cell(const struct print_table *t, size_t column,
+		      const char *text, const char *mark)
+{
+	struct str dots = str_of(print_sign(t->app, GLYPH_ELLIPSIS));
+	size_t room = (size_t)t->width[column];
+	struct buf line = BUF_INIT(LINE_BYTES);
+	struct str shown;
+	int pad;
+
+	if (!t->shown[column])
+		return;
+	print_add_line(t->app, &line, text[0] ? text : "-");
+	shown = buf_str(&line);
+	room -= strlen(mark) < room ? strlen(mark) : room;
+	if (t->width[column] && width_cells(shown) > room) {
+		room -= width_cells(dots) < room ? width_cells(dots) : room;
+		shown.len = width_prefix(shown, room);
+		while (shown.len && shown.ptr[shown.len - 1] == ' ')
+			shown.len--;
+	} else {
+		dots.len = 0;
+	}
+	pad = t->width[column] - (int)width_cells(shown) -
+	      (int)width_cells(dots) - (int)strlen(mark);
+	pad = pad > 0 ? pad : 0;
+	printf("%*s%.*s%.*s%s", t->columns[column].right ? pad : 0, "",
+	       (int)shown.len, shown.ptr, (int)dots.len, dots.ptr, mark);
+	if (column + 1 < t->n)
+		printf("%*s", GAP + (t->columns[column].right ? 0 : pad), "");
+	buf_release(&line);
 }

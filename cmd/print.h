@@ -39,6 +39,40 @@ bool print_is_ascii(const struct app *app);
  * at its start becomes ASCII if print_is_ascii(). */
 void print_progress(const struct app *app, const char *line);
 
+/* A column of a table on stdout. */
+struct print_column {
+	const char *head;
+	int width; /* in cells; the last column gets the rest of a terminal */
+	/* A terminal that is too narrow leaves out the columns with the highest
+	 * rank; never those of rank 0. */
+	int rank;
+	bool right; /* aligned on the right */
+};
+
+enum { PRINT_COLUMNS = 16 };
+
+struct print_table {
+	const struct app *app;
+	const struct print_column *columns;
+	size_t n;
+	/* Between print_table_open() and print_table_head() the caller may
+	 * change both. width 0: as wide as the text. */
+	int width[PRINT_COLUMNS];
+	bool shown[PRINT_COLUMNS];
+};
+/* Initialises a table of n columns, at most PRINT_COLUMNS; borrows them. */
+void print_table_open(struct print_table *t, const struct app *app,
+		      const struct print_column *columns, size_t n);
+/* Chooses the columns that fit and prints their heads. */
+void print_table_head(struct print_table *t);
+/* Prints a cell, masked and cleaned, padded, or cut with an ellipsis. mark: a
+ * text of dcode's own that stays at its end. The caller ends the row. */
+void print_table_cell(const struct print_table *t, size_t column,
+		      const char *text, const char *mark);
+/* Prints a line of a list on stdout, its rows wrapped between words below its
+ * own indent. */
+void print_item(struct str line);
+
 enum { PRINT_AGE = 24 };
 /* Formats the time since ms (Unix ms) as "5m ago"; units s, m, h, d, mo, y. */
 const char *print_age(int64_t ms, char room[PRINT_AGE]);

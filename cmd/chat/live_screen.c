@@ -671,6 +671,22 @@ static void add_printed(struct str lines, struct rows *out)
 	}
 }
 
+/* Prints lines of other code, each wrapped below its own indent. */
+static void print_indented(struct live *l, const struct rows *rows)
+{
+	struct wrap wrap = { .columns = screen_columns(&l->screen),
+			     .words = true,
+			     .soft = true };
+	struct rows out = { 0 };
+
+	for (size_t i = 0; i < rows->n; i++) {
+		wrap.rest.text = rows_indent(rows_view(rows, i).bytes);
+		wrap_row(rows, i, &wrap, &out);
+	}
+	screen_print(&l->screen, &out, 0, out.n);
+	rows_release(&out);
+}
+
 /* Prints the complete lines of the captured output; all: also the last,
  * unfinished one, as a terminal would show it. */
 static void print_lines(struct live *l, bool all)
@@ -685,7 +701,7 @@ static void print_lines(struct live *l, bool all)
 	if (shown.len) {
 		follow_lines(l, buf_str(&shown));
 		add_printed(buf_str(&shown), &rows);
-		live_print_rows(l, &rows);
+		print_indented(l, &rows);
 		rows_release(&rows);
 	}
 	buf_clear(&shown);

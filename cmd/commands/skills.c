@@ -133,8 +133,24 @@ static void skills_cmd_print(const struct app *app, const char *before,
 {
 	struct buf line = BUF_INIT(1 << 16);
 
+	buf_adds(&line, before);
 	print_add_line(app, &line, text);
-	printf("%s%s%s", before, line.len ? line.ptr : "", after);
+	buf_adds(&line, after);
+	print_item(buf_str(&line));
+	buf_release(&line);
+}
+
+static void print_skill(const struct app *app, const struct skill *s)
+{
+	struct buf line = BUF_INIT(1 << 16);
+
+	buf_adds(&line, "  ");
+	print_add_line(app, &line, s->name);
+	buf_adds(&line, ": ");
+	print_add_line(app, &line, s->description);
+	if (s->hides_user)
+		buf_adds(&line, " (replaces your own)");
+	print_item(buf_str(&line));
 	buf_release(&line);
 }
 
@@ -153,12 +169,9 @@ static void print_source(const struct skills_line *l, const char *source)
 					 s->scope == SKILL_USER
 						 ? "User skills ("
 						 : "Project skills (",
-					 source, "):\n");
+					 source, "):");
 		first = false;
-		skills_cmd_print(l->app, "  ", s->name, "");
-		skills_cmd_print(l->app, ": ", s->description,
-				 s->hides_user ? " (replaces your own)\n"
-					       : "\n");
+		print_skill(l->app, s);
 	}
 }
 
@@ -193,15 +206,20 @@ static void print_none(const struct skills_line *l)
 	skills_cmd_print(l->app,
 			 "No skills found. dcode skills create NAME makes "
 			 "one in ",
-			 place, ".\n");
+			 place, ".");
 	free(place);
 }
 
 static void print_builtins(void)
 {
 	puts("Built-in skills (/NAME, -s NAME):");
-	for (const struct skill_builtin *b = skill_builtins; b->name; b++)
-		printf("  %s: %s\n", b->name, b->description);
+	for (const struct skill_builtin *b = skill_builtins; b->name; b++) {
+		struct buf line = BUF_INIT(1 << 12);
+
+		buf_addf(&line, "  %s: %s", b->name, b->description);
+		print_item(buf_str(&line));
+		buf_release(&line);
+	}
 }
 
 static void print_list_json(const struct skills_line *l)
@@ -332,7 +350,7 @@ static void print_member(const struct app *app, const char *before,
 			 const char *text)
 {
 	if (text)
-		skills_cmd_print(app, before, text, "\n");
+		skills_cmd_print(app, before, text, "");
 }
 
 static void print_instructions(const struct app *app, struct str text)
@@ -459,7 +477,7 @@ static void report_skill(struct app *app, const char *command, const char *name,
 	struct buf out = BUF_INIT(LINE_BYTES);
 
 	if (!app->json) {
-		skills_cmd_print(app, done, path, "\n");
+		skills_cmd_print(app, done, path, "");
 		return;
 	}
 	buf_addc(&out, '{');

@@ -453,79 +453,6 @@ static const struct arg_row export_options[] = {
 	{ 0 },
 };
 
-static void add_time(struct buf *out, const char *key, int64_t ms)
-{
-	time_t when = (time_t)(ms / 1000);
-	char text[32] = "";
-	struct tm parts;
-
-	if (gmtime_r(&when, &parts))
-		strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &parts);
-	buf_addf(out, ",\"%s\":\"%s.%03dZ\"", key, text, (int)(ms % 1000));
-}
-
-static void add_sandbox_json(struct app *app, struct store *s,
-			     const struct thread *t, struct buf *out)
-{
-	struct thread_sandbox box;
-
-	threads_read_sandbox(s, t->label, &box);
-	buf_adds(out, ",\"sandbox\":{");
-	print_add_member(app, out, "provider", t->provider);
-	buf_addc(out, ',');
-	print_add_member(app, out, "id", t->sandbox);
-	buf_addc(out, ',');
-	print_add_member(app, out, "label", t->label);
-	buf_addc(out, ',');
-	print_add_member(app, out, "state", box.state);
-	buf_addc(out, '}');
-}
-
-static void add_patch(struct app *app, const struct thread *t, struct buf *out)
-{
-	char *path = saved_patch_find(app, t->id);
-
-	buf_addc(out, ',');
-	if (path)
-		print_add_member(app, out, "patch", path);
-	else
-		buf_adds(out, "\"patch\":null");
-	free(path);
-}
-
-static void threads_add_json(struct app *app, struct store *s,
-			     const struct thread *t, struct buf *out)
-{
-	char money[MONEY_SIZE];
-
-	print_add_member(app, out, "thread_id", t->id);
-	buf_addc(out, ',');
-	print_add_member(app, out, "title", t->title);
-	buf_addc(out, ',');
-	print_add_member(app, out, "model", t->model);
-	add_time(out, "created_at", t->created);
-	add_time(out, "updated_at", t->updated);
-	buf_addf(out,
-		 ",\"message_count\":%" PRId64 ",\"turns\":%" PRId64
-		 ",\"headless\":%s,\"input_tokens\":%" PRId64
-		 ",\"output_tokens\":%" PRId64 ",",
-		 t->messages, t->turns, t->headless ? "true" : "false",
-		 t->input, t->output);
-	buf_addf(out, "\"cost_usd\":%s,",
-		 t->cost < 0 || t->unpriced ? "null"
-					    : money_json(t->cost, money));
-	print_add_member(app, out, "cwd", t->cwd);
-	buf_addc(out, ',');
-	print_add_member(app, out, "git_branch", t->branch);
-	buf_addc(out, ',');
-	print_add_member(app, out, "agent", t->agent[0] ? t->agent : "agent");
-	add_sandbox_json(app, s, t, out);
-	add_patch(app, t, out);
-	buf_addf(out, ",\"in_use_by\":%" PRId64 ",\"imported\":%s,", t->pid,
-		 t->imported ? "true" : "false");
-	print_add_member(app, out, "origin_id", t->origin);
-}
-
 static const char *threads_count(int64_t n, char room[THREADS_SHORT])
 {
 	if (n < 1000)
@@ -537,7 +464,30 @@ static const char *threads_count(int64_t n, char room[THREADS_SHORT])
 	return room;
 }
 
-enum { LIMIT = 20, CELL_MOST = 1 << 14 };
+enum {
+	LIMIT = 20,
+	CELL_MOST = 1 << 14,
+	TIME_CELLS = 16,      /* of a date */
+	DIRECTORY_CELLS = 40, /* with -v */
+};
+
+/* The columns of the table, from left to right. */
+enum thread_column {
+	COL_ID,
+	COL_USED,
+	COL_TURNS,
+	COL_COST,
+	COL_BRANCH,
+	COL_BEGUN,
+	COL_AGENT,
+	COL_MESSAGES,
+	COL_MODEL,
+	COL_TOKENS,
+	COL_SANDBOX,
+	COL_DIRECTORY,
+	COL_TITLE,
+	N_COLUMNS
+};
 
 struct thread_table {
 	struct app *app;
@@ -545,6 +495,7 @@ struct thread_table {
 	struct thread *threads; /* owned */
 	size_t n;
 	bool verbose, absolute;
+	struct print_table table;
 };
 
 static bool add_thread(void *arg, struct thread *t)
@@ -561,28 +512,34 @@ static bool add_thread(void *arg, struct thread *t)
 	return true;
 }
 
-/* Prints a cell of the table, masked and cleaned, cut or padded to width. width
- * 0: neither cut nor padded. */
-static void print_cell(struct app *app, const char *text, int width)
-{
-	struct buf line = BUF_INIT(CELL_MOST);
-	struct str shown;
-	size_t chars;
+static const struct print_column thread_columns[N_COLUMNS] = {
+	[COL_ID] = { "THREAD", THREADS_ID, 0, false },
+	[COL_USED] = { "USED", 8, 1, false },
+	[COL_TURNS] = { "TURNS", 5, 3, true },
+	[COL_COST] = { "COST", 9, 2, false },
+	[COL_BRANCH] = { "BRANCH", 16, 5, false },
+	[COL_BEGUN] = { "BEGUN", 8, 9, false },
+	[COL_AGENT] = { "AGENT", 12, 10, false },
+	[COL_MESSAGES] = { "MSGS", 4, 11, true },
+	[COL_MODEL] = { "MODEL", 26, 6, false },
+	[COL_TOKENS] = { "TOKENS", 6, 8, false },
+	[COL_SANDBOX] = { "SANDBOX", 14, 4, false },
+	[COL_DIRECTORY] = { "DIRECTORY", 24, 7, false },
+	[COL_TITLE] = { "TITLE", 48, 0, false },
+};
 
-	print_add_line(app, &line, text[0] ? text : "-");
-	shown = buf_str(&line);
-	if (width)
-		shown.len = str_char_offset(shown, (size_t)width);
-	chars = str_chars(shown);
-	printf("%.*s%*s", (int)shown.len, shown.ptr,
-	       width ? width - (int)chars + 2 : 0, "");
-	buf_release(&line);
+static void print_cell(const struct thread_table *l, size_t column,
+		       const char *text)
+{
+	print_table_cell(&l->table, column, text, "");
 }
 
-/* Prints a cell that is aligned on the right. */
-static void print_number(int64_t n, int width)
+static void print_number(const struct thread_table *l, size_t column, int64_t n)
 {
-	printf("%*" PRId64 "  ", width, n);
+	char text[THREADS_SHORT];
+
+	snprintf(text, sizeof(text), "%" PRId64, n);
+	print_cell(l, column, text);
 }
 
 static const char *show_time(const struct thread_table *l, int64_t ms,
@@ -598,13 +555,15 @@ static void print_patch(struct thread_table *l, const struct thread *t)
 {
 	char *path = saved_patch_find(l->app, t->id);
 	char *shown = path ? threads_short_path(l->app, path) : NULL;
+	struct buf line = BUF_INIT(CELL_MOST);
 
 	if (path) {
 		printf("%*s", THREADS_ID + 2, "");
 		fputs("saved patch: ", stdout);
-		print_cell(l->app, shown, 0);
-		putchar('\n');
+		print_add_line(l->app, &line, shown);
+		puts(line.ptr);
 	}
+	buf_release(&line);
 	free(path);
 	free(shown);
 }
@@ -618,27 +577,21 @@ static void print_row(struct thread_table *l, const struct thread *t)
 
 	threads_read_sandbox(l->store, t->label, &box);
 	snprintf(id, sizeof(id), "%s", t->id);
-	print_cell(l->app, id, THREADS_ID);
-	print_cell(l->app, show_time(l, t->updated, room),
-		   l->absolute ? 16 : 8);
-	print_number(t->turns, 5);
-	print_cell(l->app, threads_cost(t, room), 9);
-	print_cell(l->app, t->branch, 16);
-	if (l->verbose) {
-		print_cell(l->app, show_time(l, t->created, room),
-			   l->absolute ? 16 : 8);
-		print_cell(l->app, t->agent[0] ? t->agent : "agent", 12);
-		print_number(t->messages, 4);
-	}
-	print_cell(l->app, t->model, 26);
-	print_cell(l->app, threads_count(t->input + t->output, room), 6);
-	print_cell(l->app, threads_place(t, &box, room), 14);
-	print_cell(l->app, cwd, l->verbose ? 40 : 24);
-	print_cell(l->app, t->title, l->verbose ? 0 : 48);
-	if (t->headless)
-		printf(" (-n)");
-	if (t->pid)
-		printf(" (in use)");
+	print_cell(l, COL_ID, id);
+	print_cell(l, COL_USED, show_time(l, t->updated, room));
+	print_number(l, COL_TURNS, t->turns);
+	print_cell(l, COL_COST, threads_cost(t, room));
+	print_cell(l, COL_BRANCH, t->branch);
+	print_cell(l, COL_BEGUN, show_time(l, t->created, room));
+	print_cell(l, COL_AGENT, t->agent[0] ? t->agent : "agent");
+	print_number(l, COL_MESSAGES, t->messages);
+	print_cell(l, COL_MODEL, t->model);
+	print_cell(l, COL_TOKENS, threads_count(t->input + t->output, room));
+	print_cell(l, COL_SANDBOX, threads_place(t, &box, room));
+	print_cell(l, COL_DIRECTORY, cwd);
+	snprintf(room, sizeof(room), "%s%s", t->headless ? " (-n)" : "",
+		 t->pid ? " (in use)" : "");
+	print_table_cell(&l->table, COL_TITLE, t->title, room);
 	putchar('\n');
 	print_patch(l, t);
 	free(cwd);
@@ -646,14 +599,18 @@ static void print_row(struct thread_table *l, const struct thread *t)
 
 static void print_table(struct thread_table *l, int64_t limit)
 {
-	int when = l->absolute ? 16 : 8;
+	struct print_table *t = &l->table;
 
-	printf("%-13s  %-*s  %5s  %-9s  %-16s  ", "THREAD", when, "USED",
-	       "TURNS", "COST", "BRANCH");
-	if (l->verbose)
-		printf("%-*s  %-12s  %4s  ", when, "BEGUN", "AGENT", "MSGS");
-	printf("%-26s  %-6s  %-14s  %-*s  %s\n", "MODEL", "TOKENS", "SANDBOX",
-	       l->verbose ? 40 : 24, "DIRECTORY", "TITLE");
+	print_table_open(t, l->app, thread_columns, N_COLUMNS);
+	t->shown[COL_BEGUN] = t->shown[COL_AGENT] = t->shown[COL_MESSAGES] =
+		l->verbose;
+	if (l->verbose) {
+		t->width[COL_DIRECTORY] = DIRECTORY_CELLS;
+		t->width[COL_TITLE] = 0;
+	}
+	if (l->absolute)
+		t->width[COL_USED] = t->width[COL_BEGUN] = TIME_CELLS;
+	print_table_head(t);
 	for (size_t i = 0; i < l->n; i++)
 		print_row(l, &l->threads[i]);
 	if ((int64_t)l->n == limit)

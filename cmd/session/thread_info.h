@@ -29,4 +29,8 @@ const char *threads_place(const struct thread *t,
  * price of some requests is unknown, because these are not counted. */
 const char *threads_cost(const struct thread *t, char room[2 * THREADS_SHORT]);
 
+/* Appends the members of a thread's JSON object. */
+void threads_add_json(struct app *app, struct store *s, const struct thread *t,
+		      struct buf *out);
+
 #endif

@@ -549,6 +549,16 @@ void wrap_row(const struct rows *in, size_t i, const struct wrap *w,
 	} while (r.bytes.len);
 }
 
+struct str rows_indent(struct str line)
+{
+	static const char blanks[] = "          ";
+	size_t n = 0;
+
+	while (n < line.len && n < sizeof(blanks) - 3 && line.ptr[n] == ' ')
+		n++;
+	return (struct str){ blanks, n ? n + 2 : 0 };
+}
+
 void wrap_rows(const struct rows *in, const struct wrap *w, struct rows *out)
 {
 	for (size_t i = 0; i < in->n; i++)

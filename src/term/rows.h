@@ -175,6 +175,9 @@ struct wrap {
  */
 void wrap_row(const struct rows *in, size_t i, const struct wrap *w,
 	      struct rows *out);
+/* Returns the prefix for the rows after the first one of a line of a list: two
+ * cells more than the line's own indent, nothing if it has none. Static. */
+struct str rows_indent(struct str line);
 /* Wraps all rows of in. */
 void wrap_rows(const struct rows *in, const struct wrap *w, struct rows *out);
 

@@ -371,3 +371,34 @@ def test_a_command_that_waits_runs_in_its_turn(talk):
     c.until(lambda t: t.count("Late answer.") == 2)
     sent = [r["body"]["messages"] for r in c.server.requests]
     assert [len(m) for m in sent] == [1, 1]
+
+
+@pytest.mark.parametrize("columns, lines", [(80, 24), (40, 20), (200, 50)])
+@on_screen
+def test_lists_of_subcommands_break_no_word(talk, home, columns, lines):
+    said = "See to it that each list is read at a glance, however narrow the " \
+        "window of the reader may be"
+    place = home / ".deepagents" / "agent" / "skills" / "see"
+    place.mkdir(parents=True)
+    (place / "SKILL.md").write_text(
+        f"---\nname: see\ndescription: {said}\n---\nx\n")
+    c = begin(talk, columns=columns, lines=lines)
+    c.say("漢字 " + said, "Done in")
+    c.say("/threads list", "THREAD  ")
+    rows = [r for r in c.text(True).splitlines()
+            if r.startswith("THREAD  ") or "(in use)" in r]
+    head, row = rows[0], rows[1]
+    assert len(rows) == 2 and row.endswith("… (in use)"), rows
+    wide = sum(ch in "漢字" for ch in row)
+    at = head.index("TITLE")
+    assert row[at:].startswith("漢字 See"), row
+    assert columns - 2 < len(row) + wide <= columns or columns == 200, row
+    assert ("MODEL" in head) == (columns == 200), head
+    assert ("COST" in head) == (columns >= 80), head
+    c.keys("C-l")
+    c.say("/skills", "skill-creator: ")
+    seen = c.text().split("User skills")[1].split("Built-in")[0]
+    rows = seen.splitlines()[1:]
+    rows = rows[[r.startswith("  see:") for r in rows].index(True):]
+    assert all(r.startswith("    ") for r in rows[1:]), rows
+    assert " ".join(" ".join(rows).split()) == f"see: {said}"
