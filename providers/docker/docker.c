@@ -31,7 +31,6 @@
 #include "providers/kit/lease.h"
 #include "providers/kit/rest.h"
 #include "sandbox/ports/ports.h"
-#include "sandbox/reach.h"
 
 enum {
 	BODY_MAX = 1 << 20,    /* bytes of a container's description */
@@ -260,6 +259,8 @@ static int docker_remove(struct sandbox_client *client, const char *id,
 		if (stop_sleep(stop, POLL_MS, err) < 0)
 			return -1;
 	}
+	if (rc >= 0)
+		docker_network_sweep(docker_of(client), stop);
 	return rc == 1 && was_there ? 0 : rc;
 }
 
@@ -897,9 +898,7 @@ static int docker_create(struct sandbox *sb, const struct sandbox_spec *given,
 			       spec->label);
 	else if (spec->snapshot && !engine_name_ok(spec->snapshot))
 		rc = fail_no_snapshot(spec->snapshot, err);
-	else if (require_proxy(d, &chosen, err) < 0 ||
-		 (spec->network->mode == NETWORK_LIST &&
-		  docker_network_check(d, spec->network, err) < 0))
+	else if (require_proxy(d, &chosen, err) < 0)
 		rc = -1;
 	else
 		rc = docker_image(d, spec, &image, err);
@@ -973,39 +972,6 @@ static void docker_discard(struct sandbox *sb)
 	sb->priv = NULL;
 }
 
-/* Implements reach_ops.take_contacts. */
-static void take_contacts(struct sandbox *sb, struct network_contacts *c)
-{
-	struct docker_box *box = sb->priv;
-
-	if (!box)
-		return;
-	pthread_mutex_lock(&box->lock);
-	if (box->egress)
-		egress_take(box->egress, c);
-	pthread_mutex_unlock(&box->lock);
-}
-
-/* Implements reach_ops.set_gate. */
-static bool set_gate(struct sandbox *sb, const struct network_gate *gate)
-{
-	struct docker_box *box = sb->priv;
-	bool guards;
-
-	if (!box)
-		return false;
-	pthread_mutex_lock(&box->lock);
-	guards = box->egress != NULL;
-	box->gate = guards ? gate : NULL;
-	if (guards)
-		egress_set_gate(box->egress, gate);
-	pthread_mutex_unlock(&box->lock);
-	return guards;
-}
-
-static const struct reach_ops proxy_ops = { docker_set_network, take_contacts,
-					    set_gate };
-
 static void docker_settle(struct sandbox *sb, char notice[SANDBOX_NOTICE])
 {
 	if (sb->priv)
@@ -1066,7 +1032,7 @@ static const struct sandbox_ops ops = {
 	.info = docker_info,
 	.set_network = docker_set_network,
 	.get_network = docker_get_network,
-	.proxy = &proxy_ops,
+	.proxy = &docker_reach,
 	.snapshot = docker_snapshot,
 	.find_snapshot = docker_find_snapshot,
 	.execute = docker_execute,

@@ -74,6 +74,8 @@ extern const struct sandbox_provider docker_provider;
 struct docker_box {
 	struct docker *docker; /* borrowed */
 	bool created; /* dcode created the container and may restart it */
+	/* held while the way to the hosts is opened; taken before lock */
+	pthread_mutex_t opening;
 	pthread_mutex_t lock; /* guards the fields below */
 	unsigned restarts;
 	int64_t init; /* pid of the first process on the engine's machine */
@@ -90,7 +92,7 @@ struct docker_box *docker_box_new(struct docker *docker, bool created);
 void docker_box_free(struct docker_box *box);
 void docker_box_set_init(struct docker_box *box, const cJSON *inspected);
 /* Appends box->notice to notice and clears it, so that only one command's
- * result contains it. */
+ * result contains it; without one, which hosts were refused. */
 void docker_box_take_notice(struct docker_box *box,
 			    char notice[SANDBOX_NOTICE]);
 unsigned docker_box_restarts(struct docker_box *box);
@@ -116,20 +118,25 @@ void docker_kill(struct docker_box *box, const struct docker_call *call);
 
 /* network.c: lists of hosts. */
 
-/* Returns -1 if dcode cannot enforce a list for containers of this engine. */
-int docker_network_check(const struct docker *d, const struct network *n,
-			 struct error *err);
 /* Adds the list to the body of POST /containers/create, which has HostConfig
- * and Labels. */
+ * and Labels. Fails if dcode cannot enforce a list for containers of this
+ * engine. */
 int docker_network_add(const struct docker *d, const struct network *n,
 		       cJSON *body, struct error *err);
 /* Opens the way to the hosts of a container that was created with a list and
- * runs; inspected: GET /containers/ID/json. Does nothing for another
- * container. */
+ * runs; inspected: GET /containers/ID/json. Does nothing for another container.
+ * After a restart the list that was in force holds again. */
 int docker_network_open(struct docker_box *box, const cJSON *inspected,
 			const struct stop *stop, struct error *err);
-/* Writes which hosts were refused, unless there is a notice already. */
-void docker_network_report(struct docker_box *box, char notice[SANDBOX_NOTICE]);
+/* Call before a command: opens the way again if somebody else has restarted the
+ * container. *guarded: a proxy of this process guards it, so that its
+ * placeholders are of use. */
+int docker_network_renew(struct sandbox *sb, bool *guarded,
+			 const struct stop *stop, struct error *err);
+/* Call after a container was removed: deletes what is stored about the lists of
+ * those that are gone. */
+void docker_network_sweep(struct docker *d, const struct stop *stop);
+extern const struct reach_ops docker_reach;
 /* Implement sandbox_ops.set_network and get_network. */
 int docker_set_network(struct sandbox *sb, const struct network *n,
 		       const struct stop *stop, struct error *err);

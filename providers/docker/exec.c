@@ -158,7 +158,7 @@ static void add_variable(void *arg, const char *name, const char *value)
  * command's environment and identifies its processes later. */
 static int describe_exec(const struct exec_request *req,
 			 const struct sandbox *sb, const char *token,
-			 struct buf *body, struct error *err)
+			 bool guarded, struct buf *body, struct error *err)
 {
 	const struct docker_box *box = sb->priv;
 	bool input = req->input.len || req->dialog || req->source;
@@ -169,7 +169,9 @@ static int describe_exec(const struct exec_request *req,
 		 "\"AttachStderr\":true,\"Tty\":false,\"WorkingDir\":\"/\","
 		 "\"Env\":[\"DCODE_EXEC=%s\"",
 		 input ? "true" : "false", token);
-	trust_each_variable(&box->secrets, TRUST_INSIDE, add_variable, body);
+	if (guarded)
+		trust_each_variable(&box->secrets, TRUST_INSIDE, add_variable,
+				    body);
 	for (const char *const *e = req->env; e && *e; e++) {
 		if (!str_is_utf8(str_of(*e)))
 			return error_set(err, ERR_USAGE,
@@ -284,6 +286,7 @@ struct exec_session {
 	bool dry;      /* exec_request.source is at its end, or there is none */
 	bool finished; /* dcode closed its side of the connection */
 	bool closed;   /* the engine closed its side */
+	bool guarded;  /* see docker_network_renew() */
 	bool ended;    /* exit_code is known */
 	int exit_code;
 	int64_t sent_ms;   /* clock_ms() when the command was sent */
@@ -512,7 +515,7 @@ static int start_exec(struct exec_session *r, const struct stop *stop,
 		      struct error *err)
 {
 	struct buf body = BUF_INIT(BODY_MAX);
-	int rc = describe_exec(r->req, r->sb, r->token, &body, err);
+	int rc = describe_exec(r->req, r->sb, r->token, r->guarded, &body, err);
 
 	if (rc == 0)
 		rc = exec_create(r->engine, r->sb->id, buf_str(&body), &r->id,
@@ -660,8 +663,13 @@ int docker_execute(struct sandbox *sb, const struct exec_request *req,
 				     : *stop;
 	bool own_time = within.deadline < stop->deadline;
 	struct error why = { 0 };
-	int rc;
+	bool guarded;
+	int rc = docker_network_renew(sb, &guarded, &within, err);
 
+	if (rc < 0) {
+		free(r);
+		return -1;
+	}
 	*r = (struct exec_session){
 		.kill = { .run = kill_tree, .release = free_session },
 		.sb = sb,
@@ -669,6 +677,7 @@ int docker_execute(struct sandbox *sb, const struct exec_request *req,
 		.req = req,
 		.input = req->input,
 		.dry = !req->source,
+		.guarded = guarded,
 		.reply = BUF_INIT(REPLY_MAX),
 	};
 	r->restarts = docker_box_restarts(box);
@@ -678,10 +687,9 @@ int docker_execute(struct sandbox *sb, const struct exec_request *req,
 			   stop, &why);
 	if (rc < 0)
 		*err = why;
+	/* nobody sees what is said below dcode's own commands */
 	if (!req->plain && (rc == 0 || why.code != ERR_CANCELLED))
 		docker_box_take_notice(box, res->notice);
-	if (rc == 0)
-		docker_network_report(box, res->notice);
 	kill_drop(&r->kill);
 	return rc;
 }

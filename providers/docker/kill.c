@@ -672,6 +672,7 @@ struct docker_box *docker_box_new(struct docker *docker, bool created)
 
 	box->docker = docker;
 	box->created = created;
+	pthread_mutex_init(&box->opening, NULL);
 	pthread_mutex_init(&box->lock, NULL);
 	return box;
 }
@@ -681,6 +682,7 @@ void docker_box_free(struct docker_box *box)
 	if (!box)
 		return;
 	egress_end(box->egress);
+	pthread_mutex_destroy(&box->opening);
 	pthread_mutex_destroy(&box->lock);
 	free(box);
 }
@@ -697,6 +699,8 @@ void docker_box_take_notice(struct docker_box *box, char notice[SANDBOX_NOTICE])
 	pthread_mutex_lock(&box->lock);
 	add_notice(notice, box->notice);
 	box->notice[0] = '\0';
+	if (box->egress && !notice[0])
+		egress_report(box->egress, notice, SANDBOX_NOTICE);
 	pthread_mutex_unlock(&box->lock);
 }
 

@@ -1138,7 +1138,7 @@ static int follow_command(struct box_command *c, struct exec_result *res,
 		res->exit_code = 128 + SIGKILL;
 		rc = rc < 0 ? pump_rest(&c->pump, &why) : 0;
 	}
-	if (rc == 0 && b->egress && !res->notice[0])
+	if (!rc && b->egress && !res->notice[0] && !c->pump.req->plain)
 		egress_report(b->egress, res->notice, sizeof(res->notice));
 	if (rc < 0)
 		*err = why;

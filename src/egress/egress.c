@@ -50,7 +50,7 @@ const struct secret_limits egress_secret_limits = {
  * refused, and for the log of the thread.
  */
 struct proxy_link {
-	pthread_mutex_t lock; /* of all that follows but the thread */
+	pthread_mutex_t lock; /* of all that follows but reader and reads */
 	int sock;             /* to the proxy; -1: it has ended */
 	bool closing;         /* dcode itself ends the proxy */
 	bool ended; /* the proxy has ended by itself, and nobody knows yet */
@@ -129,8 +129,10 @@ static void send_order(const struct proxy_link *l, enum egress_order_kind kind,
 		o.port = about->port;
 		memcpy(o.host, about->host, sizeof(o.host));
 	}
+	/* Never waits: a proxy that does not read is stopped or gone, and lets
+	 * nothing through. */
 	if (l->sock >= 0)
-		(void)send(l->sock, &o, sizeof(o), MSG_NOSIGNAL);
+		(void)send(l->sock, &o, sizeof(o), MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
 /* The thread that asks the gate, until nothing waits any more. */
@@ -174,8 +176,10 @@ static void add_question(struct proxy_link *l, const struct egress_record *r)
 		pthread_join(l->asker, NULL); /* it needs the lock no more */
 	l->asks = l->asking =
 		thread_start(&l->asker, run_asker, l, &ignored) == 0;
-	if (!l->asks)
+	if (!l->asks) {
 		l->n_questions = 0;
+		send_order(l, EGRESS_REFUSE, r);
+	}
 }
 
 static void init_link(struct proxy_link *l)
@@ -262,12 +266,16 @@ static void *run_reader(void *arg)
 	return NULL;
 }
 
+/* Call with the lock of the egress held, as for close_link(): only these two
+ * change the socket and the reader. */
 static int open_link(struct proxy_link *l, int sock, struct error *err)
 {
+	pthread_mutex_lock(&l->lock);
 	l->sock = sock;
 	l->closing = l->ended = false;
 	if (l->gate)
 		send_order(l, EGRESS_ASK, NULL);
+	pthread_mutex_unlock(&l->lock);
 	l->reads = thread_start(&l->reader, run_reader, l, err) == 0;
 	return l->reads ? 0 : -1;
 }
@@ -282,9 +290,13 @@ static void close_link(struct proxy_link *l)
 	if (l->reads)
 		pthread_join(l->reader, NULL);
 	l->reads = false;
+	/* Other threads read records: from now on none uses its number, which
+	 * another file may get. */
+	pthread_mutex_lock(&l->lock);
 	if (l->sock >= 0)
 		close(l->sock);
 	l->sock = -1;
+	pthread_mutex_unlock(&l->lock);
 }
 
 static void report_refusals(struct proxy_link *l, struct buf *out)
@@ -657,8 +669,10 @@ static int send_list(struct egress *e, const struct network *n,
 	if (fd < 0)
 		return -1;
 	memcpy(CMSG_DATA(&control.head), &fd, sizeof(fd));
-	if (sendmsg(e->link.sock, &msg, MSG_NOSIGNAL) < 0)
+	pthread_mutex_lock(&e->link.lock);
+	if (sendmsg(e->link.sock, &msg, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
 		rc = error_errno(err, "speaking to the network proxy");
+	pthread_mutex_unlock(&e->link.lock);
 	close(fd);
 	return rc;
 }
@@ -700,6 +714,25 @@ int egress_change(struct egress *e, const struct network *n,
 	return rc;
 }
 
+void egress_copy_list(struct egress *e, struct network *out)
+{
+	pthread_mutex_lock(&e->lock);
+	network_copy(out, &e->list);
+	pthread_mutex_unlock(&e->lock);
+}
+
+bool egress_serves(const struct egress *e, pid_t inside)
+{
+	char path[64];
+	struct stat theirs;
+	struct stat ours;
+
+	snprintf(path, sizeof(path), "/proc/%d/ns/net", (int)inside);
+	return inside > 1 && stat(path, &theirs) == 0 &&
+	       fstat(e->namespace_fd, &ours) == 0 &&
+	       theirs.st_dev == ours.st_dev && theirs.st_ino == ours.st_ino;
+}
+
 void egress_report(struct egress *e, char *room, size_t size)
 {
 	struct buf text = BUF_INIT(size - 1);
@@ -737,12 +770,12 @@ static void end_questions(struct proxy_link *l)
 	l->closing = true;
 	l->n_questions = 0;
 	asks = l->asks;
-	pthread_mutex_unlock(&l->lock);
+	l->asks = false;
 	if (l->over.fd[0] >= 0)
 		cancel_trigger(&l->over);
+	pthread_mutex_unlock(&l->lock);
 	if (asks)
 		pthread_join(l->asker, NULL);
-	l->asks = false;
 }
 
 void egress_end(struct egress *e)
@@ -750,7 +783,9 @@ void egress_end(struct egress *e)
 	if (!e)
 		return;
 	end_questions(&e->link);
+	pthread_mutex_lock(&e->lock);
 	end_proxy(e);
+	pthread_mutex_unlock(&e->lock);
 	release_link(&e->link);
 	network_release(&e->list);
 	network_release(&e->made);

@@ -21,6 +21,7 @@
  * There is no other way out. If the child or dcode ends, the sockets close and
  * the sandbox has no network. Begin reading at egress_start(), then serve.c.
  */
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "base/error.h"
@@ -68,6 +69,10 @@ int egress_write_trust_inside(struct egress *e, pid_t pid, struct error *err);
  * that fails too, the sandbox has no network. */
 int egress_change(struct egress *e, const struct network *n,
 		  const struct stop *stop, struct error *err);
+/* Copies the list that the proxy enforces. Any thread. */
+void egress_copy_list(struct egress *e, struct network *out);
+/* True if the process is in the network that the proxy serves. */
+bool egress_serves(const struct egress *e, pid_t inside);
 /* From now on connections to names that the list neither allows nor denies wait
  * for the gate, a minute at most. Its ask may call egress_change(). Borrowed
  * until egress_end(). Not NULL. */

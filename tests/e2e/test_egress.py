@@ -373,12 +373,16 @@ def test_an_open_list_does_not_open_this_machine(
         assert "REACHED" not in box.do(CURL + url), url
 
 
+def screen(box, *flags):
+    """A chat in the box's world, with a sandbox of its own."""
+    place = pathlib.Path(tempfile.mkdtemp(prefix="dcode-tmux-"))
+    return Screen(place, [*box.enter, box.dcode, "-M", "anthropic:m", *flags],
+                  {**box.env, "ANTHROPIC_API_KEY": "k"}, "/tmp")
+
+
 def talk(box, steps):
     """Types lines in a chat; each is (line, what is then on the screen)."""
-    place = pathlib.Path(tempfile.mkdtemp(prefix="dcode-tmux-"))
-    s = Screen(place, [*box.enter, box.dcode, "--sandbox", "local", "-M",
-                       "anthropic:m"], {**box.env, "ANTHROPIC_API_KEY": "k"},
-               "/tmp")
+    s = screen(box, "--sandbox", "local")
     try:
         s.until("tools in")
         for line, wanted in steps:

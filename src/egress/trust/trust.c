@@ -3,8 +3,10 @@
 #include "egress/trust/trust.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -29,11 +31,15 @@ enum {
 };
 static const uint32_t JKS_MAGIC = 0xFEEDFEED;
 
+/* In a system's file of a container, what follows is dcode's. */
+#define MARK "\n# dcode\n"
+
 const char *const trust_files[] = {
 	"/etc/ssl/certs/ca-certificates.crt", /* Debian, Alpine, Arch */
 	"/etc/pki/tls/certs/ca-bundle.crt",   /* Fedora */
 	"/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem",
-	"/etc/ssl/ca-bundle.pem", /* SUSE */
+	"/var/lib/ca-certificates/ca-bundle.pem", /* SUSE */
+	"/etc/ssl/ca-bundle.pem",
 	"/etc/ssl/cert.pem",
 	NULL,
 };
@@ -137,12 +143,18 @@ static void add_java_store(struct str pem, struct buf *out)
 static int write_file(const char *path, const struct buf *text,
 		      struct error *err)
 {
-	int fd = open(path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644);
+	int fd = open(path,
+		      O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC,
+		      0644);
+	struct stat st = { 0 };
 	int rc = 0;
 
-	if (fd < 0 ||
-	    io_pwrite_all(fd, text->ptr ? text->ptr : "", text->len, 0) < 0 ||
-	    io_truncate(fd, (off_t)text->len) < 0 || fchmod(fd, 0644) < 0)
+	if (fd >= 0 && fstat(fd, &st) == 0 && !S_ISREG(st.st_mode))
+		rc = error_set(err, ERR_SYSTEM, "writing %s: not a file", path);
+	else if (fd < 0 ||
+		 io_pwrite_all(fd, text->ptr ? text->ptr : "", text->len, 0) <
+			 0 ||
+		 io_truncate(fd, (off_t)text->len) < 0 || fchmod(fd, 0644) < 0)
 		rc = error_errno(err, "writing %s", path);
 	if (fd >= 0)
 		close(fd);
@@ -172,66 +184,132 @@ int trust_write(const char *path, const char *certificate, struct error *err)
 	return rc;
 }
 
-/* Opens a file of the container. Attack: a link in the image leads to a file of
- * this machine; so all links are followed below the container's root. */
-static int open_inside(int root, const char *path, int flags)
+/* Finds a file of the container. Attack: a link in the image leads to a file of
+ * this machine; so all links are followed below the container's root. own: only
+ * what the container itself stores, and without links, one of which may lead to
+ * a file of the user's project. Attack: a directory of this machine is mounted
+ * there, and its list of authorities would get one that the sandbox may use.
+ * Returns a descriptor without rights (O_PATH), or -1. */
+static int find_inside(int root, const char *path, bool own)
 {
-	const struct open_how how = { .flags = (uint64_t)(flags | O_CLOEXEC),
-				      .mode = flags & O_CREAT ? 0644 : 0,
-				      .resolve = RESOLVE_IN_ROOT |
-						 RESOLVE_NO_MAGICLINKS };
+	const struct open_how how = {
+		.flags = O_PATH | O_CLOEXEC,
+		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS |
+			   (own ? RESOLVE_NO_XDEV | RESOLVE_NO_SYMLINKS : 0),
+	};
 
 	return (int)syscall(SYS_openat2, root, path + 1, &how, sizeof(how));
+}
+
+/* Opens what was found, if it is a file. Attack: a FIFO, whose opening waits
+ * for ever, or a device of this machine. */
+static int open_found(int found, int flags)
+{
+	char name[64];
+	struct stat st;
+
+	if (fstat(found, &st) < 0 || !S_ISREG(st.st_mode))
+		return -1;
+	snprintf(name, sizeof(name), "/proc/self/fd/%d", found);
+	return open(name, flags | O_NONBLOCK | O_CLOEXEC);
+}
+
+/* Reads the file up to dcode's own part. */
+static void read_found(int fd, struct buf *out)
+{
+	char room[1 << 14];
+	ssize_t n;
+
+	while ((n = io_read(fd, room, sizeof(room))) > 0)
+		buf_add(out, room, (size_t)n);
+	out->len = str_search(buf_str(out), STR(MARK));
 }
 
 /* Reads a file of the container. False if there is none. */
 static bool read_inside(int root, const char *path, struct buf *out)
 {
-	int fd = open_inside(root, path, O_RDONLY | O_NONBLOCK);
-	char room[1 << 14];
-	struct stat st;
-	ssize_t n;
+	int found = find_inside(root, path, false);
+	int fd = found < 0 ? -1 : open_found(found, O_RDONLY);
 
-	if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
-		while ((n = io_read(fd, room, sizeof(room))) > 0)
-			buf_add(out, room, (size_t)n);
-	if (fd >= 0)
+	if (fd >= 0) {
+		read_found(fd, out);
 		close(fd);
+	}
+	if (found >= 0)
+		close(found);
 	return out->len > 0;
 }
 
-/* Adds the certificate to the file, unless it has it. A file that cannot be
- * written is left: the variables are enough for most programs. */
+/* True if nobody but the container's root has made the file, under one name. */
+static bool is_system_file(int root, int found)
+{
+	struct stat top;
+	struct stat st;
+
+	return fstat(root, &top) == 0 && fstat(found, &st) == 0 &&
+	       st.st_uid == top.st_uid && st.st_nlink == 1;
+}
+
+/* Adds the certificate to the file, or replaces that of an earlier run. A file
+ * that cannot be written, or is mounted, is left as it is: the variables are
+ * enough for most programs. */
 static void add_inside(int root, const char *path, const char *certificate)
 {
 	struct buf text = BUF_INIT(BUNDLE_BYTES);
-	int fd = -1;
+	int found = find_inside(root, path, true);
+	int fd = found >= 0 && is_system_file(root, found)
+			 ? open_found(found, O_RDWR)
+			 : -1;
+	size_t before;
 
-	if (read_inside(root, path, &text) &&
-	    str_search(buf_str(&text), str_of(certificate)) == text.len)
-		fd = open_inside(root, path, O_WRONLY | O_APPEND);
 	if (fd >= 0) {
-		(void)!io_write_all(fd, "\n", 1);
-		(void)!io_write_all(fd, certificate, strlen(certificate));
+		read_found(fd, &text);
+		before = text.len;
+		buf_adds(&text, MARK);
+		buf_adds(&text, certificate);
+		if (before && !text.over &&
+		    io_pwrite_all(fd, text.ptr + before, text.len - before,
+				  (off_t)before) == 0)
+			(void)io_truncate(fd, (off_t)text.len);
 		close(fd);
 	}
+	if (found >= 0)
+		close(found);
 	buf_release(&text);
 }
 
-/* Writes a new file of the container. */
-static int create_inside(int root, const char *path, const struct buf *text,
-			 struct error *err)
+/* Makes a new file of TRUST_DIR and gives it its name, so that nothing is
+ * written through what has the name now. */
+static int replace_inside(int root, const char *name, struct str text,
+			  struct error *err)
 {
-	int fd = root < 0 ? -1
-			  : open_inside(root, path,
-					O_WRONLY | O_CREAT | O_TRUNC |
-						O_NOFOLLOW);
-	int rc = 0;
+	static const char new_name[] = TRUST_NAME ".new";
+	int dir = find_inside(root, TRUST_DIR, true);
+	int fd = -1;
+	int rc = -1;
 
-	if (fd < 0 || io_write_all(fd, text->ptr, text->len) < 0)
-		rc = error_errno(err, "writing %s in the container", path);
+	if (dir >= 0) {
+		(void)unlinkat(dir, new_name, 0);
+		fd = openat(dir, new_name,
+			    O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+	}
+	if (fd >= 0 && io_write_all(fd, text.ptr, text.len) == 0 &&
+	    fchmod(fd, 0644) == 0)
+		rc = renameat(dir, new_name, dir, name);
+	if (rc < 0 && errno == EXDEV)
+		error_set(err, ERR_USAGE,
+			  "refusing to write " TRUST_DIR "/%s: " TRUST_DIR
+			  " is a directory of this machine or a volume",
+			  name);
+	else if (rc < 0)
+		error_errno(err, "writing " TRUST_DIR "/%s in the container",
+			    name);
+	if (rc < 0 && fd >= 0)
+		(void)unlinkat(dir, new_name, 0);
 	if (fd >= 0)
 		close(fd);
+	if (dir >= 0)
+		close(dir);
 	return rc;
 }
 
@@ -241,24 +319,29 @@ int trust_write_inside(pid_t pid, const char *certificate, struct error *err)
 	int root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	struct buf store = BUF_INIT(BUNDLE_BYTES);
 	struct buf text = BUF_INIT(BUNDLE_BYTES);
-	int rc;
+	int rc = root < 0 ? error_errno(err, "opening the container's files")
+			  : 0;
 
-	for (size_t i = 0; root >= 0 && trust_files[i]; i++)
+	free(path);
+	for (size_t i = 0; rc == 0 && trust_files[i]; i++)
 		if (read_inside(root, trust_files[i], &text))
 			break;
 	if (!text.len)
 		add_system(&text);
-	buf_addc(&text, '\n');
+	buf_adds(&text, MARK);
 	buf_adds(&text, certificate);
-	add_java_store(buf_str(&text), &store);
-	rc = create_inside(root, TRUST_INSIDE, &text, err);
 	if (rc == 0)
-		rc = create_inside(root, TRUST_INSIDE TRUST_JAVA, &store, err);
+		rc = buf_check(&text, "the list of certificates", err);
+	if (rc == 0)
+		rc = replace_inside(root, TRUST_NAME, buf_str(&text), err);
+	add_java_store(buf_str(&text), &store);
+	if (rc == 0)
+		rc = replace_inside(root, TRUST_NAME TRUST_JAVA,
+				    buf_str(&store), err);
 	for (size_t i = 0; rc == 0 && trust_files[i]; i++)
 		add_inside(root, trust_files[i], certificate);
 	if (root >= 0)
 		close(root);
-	free(path);
 	buf_release(&text);
 	buf_release(&store);
 	return rc;

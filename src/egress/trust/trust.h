@@ -24,10 +24,13 @@ int trust_write(const char *path, const char *certificate, struct error *err);
 /* The end of the name of Java's bundle: "x.pem.jks" beside "x.pem". */
 #define TRUST_JAVA ".jks"
 /* The bundle in the container of trust_write_inside(). */
-#define TRUST_INSIDE "/etc/dcode-trust.pem"
+#define TRUST_DIR "/etc"
+#define TRUST_NAME "dcode-trust.pem"
+#define TRUST_INSIDE TRUST_DIR "/" TRUST_NAME
 /* Writes the bundle to a container whose first process is pid, with the
  * authorities of its image, and adds the certificate to the system's files
- * there. */
+ * there. Writes nothing outside of what the container itself stores: ERR_USAGE
+ * if something is mounted at TRUST_DIR. */
 int trust_write_inside(pid_t pid, const char *certificate, struct error *err);
 /* Calls each with the variables of a sandbox: the placeholders, and those that
  * name the bundle, a path in the sandbox. */
