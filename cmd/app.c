@@ -30,7 +30,7 @@
 #include "config/masking.h"
 #include "config/settings_env.h"
 #include "hooks/hooks.h"
-#include "model/wires/bedrock_account.h"
+#include "model/wires/bedrock.h"
 #include "providers/built_in.h"
 #include "session/thread_transcript.h"
 #include "term/tty.h"

@@ -21,7 +21,7 @@
 #include "cmd/secret.h"
 #include "config/settings_env.h"
 #include "model/presets.h"
-#include "net/loopback.h"
+#include "net/resolve.h"
 #include "providers/built_in.h"
 #include "web/search.h"
 

@@ -28,7 +28,7 @@
 #include "egress/egress.h"
 #include "mcp/link.h"
 #include "providers/local/jail.h"
-#include "web/page_reader.h"
+#include "web/page.h"
 
 /* Opens /dev/null for standard streams that the caller has closed. Otherwise
  * the first pipe or the database would get such a number, and be written to by

@@ -24,7 +24,7 @@
 #include "cmd/chat/live_state.h"
 #include "cmd/chat/message.h"
 #include "cmd/session/policy.h"
-#include "model/media.h"
+#include "model/message.h"
 #include "term/clipboard.h"
 #include "term/inline_image.h"
 

@@ -26,7 +26,7 @@
 #include "cmd/chat/plan_review.h"
 #include "cmd/session/sandbox.h"
 #include "cmd/session/skills.h"
-#include "model/media.h"
+#include "model/message.h"
 #include "sandbox/exec.h"
 #include "sandbox/files/files.h"
 #include "skills/skills.h"

@@ -17,7 +17,6 @@
 #include "model/catalog.h"
 #include "model/choose.h"
 #include "model/server.h"
-#include "model/short_name.h"
 #include "session/thread.h"
 
 enum { NAME_MOST = 512, LAST_THREADS = 100, OFFER_MOST = 64 << 10 };

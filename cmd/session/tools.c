@@ -22,7 +22,7 @@
 #include "base/str.h"
 #include "cmd/session/mcp_servers.h"
 #include "config/settings_env.h"
-#include "net/loopback.h"
+#include "net/resolve.h"
 #include "tool/table.h"
 #include "web/fetch.h"
 #include "web/search.h"

@@ -17,7 +17,7 @@
 #include "base/mem.h"
 #include "base/stop.h"
 #include "base/str.h"
-#include "net/loopback.h"
+#include "net/resolve.h"
 #include "providers/kit/body.h"
 #include "providers/kit/vault.h"
 

@@ -20,7 +20,7 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "net/events.h"
-#include "net/loopback.h"
+#include "net/resolve.h"
 #include "net/retry.h"
 #include "providers/kit/files.h"
 #include "providers/kit/rest.h"

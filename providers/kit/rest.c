@@ -19,7 +19,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "net/loopback.h"
+#include "net/resolve.h"
 #include "net/retry.h"
 
 enum {

@@ -15,7 +15,7 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
-#include "net/loopback.h"
+#include "net/resolve.h"
 #include "providers/kit/body.h"
 #include "providers/modal/modal.pb-c.h"
 

@@ -14,7 +14,7 @@
 #include "base/ids.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "net/loopback.h"
+#include "net/resolve.h"
 #include "net/retry.h"
 #include "providers/kit/body.h"
 #include "providers/kit/rest.h"

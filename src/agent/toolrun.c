@@ -28,7 +28,7 @@
 #include "base/sanitize.h"
 #include "base/stop.h"
 #include "base/str.h"
-#include "model/media.h"
+#include "model/message.h"
 #include "session/thread.h"
 #include "tool/args.h"
 #include "tool/result.h"

@@ -14,7 +14,7 @@
 #include "base/path.h"
 #include "base/proc.h"
 #include "base/str.h"
-#include "net/loopback.h"
+#include "net/resolve.h"
 
 /* docs.aws.amazon.com/sdkref, "Container credential provider" and "IMDS
  * credential provider" (read 2026-11). */

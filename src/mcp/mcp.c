@@ -22,7 +22,6 @@
 #include "base/mem.h"
 #include "base/sanitize.h"
 #include "base/str.h"
-#include "model/media.h"
 #include "model/message.h"
 #include "model/tool_set.h"
 

@@ -26,7 +26,7 @@
 #include "mcp/link.h"
 #include "net/events.h"
 #include "net/http.h"
-#include "net/loopback.h"
+#include "net/resolve.h"
 #include "web/url.h"
 
 enum {

@@ -8,6 +8,7 @@
 
 #include <cjson/cJSON.h>
 
+#include "base/str.h"
 #include "config/settings.h"
 #include "model/model.h"
 
@@ -73,7 +74,7 @@ void model_facts_each(const char *provider,
  * model's price is unknown. */
 int64_t model_cost(const struct model_facts *facts, const struct usage *usage);
 
-/* The built-in table, see catalog_rows.c. */
+/* The built-in table. */
 struct catalog_vendor {
 	const char *provider; /* NULL ends the table */
 	const struct catalog_row {
@@ -105,5 +106,18 @@ void effort_names(unsigned levels, struct buf *out);
  * says that the model does not support the level. */
 int effort_apply(const struct model_choice *c, const struct model_facts *facts,
 		 unsigned level, cJSON *params, struct error *err);
+
+/* Returns the model that a short name stands for, and its provider. usable says
+ * whether the user can use a provider; such a provider has priority. NULL if it
+ * is not a short name. The results are static. */
+const char *short_name_find(struct str name,
+			    bool (*usable)(void *arg, const char *provider),
+			    void *arg, const char **provider);
+/* Returns the default model of a provider: the newest of the family that the
+ * vendor describes as the one for demanding work. NULL: it has none. */
+const char *short_name_default(const char *provider);
+/* Returns the part of a model's name that is a short name for it, or an empty
+ * text: "opus" for the newest Opus. */
+struct str short_name_of(const char *provider, const char *model);
 
 #endif

@@ -20,11 +20,10 @@
 #include "model/model.h"
 #include "model/params.h"
 #include "model/presets.h"
-#include "model/short_name.h"
 #include "model/wire.h"
-#include "model/wires/bedrock_account.h"
-#include "model/wires/vertex_account.h"
-#include "net/loopback.h"
+#include "model/wires/bedrock.h"
+#include "model/wires/gemini.h"
+#include "net/resolve.h"
 
 /* Returns a member of the provider's table, or NULL. */
 static const struct toml_value *endpoint_member(const struct provider *p,

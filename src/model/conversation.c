@@ -20,14 +20,14 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "model/exchange.h"
-#include "model/media.h"
+#include "model/message.h"
 #include "model/model.h"
 #include "model/model_state.h"
 #include "model/presets.h"
 #include "model/server.h"
 #include "model/wire.h"
-#include "model/wires/bedrock_account.h"
-#include "model/wires/vertex_account.h"
+#include "model/wires/bedrock.h"
+#include "model/wires/gemini.h"
 #include "net/retry.h"
 
 /* Joins base and path; owned. The base may end with the beginning of the path:

@@ -1,13 +1,21 @@
 /* draft.c - an answer while it arrives. */
 /* SPDX-License-Identifier: MIT */
-/* A wire (wire.h) adds each piece of an answer to a draft: draft_part() starts
+/*
+ * A wire (wire.h) adds each piece of an answer to a draft: draft_part() starts
  * a part (text, thinking or a call), draft_add() appends to it, draft_finish()
  * makes a message of all parts. So faults in the content of an answer are
  * handled here for all vendors: too much data, thinking inside the text (struct
  * think_tags), arguments that are not JSON (args_repair()), ids that were used
- * before. */
+ * before.
+ *
+ * struct call_ids holds the ids that were used before. Each call of an answer
+ * is looked up in it, so the time for that must not grow with the conversation:
+ * a hash table with linear probing.
+ */
 #include "model/draft.h"
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,6 +37,69 @@ struct args_scan {
 /* Each scan_...() parses what its name says and moves s->at past it. False if
  * it is not there. */
 static bool scan_value(struct args_scan *s, int depth);
+
+/* The set of ids that the calls of a conversation have. */
+
+enum { ROOM_FIRST = 16 };
+
+static uint64_t hash_of(const char *id)
+{
+	uint64_t hash = wire_hash_id(id);
+
+	return hash ? hash : 1;
+}
+
+/* Returns the slot that has the hash, or the free one where it belongs. Call
+ * only if there are slots. */
+static uint64_t *find_slot(const struct call_ids *ids, uint64_t hash)
+{
+	size_t i = hash & (ids->room - 1);
+
+	while (ids->slots[i] && ids->slots[i] != hash)
+		i = (i + 1) & (ids->room - 1);
+	return &ids->slots[i];
+}
+
+static void grow_table(struct call_ids *ids)
+{
+	struct call_ids larger = {
+		.n = ids->n,
+		.room = ids->room ? ids->room * 2 : ROOM_FIRST,
+	};
+
+	larger.slots = xcalloc(larger.room, sizeof(*larger.slots));
+	for (size_t i = 0; i < ids->room; i++)
+		if (ids->slots[i])
+			*find_slot(&larger, ids->slots[i]) = ids->slots[i];
+	free(ids->slots);
+	*ids = larger;
+}
+
+bool call_ids_add(struct call_ids *ids, const char *id)
+{
+	uint64_t hash = hash_of(id);
+	uint64_t *slot;
+
+	if ((ids->n + 1) * 2 >= ids->room)
+		grow_table(ids);
+	slot = find_slot(ids, hash);
+	if (*slot)
+		return false;
+	*slot = hash;
+	ids->n++;
+	return true;
+}
+
+bool call_ids_has(const struct call_ids *ids, const char *id)
+{
+	return ids->n && *find_slot(ids, hash_of(id));
+}
+
+void call_ids_release(struct call_ids *ids)
+{
+	free(ids->slots);
+	*ids = (struct call_ids){ 0 };
+}
 
 static void skip_blanks(struct args_scan *s)
 {

@@ -3,9 +3,21 @@
 #ifndef MODEL_DRAFT_H
 #define MODEL_DRAFT_H
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
 #include "base/json_parse.h"
-#include "model/call_ids.h"
 #include "model/model.h"
+
+/* Ids that wire_id() writes in the same way count as one. The set contains only
+ * their hashes. Two different ids with the same hash count as one, too: then a
+ * new call gets a random id, which does no harm. Initialize to { 0 }. */
+struct call_ids {
+	uint64_t *slots; /* owned; 0: free */
+	size_t n;
+	size_t room; /* number of slots: 0, or a power of two above 2 * n */
+};
 
 enum { /* limits per answer; beyond them: ERR_LIMIT */
        DRAFT_MAX_TEXT = 16 << 20, /* bytes of text and thinking */
@@ -130,5 +142,10 @@ bool args_strict(struct str text);
  * inside a string is extracted. An object that was sent twice becomes one.
  * False, with *args unchanged, if the arguments are not an object. */
 bool args_repair(struct buf *args);
+
+/* Adds the id. False if the set had it already. */
+bool call_ids_add(struct call_ids *ids, const char *id);
+bool call_ids_has(const struct call_ids *ids, const char *id);
+void call_ids_release(struct call_ids *ids);
 
 #endif

@@ -15,7 +15,7 @@
 #include "base/json.h"
 #include "base/str.h"
 #include "model/failure.h"
-#include "model/media.h"
+#include "model/message.h"
 #include "net/retry.h"
 
 enum {

@@ -18,7 +18,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "model/catalog.h"
-#include "model/media.h"
+#include "model/message.h"
 
 static bool is_taken(const struct wire *w, const struct history *h,
 		     const struct part *p)

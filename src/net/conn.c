@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "net/handles.h"
-#include "net/loopback.h"
+#include "net/resolve.h"
 
 enum { CONNECT_MS = 30000 };
 

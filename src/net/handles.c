@@ -34,7 +34,6 @@
 #include "base/stop.h"
 #include "base/str.h"
 #include "base/thread.h"
-#include "net/loopback.h"
 #include "net/resolve.h"
 
 struct curl_loader {

@@ -1,10 +1,12 @@
-/* resolve.h - resolves a host name, can be cancelled. */
+/* resolve.h - resolves a host name; tells addresses of this machine. */
 /* SPDX-License-Identifier: MIT */
 #ifndef NET_RESOLVE_H
 #define NET_RESOLVE_H
 
+#include <stdbool.h>
 #include <sys/socket.h>
 
+#include "base/buf.h"
 #include "base/error.h"
 #include "base/stop.h"
 
@@ -21,5 +23,12 @@ struct resolved {
  * thread. */
 int resolve_host(const char *host, struct resolved *found,
 		 const struct stop *stop, struct error *err);
+
+/* True if the URL's host is localhost, ::1 or a complete address 127.x.y.z.
+ * False if it is ambiguous (a user, unusual characters). */
+bool loopback_url(struct str url);
+/* True if a key may be sent to this address: https, or http on this machine,
+ * without a query or fragment. */
+bool loopback_or_https(struct str url);
 
 #endif

@@ -15,7 +15,6 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "model/call_ids.h"
 #include "model/draft.h"
 #include "session/thread.h"
 

@@ -19,7 +19,6 @@
 #include "net/http.h"
 #include "net/resolve.h"
 #include "web/page.h"
-#include "web/page_reader.h"
 #include "web/url.h"
 
 #define PRIVATE_HINT "the user can set allow_private of [web] in config.toml"

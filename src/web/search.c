@@ -15,7 +15,7 @@
 #include "base/proc.h"
 #include "base/sanitize.h"
 #include "base/str.h"
-#include "net/loopback.h"
+#include "net/resolve.h"
 
 /* POST /search with a bearer token. Answer: {"results": [{"title", "url",
  * "content", "raw_content", "published_date"}]}, or {"detail": {"error"}} on

@@ -6,7 +6,6 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "model/media.h"
 #include "model/message.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

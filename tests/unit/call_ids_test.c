@@ -2,7 +2,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <stdio.h>
 
-#include "model/call_ids.h"
+#include "model/draft.h"
 #include "unit.h"
 
 static void an_id_is_new_once(void **state)

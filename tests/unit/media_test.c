@@ -8,7 +8,6 @@
 #include "base/str.h"
 #include "media_files.h"
 #include "model/catalog.h"
-#include "model/media.h"
 #include "model/message.h"
 #include "model/wire.h"
 #include "unit.h"

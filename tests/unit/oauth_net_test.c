@@ -7,7 +7,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "oauth/net.h"
+#include "oauth/grant.h"
 #include "unit.h"
 #include "web/url.h"
 

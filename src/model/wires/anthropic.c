@@ -22,7 +22,7 @@
 #include "base/str.h"
 #include "model/draft.h"
 #include "model/failure.h"
-#include "model/media.h"
+#include "model/message.h"
 #include "model/wire.h"
 
 #define MARK ",\"cache_control\":{\"type\":\"ephemeral\"}"

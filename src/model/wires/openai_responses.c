@@ -15,7 +15,7 @@
 #include "base/str.h"
 #include "model/draft.h"
 #include "model/failure.h"
-#include "model/media.h"
+#include "model/message.h"
 #include "model/params.h"
 #include "model/wire.h"
 

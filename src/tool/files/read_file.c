@@ -13,7 +13,7 @@
 
 #include "base/path.h"
 #include "base/str.h"
-#include "model/media.h"
+#include "model/message.h"
 #include "sandbox/files/files.h"
 #include "tool/result.h"
 

@@ -1,7 +1,7 @@
-/* vertex_account.h - project, location and token of requests to Vertex AI. */
+/* gemini.h - Vertex AI's account: project, location and token. */
 /* SPDX-License-Identifier: MIT */
-#ifndef MODEL_VERTEX_ACCOUNT_H
-#define MODEL_VERTEX_ACCOUNT_H
+#ifndef MODEL_WIRES_GEMINI_H
+#define MODEL_WIRES_GEMINI_H
 
 #include "model/model.h"
 
@@ -11,6 +11,7 @@ struct vertex_account;
 struct vertex_place {
 	const char *project, *location;
 };
+
 /* Finds project and location and sets c->vertex. If place has no project:
  * GOOGLE_CLOUD_PROJECT or GCLOUD_PROJECT. If it has no location:
  * GOOGLE_CLOUD_LOCATION, GOOGLE_CLOUD_REGION or CLOUD_ML_REGION, else "global".
