@@ -31,7 +31,7 @@
 #include "config/settings_env.h"
 #include "hooks/hooks.h"
 #include "model/wires/bedrock.h"
-#include "providers/built_in.h"
+#include "providers/registry.h"
 #include "session/thread_transcript.h"
 #include "term/tty.h"
 #include "trust/trust.h"

@@ -136,7 +136,7 @@ struct app {
 					 NULL */
 	struct pictures *pictures;    /* pictures for the chat; or NULL */
 	struct login *_Atomic logins; /* list of logins to MCP servers
-					 (cmd/session/mcp_logins.h); or NULL */
+					 (cmd/session/mcp_servers.h); or NULL */
 	char *passphrase;             /* passphrase of the stored keys as
 					 typed, in locked memory; or NULL */
 	struct trust *trust;          /* created by project_trust_open(), or

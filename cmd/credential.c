@@ -22,7 +22,7 @@
 #include "config/settings_env.h"
 #include "model/presets.h"
 #include "net/resolve.h"
-#include "providers/built_in.h"
+#include "providers/registry.h"
 #include "web/search.h"
 
 enum {

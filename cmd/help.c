@@ -20,7 +20,6 @@
 #include "cmd/pager.h"
 #include "model/catalog.h"
 #include "model/presets.h"
-#include "providers/built_in.h"
 #include "providers/registry.h"
 #include "term/theme.h"
 

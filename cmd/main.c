@@ -22,7 +22,7 @@
 #include "cmd/options.h"
 #include "cmd/policy.h"
 #include "cmd/reference.h"
-#include "cmd/session/mcp_logins.h"
+#include "cmd/session/mcp_servers.h"
 #include "cmd/session/run.h"
 #include "cmd/start.h"
 #include "egress/egress.h"

@@ -40,7 +40,7 @@ struct setting { /* arrays of this end with { 0 } */
 	const char *help;    /* one line */
 	const char *unit;    /* "seconds", or NULL */
 	const char *example; /* as in TOML; NULL: fallback is the example */
-	/* For providers/kit/body.h: the value is sent as this member of the
+	/* For providers/kit/rest.h: the value is sent as this member of the
 	 * create request ("resources.vcpus"). minimum: the smallest value of an
 	 * integer. */
 	const char *field;

@@ -1,4 +1,4 @@
-/* registry.c - finds all providers of the user, by name. */
+/* registry.c - finds all providers by name: built-in ones and the user's. */
 /* SPDX-License-Identifier: MIT */
 #include "providers/registry.h"
 
@@ -13,7 +13,8 @@
 #include "base/proc.h"
 #include "base/str.h"
 #include "config/settings_env.h"
-#include "providers/built_in.h"
+#include "sandbox/provider.h"
+#include "sandbox/sandbox.h"
 
 #define GROUP "deepagents_code.sandbox_providers"
 #define PROGRAM "dcode-sandbox-"
@@ -35,6 +36,36 @@ struct registry {
 	const struct sandbox_provider **list;
 	bool scanned; /* the directories of PATH have been searched */
 };
+
+/* Finds a provider that dcode has built in. */
+
+const struct sandbox_provider *sandbox_provider_find(const char *name)
+{
+	if (!name)
+		return NULL;
+	for (size_t i = 0; sandbox_providers[i]; i++)
+		if (strcmp(sandbox_providers[i]->name, name) == 0)
+			return sandbox_providers[i];
+	return NULL;
+}
+
+bool sandbox_is_none(const char *name)
+{
+	const struct sandbox_provider *p = sandbox_provider_find(name);
+
+	return p && p->flags & SANDBOX_UNISOLATED;
+}
+
+bool sandbox_provider_is_built_in(const char *name)
+{
+	for (size_t i = 0; sandbox_providers[i]; i++) {
+		const char *also = sandbox_providers[i]->also;
+
+		if (also && !strcmp(also, name))
+			return true;
+	}
+	return sandbox_provider_find(name);
+}
 
 bool registry_name_ok(const char *name)
 {

@@ -1,9 +1,16 @@
-/* registry.h - all providers of the user, by name. */
+/* registry.h - all providers by name: built-in ones and the user's. */
 /* SPDX-License-Identifier: MIT */
 #ifndef PROVIDERS_REGISTRY_H
 #define PROVIDERS_REGISTRY_H
 
 #include "providers/external/provider_config.h"
+#include "sandbox/provider.h"
+
+/*
+ * Built-in providers, ended by NULL (table.c). registry.h adds those that the
+ * user configured.
+ */
+extern const struct sandbox_provider *const sandbox_providers[];
 
 /* If several sources define a provider of the same name, the first of these
  * wins: config.toml, packages (entry points of the group
@@ -32,5 +39,16 @@ const char *registry_origin(const struct registry *r,
 /* True if the name contains only letters, digits, '-', '_' and '.', and begins
  * with a letter or digit. */
 bool registry_name_ok(const char *name);
+
+/*
+ * Finds a built-in provider by its first name. NULL if none matches or name is
+ * NULL.
+ */
+const struct sandbox_provider *sandbox_provider_find(const char *name);
+/* True for "none": the tools act on this machine. No other provider may have
+ * that name. */
+bool sandbox_is_none(const char *name);
+/* True if name is the first or second name of a built-in provider. */
+bool sandbox_provider_is_built_in(const char *name);
 
 #endif

@@ -1,6 +1,6 @@
 /* table.c - the providers that dcode has built in. */
 /* SPDX-License-Identifier: MIT */
-#include "providers/built_in.h"
+#include "providers/registry.h"
 
 /* One row per provider, sorted by name. NAME_provider is defined in the
  * directory NAME, except that of none, which is in local. */

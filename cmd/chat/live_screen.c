@@ -26,7 +26,7 @@
 #include "cmd/session/run.h"
 #include "model/catalog.h"
 #include "model/money.h"
-#include "providers/built_in.h"
+#include "providers/registry.h"
 #include "sandbox/sandbox.h"
 #include "session/session.h"
 #include "term/rows.h"

@@ -6,7 +6,7 @@
 
 #include "base/str.h"
 #include "cmd/chat/slash_cmd.h"
-#include "cmd/commands/network_log.h"
+#include "cmd/commands/network.h"
 #include "cmd/print.h"
 #include "cmd/session/run.h"
 #include "sandbox/reach.h"

@@ -18,7 +18,7 @@
 #include "cmd/session/run.h"
 #include "cmd/session/target.h"
 #include "cmd/subagents/run_subagents.h"
-#include "providers/built_in.h"
+#include "providers/registry.h"
 #include "sandbox/jobs/jobs.h"
 
 enum { MOST_PLACES = 100, LINE_MOST = 1 << 12 };

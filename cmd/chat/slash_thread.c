@@ -21,7 +21,7 @@
 #include "cmd/session/hooks.h"
 #include "cmd/session/next.h"
 #include "cmd/session/thread_info.h"
-#include "providers/built_in.h"
+#include "providers/registry.h"
 
 enum { HERE, ELSEWHERE, RUNS }; /* fuzzy_item.group */
 

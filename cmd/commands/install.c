@@ -19,7 +19,7 @@
 #include "cmd/print.h"
 #include "cmd/secret.h"
 #include "model/presets.h"
-#include "providers/built_in.h"
+#include "providers/registry.h"
 
 enum { CALL_MS = 10000 };
 

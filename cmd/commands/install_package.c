@@ -28,7 +28,6 @@
 #include "cmd/credential.h"
 #include "cmd/secret.h"
 #include "config/settings_env.h"
-#include "providers/built_in.h"
 #include "providers/external/provider_config.h"
 #include "providers/registry.h"
 

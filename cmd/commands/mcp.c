@@ -20,7 +20,6 @@
 #include "cmd/args.h"
 #include "cmd/command.h"
 #include "cmd/print.h"
-#include "cmd/session/mcp_logins.h"
 #include "cmd/session/mcp_servers.h"
 #include "config/settings_env.h"
 #include "mcp/challenge.h"

@@ -27,7 +27,7 @@
 #include "cmd/session/target.h"
 #include "cmd/session/tree.h"
 #include "cmd/stdin.h"
-#include "providers/built_in.h"
+#include "providers/registry.h"
 #include "sandbox/quote.h"
 #include "sandbox/supervise/supervise.h"
 #include "worktree/send.h"

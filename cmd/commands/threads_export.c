@@ -30,7 +30,7 @@
 #include "cmd/session/options.h"
 #include "cmd/session/saved_patch.h"
 #include "model/message.h"
-#include "providers/built_in.h"
+#include "providers/registry.h"
 #include "sandbox/quote.h"
 #include "session/thread.h"
 #include "session/thread_file.h"

@@ -24,7 +24,6 @@
 #include "cmd/session/changes.h"
 #include "session/thread.h"
 #include "worktree/name.h"
-#include "worktree/user_config.h"
 #include "worktree/user_repo.h"
 
 enum {

@@ -1,10 +1,12 @@
-/* mcp_servers.h - finds, approves and shows the configured MCP servers. */
+/* mcp_servers.h - the configured MCP servers, and the logins to them. */
 /* SPDX-License-Identifier: MIT */
 #ifndef CMD_SESSION_MCP_SERVERS_H
 #define CMD_SESSION_MCP_SERVERS_H
 
 #include "cmd/app.h"
 #include "mcp/mcp.h"
+#include "mcp/server.h"
+#include "oauth/grant.h"
 #include "trust/trust.h"
 
 /* Calls each for every file that may name servers, until each returns false.
@@ -45,5 +47,19 @@ void mcp_show_json(const struct app *app, struct mcp_server *s,
 /* Appends "stdio: npx server", without expanding variables. */
 void mcp_show_command(const struct app *app, const struct mcp_entry *e,
 		      struct buf *out);
+
+/* True if a login to this entry's server is loaded. */
+bool logins_has(struct app *app, const struct mcp_entry *e);
+/* Stores the tokens of a new login. logins_token() uses them from then on. */
+int logins_add(struct app *app, const struct mcp_entry *e, const char *url,
+	       const struct oauth_grant *g, struct error *err);
+/* Deletes all logins to servers of this name and revokes their tokens; a failed
+ * revocation is only a warning. Returns the number of deleted logins, or -1
+ * with err. */
+int logins_remove(struct app *app, const char *name, struct error *err);
+/* Call before app_release(). */
+void logins_release(struct app *app);
+/* Returns the network settings for OAuth requests. */
+struct oauth_net logins_net(struct app *app, const char *url);
 
 #endif

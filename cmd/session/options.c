@@ -27,7 +27,7 @@
 #include "model/catalog.h"
 #include "model/money.h"
 #include "model/params.h"
-#include "providers/built_in.h"
+#include "providers/registry.h"
 #include "sandbox/bind.h"
 #include "sandbox/setup/setup.h"
 #include "trust/trust.h"

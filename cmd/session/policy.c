@@ -37,7 +37,7 @@
 #include "cmd/session/skills.h"
 #include "cmd/session/tools.h"
 #include "config/protect.h"
-#include "providers/built_in.h"
+#include "providers/registry.h"
 #include "sandbox/files/files.h"
 #include "sandbox/sandbox.h"
 #include "session/ledger.h"

@@ -38,7 +38,7 @@
 #include "cmd/session/tree.h"
 #include "cmd/session/workspace.h"
 #include "mcp/mcp.h"
-#include "providers/built_in.h"
+#include "providers/registry.h"
 #include "sandbox/jobs/jobs.h"
 #include "sandbox/sandbox.h"
 #include "session/ledger.h"

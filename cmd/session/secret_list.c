@@ -13,7 +13,6 @@
 #include "base/json.h"
 #include "base/str.h"
 #include "cmd/session/options.h"
-#include "providers/built_in.h"
 #include "providers/registry.h"
 #include "sandbox/sandbox.h"
 

@@ -30,7 +30,7 @@
 #include "base/str.h"
 #include "cmd/print.h"
 #include "cmd/session/run.h"
-#include "providers/built_in.h"
+#include "providers/registry.h"
 #include "sandbox/helper.h"
 #include "sandbox/sandbox.h"
 #include "sandbox/transfer.h"

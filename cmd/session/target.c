@@ -19,7 +19,7 @@
 #include "base/stop.h"
 #include "base/str.h"
 #include "cmd/print.h"
-#include "providers/built_in.h"
+#include "providers/registry.h"
 
 enum {
 	INTERRUPTED_MS = 10000, /* time for stopping a sandbox after Ctrl-C */

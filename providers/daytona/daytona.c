@@ -15,9 +15,9 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "providers/kit/body.h"
 #include "providers/kit/files.h"
 #include "providers/kit/lease.h"
+#include "providers/kit/rest.h"
 #include "providers/kit/vault.h"
 #include "providers/kit/vendor.h"
 

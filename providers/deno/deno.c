@@ -18,7 +18,7 @@
 #include "base/stop.h"
 #include "base/str.h"
 #include "net/resolve.h"
-#include "providers/kit/body.h"
+#include "providers/kit/rest.h"
 #include "providers/kit/vault.h"
 
 enum {

@@ -23,9 +23,9 @@
 #include "base/sanitize.h"
 #include "base/str.h"
 #include "net/grpc.h"
-#include "providers/kit/body.h"
 #include "providers/kit/files.h"
 #include "providers/kit/lease.h"
+#include "providers/kit/rest.h"
 #include "providers/kit/vault.h"
 #include "providers/kit/vendor.h"
 

@@ -7,7 +7,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "providers/kit/body.h"
+#include "providers/kit/rest.h"
 
 enum { TEXT_MAX = 16 << 10 };
 

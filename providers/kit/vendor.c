@@ -18,7 +18,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "net/resolve.h"
-#include "providers/kit/body.h"
+#include "providers/kit/rest.h"
 
 enum {
 	BODY_MAX = 1 << 20,

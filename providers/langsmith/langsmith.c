@@ -14,8 +14,8 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "net/retry.h"
-#include "providers/kit/body.h"
 #include "providers/kit/lease.h"
+#include "providers/kit/rest.h"
 #include "providers/kit/vault.h"
 #include "sandbox/sandbox.h"
 

@@ -15,7 +15,7 @@
 #include "base/sanitize.h"
 #include "base/str.h"
 #include "net/retry.h"
-#include "providers/kit/body.h"
+#include "providers/kit/rest.h"
 #include "providers/kit/vault.h"
 #include "providers/modal/modal.h"
 

@@ -15,7 +15,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "net/retry.h"
-#include "providers/kit/body.h"
+#include "providers/kit/rest.h"
 #include "providers/modal/modal.h"
 #include "sandbox/supervise/supervise.h"
 #include "sandbox/transfer.h"

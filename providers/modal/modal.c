@@ -16,7 +16,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "net/resolve.h"
-#include "providers/kit/body.h"
+#include "providers/kit/rest.h"
 #include "providers/modal/modal.pb-c.h"
 
 enum {

@@ -16,7 +16,6 @@
 #include "base/str.h"
 #include "net/resolve.h"
 #include "net/retry.h"
-#include "providers/kit/body.h"
 #include "providers/kit/rest.h"
 #include "providers/modal/modal.h"
 

@@ -14,7 +14,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "net/retry.h"
-#include "providers/kit/body.h"
+#include "providers/kit/rest.h"
 #include "providers/runloop/runloop.h"
 
 enum {

@@ -22,9 +22,9 @@
 #include "base/str.h"
 #include "net/events.h"
 #include "net/retry.h"
-#include "providers/kit/body.h"
 #include "providers/kit/files.h"
 #include "providers/kit/lease.h"
+#include "providers/kit/rest.h"
 #include "providers/kit/vault.h"
 
 enum {

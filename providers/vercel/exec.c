@@ -13,7 +13,6 @@
 #include "archive/archive.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "providers/kit/body.h"
 #include "providers/kit/rest.h"
 #include "providers/vercel/vercel.h"
 #include "sandbox/transfer.h"

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "providers/kit/body.h"
+#include "providers/kit/rest.h"
 #include "providers/kit/vault.h"
 #include "providers/vercel/vercel.h"
 

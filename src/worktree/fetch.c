@@ -1,10 +1,10 @@
 /* fetch.c - fetches a sandbox's changes into dcode's own repository. */
 /* SPDX-License-Identifier: MIT */
 /*
- * A fetch asks the sandbox for the differences from the base (scan.h), makes a
- * commit of the answer (fetch_commit.h), and stores in LABEL.seen which files
- * did not come, so that fetch_recall() can report them when the sandbox is
- * gone.
+ * A fetch asks the sandbox for the differences from the base (fetch_commit.h),
+ * makes a commit of the answer (fetch_commit.h), and stores in LABEL.seen which
+ * files did not come, so that fetch_recall() can report them when the sandbox
+ * is gone.
  *
  * A sandbox without git cannot say which new files are ignored. It then sends
  * their names first, git on this machine decides, and a second command gets the

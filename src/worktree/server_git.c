@@ -21,7 +21,7 @@
 #include "base/path.h"
 #include "base/sanitize.h"
 #include "base/str.h"
-#include "worktree/user_config.h"
+#include "worktree/user_repo.h"
 
 enum {
 	CONFIG_MAX = 4 << 20,

@@ -81,4 +81,15 @@ int user_index_copy(const char *from, const char *to, struct error *err);
 /* True if both exist with the same content, or neither exists. */
 bool user_index_same(const char *a, const char *b);
 
+/*
+ * Replaces out by the value of key in ~/.gitconfig and in the file git/config
+ * of the user's configuration directory, as git would find it in this
+ * repository: with included files, and those of the includeIf conditions
+ * gitdir, gitdir/i and onbranch. Empty values do not count. False if there is
+ * none. g runs git to parse files, outside of the repository.
+ */
+bool user_config_value(const struct user_repo *u, const char *home,
+		       const char *key, const struct git *g, struct buf *out,
+		       const struct stop *stop);
+
 #endif

@@ -1,6 +1,6 @@
 /* body_test.c - settings as members of a create request. */
 /* SPDX-License-Identifier: MIT */
-#include "providers/kit/body.h"
+#include "providers/kit/rest.h"
 #include "settings_fake.h"
 #include "unit.h"
 

@@ -8,8 +8,8 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
-#include "providers/built_in.h"
 #include "providers/price.h"
+#include "providers/registry.h"
 #include "unit.h"
 
 /* Settings with this config.toml and a project that says the same. */

@@ -5,7 +5,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "providers/built_in.h"
+#include "providers/registry.h"
 #include "sandbox/sandbox.h"
 #include "unit.h"
 

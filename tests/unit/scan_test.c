@@ -4,8 +4,8 @@
 
 #include "archive/archive.h"
 #include "files_room.h"
+#include "worktree/fetch_commit.h"
 #include "worktree/listing.h"
-#include "worktree/scan.h"
 
 #define ODD "it's \\n\n \xff\xc3\xa9 -x $(y)"
 

@@ -1,7 +1,7 @@
-/* network_log.h - prints what the commands of a thread have connected to. */
+/* network.h - prints what the commands of a thread have connected to. */
 /* SPDX-License-Identifier: MIT */
-#ifndef CMD_COMMANDS_NETWORK_LOG_H
-#define CMD_COMMANDS_NETWORK_LOG_H
+#ifndef CMD_COMMANDS_NETWORK_H
+#define CMD_COMMANDS_NETWORK_H
 
 #include "cmd/app.h"
 
