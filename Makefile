@@ -78,7 +78,7 @@ THREADED := $(VENDORS) aws background choose choose_vertex contract \
             model_faults model none oauth_net long_history provider_process reach registry stream \
             supervise_life supervise tools_real web_address worker ws_node ws \
             ws_torture
-LINKED   := allow_list apply_history ask_user cache_key cap capture compaction \
+LINKED   := allow_list apply_history ask_risk ask_user body cache_key cap capture compaction \
             docker_bind docker_frames effort evict execute failure failure_stream fetch \
             fetch_lie files files_find files_hostile files_target git grants hooks html journal \
             lease matches mcp media numbering odb patch plain price proc proc_run pylist \
