@@ -181,6 +181,11 @@ static int apply_thread(struct change_set *ch, const struct args *args,
 				     err)
 			 : -1;
 
+	/* no tree was sent: the tools may work in this directory itself */
+	if (rc < 0 && pushes && err->code == ERR_NOT_FOUND)
+		error_hint(err, "With --sandbox none or --workspace bind the "
+				"changes are in this directory: push them with "
+				"your own git.");
 	with.include = include;
 	ch->workspace = &t.workspace;
 	ch->thread = t.thread;

@@ -582,10 +582,14 @@ static int check_tree(const struct run_options *o, const struct args *args,
 
 	if (!flag || (may_send && !sandbox_is_none(o->sandbox)))
 		return 0;
-	return error_set(err, ERR_USAGE,
-			 "%s requires --workspace repo and a --sandbox "
-			 "provider",
-			 flag);
+	error_set(err, ERR_USAGE,
+		  "%s requires --workspace repo and a --sandbox provider",
+		  flag);
+	if (o->push)
+		return error_hint(err,
+				  "Without them the changes are in this "
+				  "directory: push them with your own git.");
+	return -1;
 }
 
 int run_workspace_resolve(struct run_options *o, struct app *app,

@@ -401,6 +401,8 @@ int push_job_run(struct push_job *j, const char *commit,
 	    push_read(&j->p, stop, err) < 0)
 		return -1;
 	pushes = strcmp(j->p.tip, commit) != 0;
+	if (pushes && push_check_lfs(&j->p, stop, err) < 0)
+		return -1;
 	add_remote(j, &line);
 	if (!pushes && !j->quiet)
 		print_text(j->app, "Nothing to push: it is already on ",

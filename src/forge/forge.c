@@ -90,19 +90,23 @@ static bool find_api(struct forge *f, struct str host,
 	return f->api;
 }
 
-/* True for "owner/name"; GitLab also has groups within groups. */
+/* True for "owner/name"; GitLab also has groups within groups. Attack: "a/.."
+ * makes the token go to another request of the API. */
 static bool is_path(const struct forge *f, struct str path)
 {
-	size_t parts = 1;
+	size_t parts = 0;
+	struct str part;
 
 	for (size_t i = 0; i < path.len; i++) {
 		char c = path.ptr[i];
 
-		parts += c == '/';
 		if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-		      (c >= '0' && c <= '9') || strchr("._-/", c)))
+		      (c >= '0' && c <= '9') || (c && strchr("._-/", c))))
 			return false;
 	}
+	for (; str_split(&path, '/', &part); parts++)
+		if (!part.len || str_is(part, ".") || str_is(part, ".."))
+			return false;
 	return parts == 2 || (f->kind == FORGE_GITLAB && parts > 2);
 }
 

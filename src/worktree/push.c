@@ -27,6 +27,8 @@ enum {
 	SAID_MAX = 64 << 10,
 	RECORD_MAX = 4096,
 	SHOWN_MAX = 300,
+	PATHS_MAX = 64 << 20,
+	POINTER_MAX = 1024, /* bytes (git-lfs, docs/spec.md) */
 };
 
 #define HEADS "refs/heads/"
@@ -287,6 +289,170 @@ int push_send(struct push *p, const struct stop *stop, struct error *err)
 
 	buf_release(&out);
 	free(spec);
+	return rc;
+}
+
+struct lfs_search {
+	struct buf paths; /* of the changed files, each with a NUL */
+	struct buf oids;  /* of their contents, a line each */
+	struct buf head;  /* of the one that is being read */
+	int64_t size;
+	size_t found; /* index of the first pointer; SIZE_MAX: none */
+	size_t i;
+};
+
+/* odb_tree_diff() callback. */
+static int add_changed(void *arg, const struct odb_record *d, struct error *err)
+{
+	struct lfs_search *l = arg;
+
+	(void)err;
+	if ((d->new_mode & 0170000) != 0100000)
+		return 0;
+	buf_add(&l->paths, d->path, strlen(d->path) + 1);
+	buf_addf(&l->oids, "%s\n", d->new_oid);
+	return 0;
+}
+
+/* odb_read() callbacks. */
+static int begin_content(void *arg, const struct odb_object *o,
+			 struct error *err)
+{
+	struct lfs_search *l = arg;
+
+	(void)err;
+	buf_clear(&l->head);
+	l->size = o->size;
+	l->i = o->i;
+	return 0;
+}
+
+static int add_content(void *arg, struct str bytes, struct error *err)
+{
+	static const char mark[] = "version https://git-lfs.github.com/spec/";
+	struct lfs_search *l = arg;
+
+	(void)err;
+	if (l->size < POINTER_MAX && l->head.len < sizeof(mark))
+		buf_addstr(&l->head, bytes);
+	if (l->found == SIZE_MAX && str_starts(buf_str(&l->head), mark))
+		l->found = l->i;
+	return 0;
+}
+
+/* Returns the path with this index. */
+static const char *path_at(const struct lfs_search *l, size_t i)
+{
+	const char *path = l->paths.ptr;
+
+	while (i--)
+		path += strlen(path) + 1;
+	return path;
+}
+
+/* Reads what `git check-attr` says. Returns the first path that has the filter
+ * of Git LFS, owned; or NULL. */
+static char *find_filter(struct str said)
+{
+	struct str path;
+	struct str name;
+	struct str value;
+
+	while (str_split(&said, '\0', &path) && str_split(&said, '\0', &name) &&
+	       str_split(&said, '\0', &value))
+		if (str_is(value, "lfs"))
+			return xstrndup(path.ptr, path.len);
+	return NULL;
+}
+
+/* Sets *path to a changed file that the attributes of the commit give to Git
+ * LFS, owned; or NULL. */
+static int read_attributes(const struct push *p, const struct lfs_search *l,
+			   char **path, const struct stop *stop,
+			   struct error *err)
+{
+	static const char *const argv[] = { "check-attr", "-z", "--stdin",
+					    "filter", NULL };
+	const struct named_files files = { .name = ".gitattributes",
+					   .tree = p->commit };
+	char *tree = path_join(p->git->dir, "lfs");
+	char *dir = path_join(p->git->dir, "lfs.git");
+	char *info = path_join(dir, "info/attributes");
+	struct git g = { .program = p->git->git.program,
+			 .dir = dir,
+			 .work_tree = tree };
+	struct buf out = BUF_INIT(PATHS_MAX);
+	struct git_request r = { .argv = argv,
+				 .input = buf_str(&l->paths),
+				 .out = &out };
+	struct git protected = p->git->git;
+	size_t n = 0;
+	int rc;
+
+	protected.user = NULL;
+	rc = odb_write_named_files(&files, &protected, tree, &n, stop, err);
+	/* git_init() would make one that hides all filters */
+	if (rc == 0 && n)
+		rc = path_mkdirs(dir, 0700, err);
+	if (rc == 0 && n) {
+		info[strlen(info) - strlen("/attributes")] = '\0';
+		rc = path_mkdirs(info, 0700, err);
+		info[strlen(info)] = '/';
+	}
+	if (rc == 0 && n)
+		rc = path_write(info, (struct str){ 0 }, 0600, err);
+	if (rc == 0 && n)
+		rc = git_init(&g, stop, err);
+	if (rc == 0 && n)
+		rc = git_run(&g, &r, stop, err);
+	*path = rc == 0 && n ? find_filter(buf_str(&out)) : NULL;
+	buf_release(&out);
+	free(info);
+	free(dir);
+	free(tree);
+	return rc;
+}
+
+int push_check_lfs(const struct push *p, const struct stop *stop,
+		   struct error *err)
+{
+	struct lfs_search l = { .paths = BUF_INIT(PATHS_MAX),
+				.oids = BUF_INIT(PATHS_MAX),
+				.head = BUF_INIT(POINTER_MAX),
+				.found = SIZE_MAX };
+	struct odb_reader reader = { .begin = begin_content,
+				     .data = add_content,
+				     .arg = &l };
+	struct git g = p->git->git;
+	char *path = NULL;
+	int rc;
+
+	g.user = NULL;
+	rc = odb_tree_diff(&g, p->base, p->commit,
+			   &(struct odb_sink){ add_changed, &l }, stop, err);
+	if (rc == 0)
+		rc = buf_check(&l.paths, "the list of files", err);
+	if (rc == 0 && l.paths.len)
+		rc = odb_read(&g, buf_str(&l.oids), &reader, stop, err);
+	if (rc == 0 && l.found != SIZE_MAX)
+		path = xstrdup(path_at(&l, l.found));
+	else if (rc == 0 && l.paths.len)
+		rc = read_attributes(p, &l, &path, stop, err);
+	if (path) {
+		struct buf line = BUF_INIT(SHOWN_MAX);
+
+		sanitize_line(str_of(path), &line);
+		rc = error_set(err, ERR_USAGE,
+			       "%s belongs into Git LFS, to which dcode does "
+			       "not upload files",
+			       line.ptr ? line.ptr : "a file");
+		error_hint(err, "Push the branch with git.");
+		buf_release(&line);
+	}
+	free(path);
+	buf_release(&l.paths);
+	buf_release(&l.oids);
+	buf_release(&l.head);
 	return rc;
 }
 

@@ -29,6 +29,10 @@ int push_ask_server(struct push *p, const struct stop *stop, struct error *err);
 /* Finds the commits that would be pushed. ERR_BUSY if the server's branch is
  * not a predecessor: dcode never forces a push. */
 int push_read(struct push *p, const struct stop *stop, struct error *err);
+/* ERR_USAGE names a file whose contents belong into Git LFS: dcode does not
+ * upload them, so the branch would lack them. After push_read(). */
+int push_check_lfs(const struct push *p, const struct stop *stop,
+		   struct error *err);
 /* Pushes the commit to the branch. ERR_AUTH, or ERR_REMOTE if the server
  * rejects it. */
 int push_send(struct push *p, const struct stop *stop, struct error *err);

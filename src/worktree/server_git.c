@@ -106,8 +106,7 @@ static void add_remote(struct server_git *s, struct str name, struct str url)
 	};
 }
 
-/* Finds the remotes in the repository's configuration. */
-static void find_remotes(struct server_git *s)
+void server_git_read_remotes(struct server_git *s)
 {
 	struct str rest = buf_str(&s->config);
 	struct str record;
@@ -224,6 +223,14 @@ static void set_push_url(struct server_git *s, struct str line)
 	}
 }
 
+void server_git_read_push_urls(struct server_git *s, struct str said)
+{
+	struct str line;
+
+	while (str_split(&said, '\n', &line))
+		set_push_url(s, line);
+}
+
 /* Asks git where it would push to each remote. */
 static int find_push_urls(struct server_git *s, const struct stop *stop,
 			  struct error *err)
@@ -232,11 +239,9 @@ static int find_push_urls(struct server_git *s, const struct stop *stop,
 	struct buf out = BUF_INIT(LIST_MAX);
 	struct git_request r = { .argv = argv, .out = &out };
 	int rc = git_run(&s->git, &r, stop, err);
-	struct str rest = buf_str(&out);
-	struct str line;
 
-	while (rc == 0 && str_split(&rest, '\n', &line))
-		set_push_url(s, line);
+	if (rc == 0)
+		server_git_read_push_urls(s, buf_str(&out));
 	buf_release(&out);
 	return rc;
 }
@@ -257,7 +262,7 @@ int server_git_open(struct server_git *s, const struct workspace *w,
 	if (!s->objects || user_repo_config(&s->repo, NULL, &w->git, &s->config,
 					    stop, err) < 0)
 		return -1;
-	find_remotes(s);
+	server_git_read_remotes(s);
 	s->user = (struct git_user){ .avoid = w->root, .terminal = terminal };
 	rc = make_dir(s, w, stop, err);
 	s->git = (struct git){ .program = w->program,

@@ -53,6 +53,11 @@ int server_git_record(const struct workspace *w, const char *home,
 int server_git_find(const struct server_git *s, const struct workspace *w,
 		    const char *name, const struct remote **remote,
 		    struct error *err);
+/* Sets s->remotes from s->config. Names and URLs that cannot be printed are
+ * left out, and a remote with two URLs cannot be found. No I/O. */
+void server_git_read_remotes(struct server_git *s);
+/* Sets the push URLs from what `git remote -v` prints. No I/O. */
+void server_git_read_push_urls(struct server_git *s, struct str said);
 /* Appends a URL without its password. */
 void server_git_show_url(const char *url, struct buf *out);
 

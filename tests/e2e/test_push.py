@@ -11,6 +11,7 @@ from push_world import bare, branches, room, site, work  # noqa: F401
 from slash_chat import HELLO, Chat, begin, talk  # noqa: F401
 from sshd_rig import Rig
 from test_apply import writes
+from test_trust_c10_policy import managed  # noqa: F401
 
 
 def at_server(bare, *args):
@@ -237,7 +238,7 @@ def test_tags_stay_and_no_other_branch_goes_along(run, room, bare, work, home):
     assert at_server(bare, "tag") == ""
 
 
-def test_the_policy_can_forbid_to_push(run, room, bare, work, config, tmp_path):
+def test_the_users_settings_can_forbid_to_push(run, bare, work, config):
     work()
     config("[push]\nallow = false\n")
     done = run("apply", "--push", "--branch", "fix")
@@ -245,6 +246,21 @@ def test_the_policy_can_forbid_to_push(run, room, bare, work, config, tmp_path):
     assert branches(bare) == ["main"]
     config("[push]\nallow = true\n")
     assert run("apply", "--push", "--branch", "fix").status == 0
+
+
+def test_the_machines_policy_forbids_to_push_whatever_the_user_says(
+        managed, room, bare, work, config):
+    work()
+    config("[push]\nallow = true\n")
+    push = ("apply", "--push", "--branch", "fix")
+    done = managed("[push]\nallow = false\n", *push)
+    assert done.returncode == 78, done.stderr
+    assert "this machine's policy forbids to push" in done.stderr
+    assert branches(bare) == ["main"]
+    assert git(room.root, "branch", "--list", "fix") == ""
+    done = managed("[push]\nallow = true\n", *push)  # the control
+    assert done.returncode == 0, done.stderr
+    assert branches(bare) == ["fix", "main"]
 
 
 def test_a_server_that_refuses_the_user_is_said_with_what_to_check(
@@ -422,6 +438,54 @@ def test_push_in_the_chat_shows_the_branch_and_asks(talk, room, bare):
     c.until(lambda t: t.count("Push? [y/N]") >= 2)
     c.say("y", "Pushed to branch fix")
     assert at_server(bare, "show", "fix:made") == "by the agent\n"
+
+
+POINTER = ("version https://git-lfs.github.com/spec/v1\n"
+           f"oid sha256:{'0' * 64}\nsize 12345\n")
+ATTRIBUTES = "*.bin filter=lfs diff=lfs merge=lfs -text\n"
+
+
+@pytest.mark.parametrize("files, named", [
+    ({"dir__big.dat": POINTER}, "dir/big.dat"),
+    ({".gitattributes": ATTRIBUTES, "dir__a.bin": "content\n"}, "dir/a.bin"),
+])
+def test_a_push_that_needs_lfs_is_refused_by_the_files_name(
+        run, bare, work, files, named):
+    work(plain="x\n", **files)
+    done = run("apply", "--push", "--branch", "fix")
+    assert done.status == 2, done.err
+    assert f"{named} belongs into Git LFS" in done.err
+    assert "Push the branch with git" in done.err
+    assert branches(bare) == ["main"]
+
+
+def test_a_repository_with_lfs_is_pushed_if_its_files_do_not_change(
+        run, room, bare, work):
+    room.write(_gitattributes=ATTRIBUTES)
+    (room.root / "_gitattributes").rename(room.root / ".gitattributes")
+    (room.root / "old.bin").write_text(POINTER)
+    room.commit()
+    git(room.root, "push", "-q", bare, "HEAD:main")
+    work()
+    done = run("apply", "--push", "--branch", "fix")
+    assert done.status == 0, done.err
+    assert branches(bare) == ["fix", "main"]
+
+
+@pytest.mark.parametrize("how", [("--sandbox", "none"), (
+    "--sandbox", "local", "--workspace", "bind")])
+def test_a_push_of_tools_that_work_here_is_refused_with_what_to_type(
+        run, model, bare, room, how):
+    server = model([{"text": "done"}])
+    start = ("-n", "go", "-M", "anthropic:m", "-y", *how)
+    done = run(*start, "--branch", "fix", "--push")
+    assert done.status == 2 and not server.requests
+    assert "push them with your own git" in done.err
+    assert run(*start).status == 0
+    done = run("apply", "--push", "--branch", "fix")
+    assert done.status == 1
+    assert "push them with your own git" in done.err
+    assert branches(bare) == ["main"]
 
 
 def test_push_without_a_sandbox_says_to_use_git(talk, room, bare):
