@@ -1026,6 +1026,19 @@ static void report_refusal(struct live *l)
 	buf_release(&line);
 }
 
+/* The rows above have said already why each attempt failed. */
+static void shorten_error(struct live *l)
+{
+	struct str more = transcript_beyond_retries(&l->transcript,
+						    str_of(l->err.message));
+	char text[sizeof(l->err.message)];
+
+	if (!more.ptr)
+		return;
+	snprintf(text, sizeof(text), "gave up%.*s", (int)more.len, more.ptr);
+	snprintf(l->err.message, sizeof(l->err.message), "%s", text);
+}
+
 /* Reports the reason first, then what the turn has taken. */
 static void report_failure(struct live *l)
 {
@@ -1055,6 +1068,8 @@ static void end_work(struct live *l, int rc)
 	    !(l->stopping && l->held))
 		rc = 0;
 	return_steering(l);
+	if (rc < 0)
+		shorten_error(l);
 	transcript_end_turn(&l->transcript, clock_ms());
 	live_print(l);
 	live_notify_turn(l);

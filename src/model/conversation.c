@@ -960,8 +960,9 @@ static void announce_retry(const struct model *m, const struct tries *t,
 			 (long long)(clock_ms() - t->since) / 1000,
 			 (long long)m->choice.busy_ms / 1000);
 	else
-		snprintf(why, sizeof(why), "%s; trying again%s (%d of %d)",
-			 err->message, wait, r->attempt + 1, r->max);
+		snprintf(why, sizeof(why),
+			 "%s; trying again%s (attempt %d of %d)", err->message,
+			 wait, r->attempt + 2, r->max + 1);
 	sink->restart(sink->arg, why);
 }
 
@@ -1036,6 +1037,8 @@ static bool wait_for_retry(struct model *m, const struct model_sink *sink,
 	if (!retry_possible(r, res)) {
 		if (r->attempt < r->max)
 			(void)hint_later(err, retry_wish(res));
+		else if (r->max > 0)
+			(void)error_add(err, " (%d attempts)", r->max + 1);
 		return false;
 	}
 	if (is_too_late(stop, retry_next_ms(r, res), retry_wish(res), err))

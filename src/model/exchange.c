@@ -316,6 +316,12 @@ static int finish_exchange(struct exchange *x, int rc, struct error *err)
 			err, "Check the provider's address: %.120s%s%.120s",
 			x->choice->base_url, x->choice->url_from ? ", " : "",
 			x->choice->url_from ? x->choice->url_from : "");
+	if (err->code == ERR_UNREACHABLE && err->exact != CASE_PROXY)
+		(void)error_hint(err,
+				 "Check %.120s and this machine's network, "
+				 "then send the message again.",
+				 x->choice->url_from ? x->choice->url_from
+						     : "the address");
 	if (err->code == ERR_UNREACHABLE)
 		(void)error_wrap(err, "cannot reach %.200s%s%.200s%s",
 				 x->choice->base_url,

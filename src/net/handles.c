@@ -747,7 +747,12 @@ int handle_error(const struct curl_api *api, const struct handle *hd,
 	const char *why = hd->error[0] ? hd->error : api->easy_strerror(code);
 	struct buf text = BUF_INIT(300);
 	long answer = 0; /* HTTP status of the proxy's answer to CONNECT */
+	long number = 0; /* errno of connect() */
 
+	/* libcurl's text for a refused connection says it twice. */
+	api->easy_getinfo(hd->easy, CURLINFO_OS_ERRNO, &number);
+	if (code == CURLE_COULDNT_CONNECT && number == ECONNREFUSED)
+		why = "connection refused";
 	/* libcurl tried to resend a body that comes from a callback. */
 	if (code == CURLE_SEND_FAIL_REWIND)
 		why = "the connection was cut while sending";

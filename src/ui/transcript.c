@@ -437,6 +437,18 @@ void transcript_waited(struct transcript *t, int64_t ms)
 		toolview_postpone(&t->views[i], ms);
 }
 
+struct str transcript_beyond_retries(const struct transcript *t,
+				     struct str error)
+{
+	struct str cause = buf_str(&t->retried);
+
+	return cause.len && error.len >= cause.len &&
+			       str_eq((struct str){ error.ptr, cause.len },
+				      cause)
+		       ? str_skip(error, cause.len)
+		       : (struct str){ 0 };
+}
+
 void transcript_end_turn(struct transcript *t, int64_t now)
 {
 	end_answer(t);

@@ -61,6 +61,10 @@ void transcript_event(struct transcript *t, const struct agent_event *ev,
 /* Subtracts ms from the duration of all unfinished calls, because the user was
  * being asked. No call runs during a question. */
 void transcript_waited(struct transcript *t, int64_t ms);
+/* If the error of a turn begins with the cause of the retries that was shown
+ * last, returns what it says beyond that; else a NULL text. */
+struct str transcript_beyond_retries(const struct transcript *t,
+				     struct str error);
 /* Ends the turn, also after an error or an interrupt, and finishes all parts.
  */
 void transcript_end_turn(struct transcript *t, int64_t now);

@@ -48,8 +48,8 @@ def test_the_wait_for_another_try_counts_down_and_can_be_stopped(talk):
         "status": 429, "retry_after": "100"}}]}
     c = begin(talk, slow)
     c.say("go")
-    c.until("trying again (attempt 1)  100 s left, Esc stops it")
-    c.until("trying again (attempt 1)  98 s left, Esc stops it")
+    c.until("attempt 2  100 s left, Esc stops it")
+    c.until("attempt 2  98 s left, Esc stops it")
     c.keys("Escape")
     c.until("Interrupted")
     c.say("again", "Hello.")
@@ -64,9 +64,9 @@ def test_the_row_of_a_retry_says_which_one_it_is(live, columns, lines):
     s.until("Retrying: anthropic: ")
     for attempt in 1, 2, 3:
         s.until(lambda t, n=attempt: re.search(
-            rf"^\S trying again \({n} of 4\)  \d+ s left", t, re.M))
+            rf"^\S attempt {n + 1} of 5  \d+ s left", t, re.M))
     seen = s.text()
-    assert seen.count("Retrying: ") == 1 and seen.count(" of 4") == 1
+    assert seen.count("Retrying: ") == 1 and seen.count(" of 5") == 1
     s.keys("Escape")
 
 
@@ -244,3 +244,19 @@ api_key_env = "OTHER_KEY"
         c.until(lambda t, w=words: w in " ".join(t.split()), scrollback=True)
         c.say("again", "Fine after %s." % name)
     assert not c.server.violations
+
+
+@pytest.mark.parametrize("columns, lines", [(80, 24), (40, 14), (200, 50)])
+def test_a_refused_connection_is_said_once(live, columns, lines):
+    s, server = live([{"text": "Never."}], columns=columns, lines=lines)
+    address = server.env["ANTHROPIC_BASE_URL"]
+    server.__exit__()
+    s.type("go")
+    s.keys("Enter")
+    s.until("attempt 2 of 5")
+    s.until("Failed after")
+    seen = " ".join(s.text(True).split())
+    assert seen.count("connection refused") == 1 and address in seen, seen
+    assert "Failed to connect" not in seen and "after 0 ms" not in seen
+    assert "Error: gave up (5 attempts) Check ANTHROPIC_BASE_URL and this " \
+        "machine's network, then send the message again." in seen, seen

@@ -505,7 +505,7 @@ static void tries_that_fail_alike_take_one_row(void **state)
 	text(&t, EVENT_FLUSH, "");
 	text(&t, EVENT_RESTART, "busy; trying again in 4 s (waited 3 of 9 s)");
 	shows(&t, "");
-	text(&t, EVENT_RESTART, "cut; trying again (1 of 4)");
+	text(&t, EVENT_RESTART, "cut; trying again (attempt 2 of 5)");
 	shows(&t, "{warn|\xE2\x9A\xA0 Retrying: cut}\n");
 	transcript_end_turn(&t, 0);
 	text(&t, EVENT_RESTART, "cut; trying again");

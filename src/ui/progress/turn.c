@@ -65,14 +65,14 @@ static bool begin_call(struct turn *t, const struct agent_event *ev)
 	return true;
 }
 
-/* Writes "trying again (1 of 4)". */
+/* Writes "attempt 2 of 5". */
 static void name_retry(const struct model_wait *w, char *out, size_t size)
 {
 	if (w->of)
-		snprintf(out, size, "trying again (%d of %d)", w->attempt,
-			 w->of);
+		snprintf(out, size, "attempt %d of %d", w->attempt + 1,
+			 w->of + 1);
 	else if (w->attempt)
-		snprintf(out, size, "trying again (attempt %d)", w->attempt);
+		snprintf(out, size, "attempt %d", w->attempt + 1);
 	else
 		snprintf(out, size, "trying again");
 }
