@@ -2,9 +2,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A prompt includes the files that it names ("@path"), images that were pasted
- * as a path ("[image 1]"), and the output of the user's own commands. Begin
- * reading at message_run(). It calls run_agent(), and that calls agent_run()
- * (src/agent/loop.c).
+ * as a path ("[image 1: a.png, 64x48, 2 kB]"), and the output of the user's own
+ * commands. Begin reading at message_run(). It calls run_agent(), and that
+ * calls agent_run() (src/agent/loop.c).
  */
 #include "cmd/chat/message.h"
 
@@ -35,15 +35,16 @@
 
 enum {
 	MOST_AT_ONCE = 20,
-	MOST_PATH = 4096, /* bytes */
-	FIRST_BYTES = 64,
-	MARK_SIZE = 32,
+	MOST_PATH = 4096,       /* bytes */
+	FIRST_BYTES = 64 << 10, /* a JPEG file has its size behind thumbnails */
+	MOST_NAME = 60,         /* bytes of a file's name in a mark */
 };
 
 struct pictures {
 	pthread_mutex_t lock;
 	char *home;   /* owned, or NULL */
 	char **paths; /* owned */
+	char **marks; /* owned: of each path */
 	size_t n;
 };
 
@@ -60,38 +61,90 @@ void pictures_free(struct pictures *p)
 {
 	if (!p)
 		return;
-	for (size_t i = 0; i < p->n; i++)
+	for (size_t i = 0; i < p->n; i++) {
 		free(p->paths[i]);
+		free(p->marks[i]);
+	}
 	free(p->paths);
+	free(p->marks);
 	free(p->home);
 	pthread_mutex_destroy(&p->lock);
 	free(p);
 }
 
-static void write_mark(size_t i, char mark[MARK_SIZE])
-{
-	snprintf(mark, MARK_SIZE, "[image %zu]", i + 1);
-}
-
-/* True for a regular file that begins like an image. A pipe is not opened in a
- * way that could block. */
-static bool is_image(const char *path)
+/* Reads the beginning of a regular file. A pipe is not opened in a way that
+ * could block. Returns the size of the file; -1: it cannot be read. */
+static int64_t read_beginning(const char *path, struct buf *bytes)
 {
 	int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	char bytes[FIRST_BYTES];
-	const char *type = NULL;
+	char *first = xcalloc(1, FIRST_BYTES);
+	int64_t size = -1;
 	struct stat st;
 	ssize_t n;
 
-	if (fd < 0)
-		return false;
-	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) {
-		n = io_read(fd, bytes, sizeof(bytes));
+	if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) {
+		n = io_read(fd, first, FIRST_BYTES);
 		if (n > 0)
-			type = media_type((struct str){ bytes, (size_t)n });
+			buf_add(bytes, first, (size_t)n);
+		size = n < 0 ? -1 : st.st_size;
 	}
-	close(fd);
+	if (fd >= 0)
+		close(fd);
+	free(first);
+	return size;
+}
+
+/* True for a regular file that begins like an image. */
+static bool is_image(const char *path)
+{
+	struct buf bytes = BUF_INIT(FIRST_BYTES);
+	const char *type = NULL;
+
+	if (read_beginning(path, &bytes) > 0)
+		type = media_type(buf_str(&bytes));
+	buf_release(&bytes);
 	return type && !media_is_pdf(type);
+}
+
+/* True if the name of a file cannot be more than a name in a message. */
+static bool is_plain_name(struct str name)
+{
+	return name.len && name.len <= MOST_NAME && name.ptr[0] != '@' &&
+	       str_search(name, STR(" @")) == name.len &&
+	       str_find(name, '[') == name.len &&
+	       str_find(name, ']') == name.len;
+}
+
+/* An image from the clipboard is a file in memory, named by its descriptor. */
+static const char *picture_name(const char *path)
+{
+	return str_starts(str_of(path), PICTURES_MEMORY) ? "clipboard"
+							 : path_name(path);
+}
+
+/* Returns the mark of picture i, owned: "[image 1: shot.png, 640x480, 34 kB]".
+ */
+static char *make_mark(size_t i, const char *path)
+{
+	struct buf bytes = BUF_INIT(FIRST_BYTES);
+	struct buf name = BUF_INIT(4 * MOST_PATH);
+	struct buf mark = BUF_INIT(MOST_PATH);
+	int64_t size = read_beginning(path, &bytes);
+	char room[32];
+	uint32_t width;
+	uint32_t height;
+
+	buf_addf(&mark, "[image %zu: ", i + 1);
+	sanitize_line(str_of(picture_name(path)), &name);
+	if (is_plain_name(buf_str(&name)))
+		buf_addf(&mark, "%s, ", name.ptr);
+	if (media_dimensions(buf_str(&bytes), &width, &height))
+		buf_addf(&mark, "%ux%u, ", width, height);
+	str_format_size(size > 0 ? size : 0, room);
+	buf_addf(&mark, "%s]", room);
+	buf_release(&name);
+	buf_release(&bytes);
+	return buf_detach(&mark);
 }
 
 static int hex_digit(char c)
@@ -180,7 +233,6 @@ static size_t find_images(struct str text, const char *home,
 bool pictures_take(struct pictures *p, struct str text, struct buf *out)
 {
 	char *found[MOST_AT_ONCE];
-	char mark[MARK_SIZE];
 	size_t n = 0;
 
 	text = str_trim(text);
@@ -190,10 +242,11 @@ bool pictures_take(struct pictures *p, struct str text, struct buf *out)
 		return false;
 	pthread_mutex_lock(&p->lock);
 	p->paths = xrealloc(p->paths, p->n + n, sizeof(*p->paths));
+	p->marks = xrealloc(p->marks, p->n + n, sizeof(*p->marks));
 	for (size_t i = 0; i < n; i++) {
-		write_mark(p->n, mark);
 		buf_adds(out, i ? " " : "");
-		buf_adds(out, mark);
+		p->marks[p->n] = make_mark(p->n, found[i]);
+		buf_adds(out, p->marks[p->n]);
 		p->paths[p->n++] = found[i];
 	}
 	pthread_mutex_unlock(&p->lock);
@@ -204,16 +257,12 @@ bool pictures_take(struct pictures *p, struct str text, struct buf *out)
 static void each_picture(struct pictures *p, struct str text,
 			 void (*each)(void *arg, const char *path), void *arg)
 {
-	char mark[MARK_SIZE];
-
 	if (!p)
 		return;
 	pthread_mutex_lock(&p->lock);
-	for (size_t i = 0; i < p->n; i++) {
-		write_mark(i, mark);
-		if (str_search(text, str_of(mark)) < text.len)
+	for (size_t i = 0; i < p->n; i++)
+		if (str_search(text, str_of(p->marks[i])) < text.len)
 			each(arg, p->paths[i]);
-	}
 	pthread_mutex_unlock(&p->lock);
 }
 
@@ -444,13 +493,6 @@ static int add_files(struct run *r, struct str text, bool media_only,
 	}
 	buf_release(&path);
 	return rc < 0 ? -1 : 0;
-}
-
-/* An image from the clipboard is a file in memory, named by its descriptor. */
-static const char *picture_name(const char *path)
-{
-	return str_starts(str_of(path), PICTURES_MEMORY) ? "clipboard"
-							 : path_name(path);
 }
 
 /* Attaches a picture of this machine whose path the user pasted. */

@@ -8,8 +8,8 @@
 
 /*
  * The pictures of one chat. Each has a number and appears in a message as
- * "[image 1]"; if the user deletes that mark, the picture is not sent. May be
- * used by two threads.
+ * "[image 1: shot.png, 640x480, 34 kB]"; if the user deletes that mark, the
+ * picture is not sent. May be used by two threads.
  *
  * Attack: pasted text of someone else, or words of the model or of a file,
  * contain the path of a private picture. So paths count only in a paste or

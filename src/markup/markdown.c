@@ -630,6 +630,16 @@ static void add_end(const struct markdown *m, struct str text, struct rows *out)
 	markdown_render(&look, text, 0, out);
 }
 
+/* True if the unfinished line has only characters of the fence so far. */
+static bool may_close(const struct blocks *b, struct str line)
+{
+	size_t n = 0;
+
+	while (n < line.len && line.ptr[n] == b->fence)
+		n++;
+	return n == line.len;
+}
+
 /* Appends the lines of the open block and the unfinished one, as Markdown to
  * show now. Returns true if they are a table. */
 static bool add_arrived(const struct markdown *m, struct buf *out)
@@ -639,6 +649,8 @@ static bool add_arrived(const struct markdown *m, struct buf *out)
 	struct str line = buf_str(&m->line);
 	bool begins = !lines.len || (b->kind == BLOCK_TEXT && b->lines == 1);
 
+	if (b->fence && may_close(b, str_trim(line)))
+		line.len = 0;
 	if (b->fence || b->kind == BLOCK_INDENTED ||
 	    lines.len + line.len > MARKDOWN_TAIL) {
 		buf_addstr(out, lines);

@@ -72,7 +72,8 @@ static void scan_code(struct line_scan *s)
 			return;
 		}
 	}
-	if (s->at + n == s->line.len)
+	/* three of them are a fence: "- ```c" */
+	if (s->at + n == s->line.len || n >= 3)
 		hold_back(s, s->at);
 	else
 		push_mark(s, n);
@@ -195,10 +196,8 @@ static void add_line(struct str line, struct buf *out)
 {
 	struct line_scan s = { .line = line, .shown = line.len };
 
-	if (is_fence(line)) {
-		buf_addstr(out, line);
+	if (is_fence(line)) /* its language may still be incomplete */
 		return;
-	}
 	scan_line(&s);
 	/* a mark before a blank does not close, one after nothing not open */
 	while (s.n && s.shown) {

@@ -54,13 +54,13 @@ def test_ctrl_v_attaches_the_image_of_the_clipboard(
         chat, tmp_path, program, kind):
     t, server = chat(program, serves(tmp_path, kind))
     t.type("look at " + CTRL_V)
-    t.until("[image 1]")
+    t.until("[image 1: clipboard, ")
     t.type("please\r")
     t.until("done.")
     content = server.requests[0]["body"]["messages"][-1]["content"]
     images = [c["source"]["data"] for c in content if c["type"] == "image"]
     assert [base64.b64decode(i) for i in images] == [IMAGE]
-    assert any("look at [image 1] please" in c.get("text", "")
+    assert any(c.get("text", "").startswith("look at [image 1: clipboard, ")
                for c in content)
     assert (tmp_path / "pwd").read_text() == "/\n"
 
@@ -74,7 +74,7 @@ def test_an_image_behind_a_mention_is_not_part_of_its_path(
     t.type("see @notes.txt")
     t.until("@notes.txt")
     t.type(f"\x1b[200~{tmp_path}/image.png\x1b[201~" if pasted else CTRL_V)
-    t.until("[image 1]")
+    t.until("[image 1: image.png, " if pasted else "[image 1: clipboard, ")
     t.type(" please\r")
     t.until("done.")
     content = server.requests[0]["body"]["messages"][-1]["content"]
@@ -161,7 +161,7 @@ def test_a_terminal_that_decodes_images_shows_it(
         chat, tmp_path, terminal, begins):
     t, _ = chat("xclip", serves(tmp_path), **terminal)
     t.type(CTRL_V)
-    seen = t.until("[image 1]")
+    seen = t.until("[image 1: clipboard, ")
     assert begins in seen
     assert base64.b64encode(IMAGE).decode()[:60] in seen
 
@@ -172,7 +172,7 @@ def test_a_terminal_that_decodes_images_shows_it(
 def test_others_get_the_mark_alone(chat, tmp_path, terminal):
     t, _ = chat("xclip", serves(tmp_path), **terminal)
     t.type(CTRL_V)
-    seen = t.until("[image 1]")
+    seen = t.until("[image 1: clipboard, ")
     assert "\x1b_G" not in seen and "1337" not in seen
 
 
@@ -180,4 +180,4 @@ def test_the_setting_turns_it_off(chat, config, tmp_path):
     config("[ui]\nimages = false\n")
     t, _ = chat("xclip", serves(tmp_path), **KITTY)
     t.type(CTRL_V)
-    assert "\x1b_G" not in t.until("[image 1]")
+    assert "\x1b_G" not in t.until("[image 1: clipboard, ")

@@ -492,6 +492,10 @@ static void shows_now(const char *text, const char *expected)
 static void marks_are_not_seen_while_their_text_arrives(void **state)
 {
 	(void)state;
+	never_shows("See:\n\n```c\nx\n```\n\n- a\n  ```\n  b\n  ```\n"
+		    "- ```sh\n  ls\n  ```\n\n~~~\nls\n~~~\nEnd.",
+		    "`~");
+	shows_now("```pyth", "");
 	never_shows("A **bold *word* in** it, `code` and ~~no~~ more", "*`~");
 	never_shows("- see [the *text*](https://x.org/a_(b)) and ![p](q) x",
 		    "[]*");
