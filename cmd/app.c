@@ -32,6 +32,7 @@
 #include "hooks/hooks.h"
 #include "model/wires/bedrock.h"
 #include "providers/registry.h"
+#include "sandbox/secrets/secrets.h"
 #include "session/thread_transcript.h"
 #include "term/tty.h"
 #include "trust/trust.h"
@@ -424,6 +425,10 @@ int app_client(struct app *app, const char *provider,
 {
 	if (app_client_check(app, provider, client, err) < 0)
 		return -1;
+	/* Its passphrase is asked for here, where the terminal is the caller's,
+	 * and not when a sandbox is created, perhaps on another thread. */
+	if (client->provider->secrets)
+		secrets_open_store(app->settings);
 	if (client->project_key)
 		warn_project_key(app, client->project_key, provider);
 	return 0;

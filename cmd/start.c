@@ -30,6 +30,7 @@
 #include "cmd/stdin.h"
 #include "cmd/subagents/run_subagents.h"
 #include "cmd/task.h"
+#include "sandbox/secrets/secrets.h"
 
 enum { RUN_MAX_S = 24 * 3600 }; /* time limit of a task without --timeout */
 enum {
@@ -166,6 +167,9 @@ static int prepare_chat(struct run *r, struct error *err)
 				(void)app_fail(r->app, &why);
 			return -1;
 		}
+		/* asks for a passphrase before the screen does */
+		if (client.provider->secrets)
+			secrets_open_store(r->app->settings);
 		sandbox_client_close(&client);
 	}
 	return run_first_start(r, err);

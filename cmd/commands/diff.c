@@ -356,6 +356,28 @@ static int print_here(struct diff *d, const struct stop *stop,
 	return rc == 0 && d->n_here && args_flag(d->args, "exit-code") ? 1 : rc;
 }
 
+/* Prints what differs in the sandbox. */
+static int print_sandbox(struct diff *d, const struct stop *stop,
+			 struct error *err)
+{
+	struct app *app = d->app;
+	int rc = read_changes(d, stop, err);
+
+	if (rc == 0 && app->json)
+		print_json(d);
+	else if (rc == 0 && d->review.n)
+		rc = print_diff(d, stop, err);
+	if (rc == 0 && !app->json) {
+		if (!d->review.n)
+			fputs("Nothing has changed in the sandbox.\n", stderr);
+		loud_print(app, &d->review); /* last, so that the user sees it
+					      */
+		tree_report(app, &d->fetch, tree_is_gone(&d->tree));
+	}
+	return rc == 0 && d->review.n && args_flag(d->args, "exit-code") ? 1
+									 : rc;
+}
+
 static int run(struct app *app, const struct args *args)
 {
 	struct stop stop = app_stop(app);
@@ -369,24 +391,10 @@ static int run(struct app *app, const struct args *args)
 	int rc;
 
 	rc = check_forms(args, &err);
-	if (rc == 0 && is_here(app, args)) {
-		rc = print_here(&d, &stop, &err);
-		return rc < 0 ? app_fail(app, &err) : rc;
-	}
 	if (rc == 0)
-		rc = read_changes(&d, &stop, &err);
-	if (rc == 0 && app->json)
-		print_json(&d);
-	else if (rc == 0 && d.review.n)
-		rc = print_diff(&d, &stop, &err);
-	if (rc == 0 && !app->json) {
-		if (!d.review.n)
-			fputs("Nothing has changed in the sandbox.\n", stderr);
-		loud_print(app, &d.review); /* last, so that the user sees it */
-		tree_report(app, &d.fetch, tree_is_gone(&d.tree));
-	}
-	if (rc == 0 && d.review.n && args_flag(args, "exit-code"))
-		rc = 1;
+		rc = is_here(app, args) ? print_here(&d, &stop, &err)
+					: print_sandbox(&d, &stop, &err);
+	rows_release(&d.rows);
 	review_release(&d.review);
 	fetch_release(&d.fetch);
 	tree_close(&d.tree);

@@ -250,11 +250,8 @@ int sandbox_client_open_as(struct sandbox_client *client,
 		.also = provider->also && !strcmp(provider->also, name)
 	};
 	if (read_start_timeout(client, err) == 0 &&
-	    (!provider->ops->open || !provider->ops->open(client, set, err))) {
-		if (provider->secrets)
-			secrets_open_store(set);
+	    (!provider->ops->open || !provider->ops->open(client, set, err)))
 		return 0;
-	}
 	error_wrap(err, "%s", sandbox_client_name(client));
 	sandbox_client_close(client);
 	return -1;

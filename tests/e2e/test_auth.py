@@ -462,3 +462,28 @@ def test_nobody_reads_it_from_the_process(dcode, env, tmp_path, auth):
     assert p.wait(60) == 130
     p.stdin.close()
     assert "missing" in auth("status", "openai").out
+
+
+def test_a_chat_asks_for_the_passphrase_of_a_secret_before_its_screen(
+        terminal, config, env, model):
+    config("""[network]
+allow = ["acme.example"]
+[secrets.ACME]
+env = "ACME"
+hosts = ["acme.example"]
+""")
+    t = terminal("auth", "set", "secret:ACME", "--passphrase")
+    for words, text in (("not shown): ", KEY), ("New passphrase", PHRASE),
+                        ("Repeat the passphrase: ", PHRASE)):
+        t.until(words)
+        t.type(text + "\n")
+    assert t.end() == 0
+    env["TERM"] = "xterm-256color"
+    model([{"text": "done."}])
+    t = terminal("-M", "anthropic:m", "--sandbox", "local", "--workspace",
+                 "none")
+    t.until("Passphrase of the stored keys: ")
+    assert "/quit" not in t.seen  # the screen's first row
+    t.type(PHRASE + "\n")
+    t.until("Local sandbox ready")
+    assert t.seen.count("Passphrase") == 1 and PHRASE not in t.seen

@@ -94,6 +94,9 @@ def test_diff_shows_what_changed_on_this_machine(live, tree):
     s.type("again")  # the listing has left the watch of commands as it was
     s.keys("Enter")
     s.until("changed: a.c (+1 \u22120)", True)
+    s.until("done.")
+    s.keys("C-d")
+    assert s.status() == 0  # and no memory is lost, with ASan
 
 
 def test_diff_on_this_machine_runs_nothing_of_the_repository(live, tree):
