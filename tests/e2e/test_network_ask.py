@@ -12,6 +12,7 @@ from lifecycle import execute
 from screens import Screen
 from slash_chat import talk  # noqa: F401
 from test_egress import CURL, LIST, fixture_world, write_list  # noqa: F401
+from test_hooks import hook, own
 from test_network_live import bodies
 from test_network_log import TASK, fixture_inside  # noqa: F401
 from test_trust_c10_policy import managed  # noqa: F401
@@ -67,6 +68,93 @@ def test_a_call_that_names_hosts_is_always_asked_about(chat, home, flags):
     # for that command alone
     assert "REACHED" not in other
     assert "network: evil-good.example refused" in other
+
+
+def let_hook_allow(home, event):
+    """A hook of the user allows every command."""
+    path = home / ".deepagents/hooks.json"
+    path.write_text(json.dumps({"hooks": {event: [
+        hook(own(event, permissionDecision="allow"), "Bash")]}}))
+
+
+def ask_in_sandboxes(home):
+    path = home / ".deepagents/config.toml"
+    path.write_text(path.read_text() + '[approvals]\nsandbox = "ask"\n')
+
+
+@pytest.mark.parametrize("how", ["-y", "--yolo", "-S", "PreToolUse",
+                                 "PermissionRequest"])
+def test_what_allows_every_call_opens_no_host(chat, home, how):
+    ask_in_sandboxes(home)
+    (home / ".deepagents/.state").mkdir(parents=True, exist_ok=True)
+    (home / ".deepagents/.state/yolo-acknowledged").touch()
+    if how[0] != "-":
+        let_hook_allow(home, how)
+    c = chat([execute("echo pl''ain"), NAMED, OVER],
+             *([how] if how[0] == "-" else []), *(["all"] * (how == "-S")))
+    send(c, "go", "opens")
+    c.until(lambda t: QUESTION in " ".join(t.split()))
+    c.until("y yes")
+    c.type("n")
+    c.until("Declined")
+    assert "plain" in c.results()[0]  # the control: nobody was asked
+
+
+def test_without_such_a_thing_each_call_is_asked_about(chat, home):
+    """The control of the test above."""
+    ask_in_sandboxes(home)
+    c = chat([execute("echo pl''ain"), DONE])
+    send(c, "go", "y yes")
+    assert "opens" not in c.text()
+    c.type("n")
+    c.until("Declined")
+
+
+def test_an_earlier_always_opens_no_host(chat, home):
+    ask_in_sandboxes(home)
+    c = chat([execute(REACH + "; true"), execute(REACH + "; true"),
+              execute(REACH + "; true", hosts=["evil-good.example:80"]),
+              OVER])
+    send(c, "go", "y yes")
+    c.type("a")
+    c.until("a again")
+    c.type("a")
+    c.until(lambda t: QUESTION in " ".join(t.split()))
+    c.until("y yes")
+    assert len(c.results()) == 2  # the control: the second was not asked about
+    c.type("n")
+    c.until("Declined")
+    assert not any("REACHED" in text for text in c.results())
+
+
+@pytest.mark.parametrize("how", ["-y", "-S", "PreToolUse",
+                                 "PermissionRequest"])
+def test_without_a_user_nothing_opens_a_host(inside, home, how):
+    ask_in_sandboxes(home)
+    if how[0] != "-":
+        let_hook_allow(home, how)
+    dcode = inside([execute("echo pl''ain"), NAMED, DONE])
+    r = dcode("-n", "go", "-M", "anthropic:m", "--sandbox", "local",
+              *([how] if how[0] == "-" else []), *(["all"] * (how == "-S")))
+    assert r.returncode in (0, 4), r.stderr
+    plain, named = dcode.results()
+    assert "plain" in plain  # the control
+    assert "nobody can be asked" in named and "REACHED" not in named
+
+
+@pytest.mark.parametrize("how", ["-y", "--yolo", "PermissionRequest"])
+def test_what_allows_every_call_does_not_answer_about_a_host(asking, home,
+                                                             how):
+    (home / ".deepagents/.state").mkdir(parents=True, exist_ok=True)
+    (home / ".deepagents/.state/yolo-acknowledged").touch()
+    if how[0] != "-":
+        let_hook_allow(home, how)
+    c = asking([execute(WAITS + "; true"), OVER],
+               *([how] if how[0] == "-" else []))
+    send(c, "go", "Let `curl")
+    answer(c, "n")
+    c.until("all over")
+    assert "REACHED" not in c.results()[0]
 
 
 def test_a_declined_host_stays_closed(chat):
