@@ -9,6 +9,7 @@ import pytest
 
 import docker_rig
 import test_egress
+from lifecycle import wait_for
 from test_egress import fixture_world  # noqa: F401
 from test_secrets import CONFIG, CURL, HOST, VALUE, Place, write_config
 
@@ -167,6 +168,8 @@ def test_a_restart_by_somebody_else_keeps_the_list_in_force(made):
     finally:
         s.close()
         for name in set(place.rig.containers()) - before:
-            box.run("sandbox", "rm", "--force", name)
+            # the chat may still be ending
+            wait_for(lambda one=name: not box.run(
+                "sandbox", "rm", "--force", one).returncode)
     assert not list((box.home / ".deepagents/.state/container-networks").glob(
         "*"))
