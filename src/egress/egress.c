@@ -327,7 +327,6 @@ static void take_contacts(struct proxy_link *l, struct network_contacts *c)
 	(void)read_records(l);
 	for (size_t i = 0; i < l->contacts.n; i++)
 		network_contacts_add(c, &l->contacts.list[i]);
-	c->lost += l->contacts.lost;
 	network_contacts_release(&l->contacts);
 	pthread_mutex_unlock(&l->lock);
 }

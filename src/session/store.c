@@ -973,12 +973,15 @@ const char *const store_texts[SQL_COUNT] = {
 		" ?13) ON CONFLICT DO UPDATE SET"
 		" up=up+excluded.up, down=down+excluded.down,"
 		" times=times+excluded.times, last=max(last, excluded.last)",
-	/* the oldest rows of a thread, and those of threads that were never
-	 * stored */
+	/* the oldest rows of a thread, of which many may have the same time,
+	 * and those of threads that were never stored */
 	[SQL_CONTACT_TRIM] =
-		"DELETE FROM contact WHERE (thread=?1 AND last < (SELECT last"
-		" FROM contact WHERE thread=?1 ORDER BY last DESC"
-		" LIMIT 1 OFFSET ?2))"
+		"DELETE FROM contact WHERE (thread=?1 AND (last, first,"
+		" provider, sandbox, call, command, host, port, verdict) <"
+		" (SELECT last, first, provider, sandbox, call, command, host,"
+		" port, verdict FROM contact WHERE thread=?1 ORDER BY 1 DESC,"
+		" 2 DESC, 3 DESC, 4 DESC, 5 DESC, 6 DESC, 7 DESC, 8 DESC,"
+		" 9 DESC LIMIT 1 OFFSET ?2))"
 		" OR (last < ?3 AND thread NOT IN (SELECT id FROM thread))",
 	[SQL_CONTACT_EACH] =
 		"SELECT thread, provider, sandbox, call, host, port, verdict,"

@@ -1,5 +1,6 @@
 /* contacts.c - adds up what commands in a sandbox have connected to. */
 /* SPDX-License-Identifier: MIT */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,22 +18,30 @@ static struct network_contact *find_contact(const struct network_contacts *c,
 	return NULL;
 }
 
+/* The last places are for what does not fit: one for each verdict. */
+enum { OTHERS = 16 };
+
 void network_contacts_add(struct network_contacts *c,
 			  const struct network_contact *one)
 {
 	struct network_contact *known = find_contact(c, one);
+	struct network_contact other;
 
-	if (!known && c->n == NETWORK_CONTACTS_MAX) {
-		c->lost += one->count;
-		return;
+	if (!known && c->n >= NETWORK_CONTACTS_MAX - OTHERS) {
+		other = *one;
+		other.port = 0;
+		snprintf(other.host, sizeof(other.host), NETWORK_OTHERS);
+		one = &other;
+		known = find_contact(c, one);
 	}
-	if (!known) {
+	if (!known && c->n < NETWORK_CONTACTS_MAX) {
 		if (!c->list)
 			c->list =
 				xcalloc(NETWORK_CONTACTS_MAX, sizeof(*c->list));
 		c->list[c->n++] = *one;
-		return;
 	}
+	if (!known)
+		return;
 	known->up += one->up;
 	known->down += one->down;
 	known->count += one->count;

@@ -146,8 +146,9 @@ struct network_contact {
 struct network_contacts {
 	struct network_contact *list; /* owned */
 	size_t n;
-	uint64_t lost; /* contacts that did not fit */
 };
+/* Host of the contacts with more different hosts than fit, without a port. */
+#define NETWORK_OTHERS "(other hosts)"
 /* Adds one contact to those with the same host, port and verdict. */
 void network_contacts_add(struct network_contacts *c,
 			  const struct network_contact *one);
