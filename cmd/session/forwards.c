@@ -36,15 +36,16 @@ int forwards_add(struct forwards *fs, struct sandbox *sb, const char *text,
 				     .warn = on_failure,
 				     .arg = fs };
 
+	bool only_http;
+
 	if (forward_parse(text, &r.local, &r.port, err) < 0)
 		return -1;
-	if (!sandbox_can_dial(sb->client)) {
+	if (!forward_is_possible(sb->client, &only_http)) {
 		error_set(err, ERR_USAGE,
 			  "dcode has no way to a port of this sandbox (%s)",
 			  sb->client->provider->name);
-		return error_hint(err,
-				  "Ports of local, docker and ssh sandboxes "
-				  "can be forwarded.");
+		return error_hint(err, "`dcode help ports` names the providers "
+				       "that have one.");
 	}
 	for (size_t i = 0; i < fs->n; i++)
 		if (forward_port(fs->list[i]) == r.port && !r.local) {

@@ -20,6 +20,7 @@
 #include "providers/kit/rest.h"
 #include "providers/kit/vault.h"
 #include "providers/kit/vendor.h"
+#include "sandbox/ports/ports.h"
 
 enum {
 	COMMAND_MAX = 512 << 10,
@@ -818,6 +819,26 @@ static const struct vendor vendor = {
 	.files = &files,
 };
 
+/* Implements sandbox_ops.port_url (operation getPortPreviewUrl of Daytona's
+ * OpenAPI document, 2026-11-26). The token serves all ports of the sandbox
+ * until it is restarted. */
+static int daytona_port_url(struct sandbox *sb, unsigned port,
+			    struct port_url *u, const struct stop *stop,
+			    struct error *err)
+{
+	static const struct port_names names = { "url", "token" };
+	struct http_request ask = { .method = "GET",
+				    .path = xasprintf("/ports/%u/preview-url",
+						      port),
+				    .what = "asking for the port's address",
+				    .flags = REST_AGAIN };
+
+	u->header = "x-daytona-preview-token";
+	/* else a browser gets a page that warns of the sandbox */
+	u->more = "X-Daytona-Skip-Preview-Warning: true\r\n";
+	return vendor_port_url(sb, &ask, &names, u, stop, err);
+}
+
 static const struct sandbox_ops ops = {
 	.open = daytona_open,
 	.close = vendor_close,
@@ -829,6 +850,7 @@ static const struct sandbox_ops ops = {
 	.snapshot = daytona_snapshot,
 	.find_snapshot = daytona_find_snapshot,
 	.execute = vendor_execute,
+	.port_url = daytona_port_url,
 	.upload = vendor_upload,
 	.download = vendor_download,
 	.stop = vendor_stop,

@@ -19,6 +19,7 @@
 #include "base/str.h"
 #include "net/resolve.h"
 #include "providers/kit/rest.h"
+#include "sandbox/ports/ports.h"
 
 enum {
 	BODY_MAX = 1 << 20,
@@ -302,6 +303,34 @@ int vendor_change_network(struct sandbox *sb, const char *method, char *path,
 	body_wipe(body);
 	free(path);
 	return rc;
+}
+
+int vendor_port_url(struct sandbox *sb, const struct http_request *ask,
+		    const struct port_names *names, struct port_url *u,
+		    const struct stop *stop, struct error *err)
+{
+	struct vendor_client *c = sb->client->priv;
+	cJSON *tree = NULL;
+	const char *token = "";
+	int rc = vendor_ask(c, sb->id, ask, &tree, stop, err);
+
+	if (rc == 0) {
+		token = json_string(tree, names->token, "");
+		u->url = vendor_server_url(c, json_string(tree, names->url, ""),
+					   err);
+		rc = u->url ? 0 : -1;
+	}
+	/* a line break would add headers to the user's requests */
+	if (rc == 0 && (!*token || !str_is_visible(str_of(token))))
+		rc = error_set(err, ERR_PROTOCOL,
+			       "unexpected server response: no token for the "
+			       "port");
+	if (rc == 0)
+		u->token = xstrdup(token);
+	cJSON_Delete(tree);
+	free((char *)ask->path);
+	free((char *)ask->body.ptr);
+	return rc < 0 ? -1 : 0;
 }
 
 int vendor_post_snapshot(struct sandbox *sb, const struct http_request *ask,

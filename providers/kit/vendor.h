@@ -251,6 +251,15 @@ int vendor_post(struct vendor_client *c, const struct http_request *ask,
 int vendor_change_network(struct sandbox *sb, const char *method, char *path,
 			  cJSON *body, const struct stop *stop,
 			  struct error *err);
+/* For sandbox_ops.port_url: sends ask about the sandbox, and takes the members
+ * url and token of the answer. ERR_PROTOCOL if the token must not be sent to
+ * that address. Takes ownership of ask's path and body. */
+struct port_names {
+	const char *url, *token;
+};
+int vendor_port_url(struct sandbox *sb, const struct http_request *ask,
+		    const struct port_names *names, struct port_url *u,
+		    const struct stop *stop, struct error *err);
 /* Requests a snapshot of the sandbox with a POST of {"name": name}. ask
  * contains the path, which is appended to the id's path, and the time limit.
  * ERR_USAGE if the name is empty or too long. */

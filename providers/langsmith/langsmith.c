@@ -17,6 +17,7 @@
 #include "providers/kit/lease.h"
 #include "providers/kit/rest.h"
 #include "providers/kit/vault.h"
+#include "sandbox/ports/ports.h"
 #include "sandbox/sandbox.h"
 
 /* Two servers: the API at LANGSMITH_ENDPOINT, which creates and deletes
@@ -37,6 +38,8 @@ enum {
 	/* bytes; base64 of it must fit in one argument (128 KiB) */
 	USER_COMMAND_MAX = 80 << 10,
 	LIFETIME_S = 1800,
+	PORT_S = 3600,      /* life of a token for a port */
+	PORT_EARLY_S = 120, /* renew it so long before its end */
 	WAIT_MS = 180000,
 	/* ms; the server may wait this long until a sandbox has started */
 	READY_MS = 180000,
@@ -998,6 +1001,25 @@ static const struct vendor vendor = {
 	.files = &langsmith_files,
 };
 
+/* Implements sandbox_ops.port_url (service-url of the SDK langsmith 0.12.0,
+ * read 2026-11-26). */
+static int langsmith_port_url(struct sandbox *sb, unsigned port,
+			      struct port_url *u, const struct stop *stop,
+			      struct error *err)
+{
+	static const struct port_names names = { "service_url", "token" };
+	char *body = xasprintf("{\"port\":%u,\"expires_in_seconds\":%d}", port,
+			       PORT_S);
+	struct http_request ask = { .method = "POST",
+				    .path = xstrdup("/service-url"),
+				    .body = str_of(body),
+				    .what = "asking for the port's address" };
+
+	u->header = "X-Langsmith-Sandbox-Service-Token";
+	u->until = clock_ms() + (PORT_S - PORT_EARLY_S) * 1000LL;
+	return vendor_port_url(sb, &ask, &names, u, stop, err);
+}
+
 static const struct sandbox_ops ops = {
 	.open = langsmith_open,
 	.close = vendor_close,
@@ -1009,6 +1031,7 @@ static const struct sandbox_ops ops = {
 	.snapshot = langsmith_snapshot,
 	.find_snapshot = langsmith_find_snapshot,
 	.execute = langsmith_execute,
+	.port_url = langsmith_port_url,
 	.upload = vendor_upload,
 	.download = vendor_download,
 	.stop = vendor_stop,

@@ -759,27 +759,6 @@ int sandbox_execute(struct sandbox *sb, const struct exec_request *req,
 	return rc ? sandbox_blame(sb->client, err) : 0;
 }
 
-bool sandbox_can_dial(const struct sandbox_client *client)
-{
-	return client->provider->ops->dial;
-}
-
-int sandbox_dial(struct sandbox *sb, unsigned port, struct port_link *link,
-		 const struct stop *stop, struct error *err)
-{
-	struct stop doom = stop_on(sb->doomed_by);
-	int rc;
-
-	if (stop_check(stop, err) < 0 || stop_check(&doom, err) < 0)
-		return -1;
-	if (!sandbox_can_dial(sb->client))
-		return error_set(err, ERR_USAGE,
-				 "%s has no way to a port of its sandboxes",
-				 sb->client->provider->name);
-	rc = sb->client->provider->ops->dial(sb, port, link, stop, err);
-	return rc < 0 ? sandbox_blame(sb->client, err) : 0;
-}
-
 void sandbox_settle(struct sandbox *sb, char notice[SANDBOX_NOTICE])
 {
 	struct stop ever = stop_on(NULL);

@@ -77,6 +77,7 @@ struct sandbox_spec { /* What to create. Borrowed for the call. */
 struct sandbox;
 struct sandbox_client;
 struct port_link; /* ports/ports.h */
+struct port_url;
 /*
  * A provider's operations. Only open, close, create or attach, execute, remove
  * and discard are required. NULL means not supported; upload and download then
@@ -135,9 +136,12 @@ struct sandbox_ops {
 	/* 1: a snapshot of this name exists; 0: none. */
 	int (*find_snapshot)(struct sandbox_client *client, const char *name,
 			     const struct stop *stop, struct error *err);
-	/* See sandbox_dial(). NULL: there is no way to its ports. */
+	/* Connects to a TCP port; ERR_NOT_FOUND: nothing listens there. */
 	int (*dial)(struct sandbox *sb, unsigned port, struct port_link *link,
 		    const struct stop *stop, struct error *err);
+	/* Asks for an address at which the vendor passes on HTTP. */
+	int (*port_url)(struct sandbox *sb, unsigned port, struct port_url *u,
+			const struct stop *stop, struct error *err);
 	/* Runs on the caller's thread, and returns promptly when stop is
 	 * cancelled. A command that must be killed is handed to
 	 * sandbox_kill(). */
@@ -294,9 +298,6 @@ bool sandbox_stores_secrets(const struct sandbox_client *client);
 int sandbox_execute(struct sandbox *sb, const struct exec_request *req,
 		    struct exec_result *res, const struct stop *stop,
 		    struct error *err);
-/* See ports/ports.h. ERR_NOT_FOUND: nothing listens there. Any thread. */
-int sandbox_dial(struct sandbox *sb, unsigned port, struct port_link *link,
-		 const struct stop *stop, struct error *err);
 /* Changes the directory in which tools and shells start. dir is a path in the
  * sandbox; whether it exists is not checked. False, without a change, if it is
  * not a valid path. */
@@ -353,7 +354,6 @@ bool sandbox_can_get(const struct sandbox_client *client);
 bool sandbox_can_extend(const struct sandbox_client *client);
 bool sandbox_can_stop(const struct sandbox_client *client);
 bool sandbox_can_snapshot(const struct sandbox_client *client);
-bool sandbox_can_dial(const struct sandbox_client *client);
 /* True if the provider has an upload operation. Otherwise sandbox_upload() uses
  * execute. */
 bool sandbox_can_upload(const struct sandbox_client *client);

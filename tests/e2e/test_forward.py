@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: MIT
 import concurrent.futures
 import hashlib
+import http.client
+import http.server
 import os
 import pathlib
 import re
@@ -11,6 +13,7 @@ import socketserver
 import subprocess
 import threading
 import time
+import urllib.request
 
 import pytest
 from slash_chat import begin, on_screen, talk  # noqa: F401
@@ -120,7 +123,7 @@ def exchange(port, data):
             sender.join(60)
 
 
-def http(port, host, path="/"):
+def http_get(port, host, path="/"):
     with connect(port) as s:
         s.sendall(f"GET {path} HTTP/1.1\r\n{host}\r\n".encode())
         return read_all(s)
@@ -210,11 +213,11 @@ def test_events_are_not_held_back(forward, box):
 def test_a_page_of_another_host_gets_nothing(forward, box, host):
     """DNS rebinding: a name of the attacker leads to 127.0.0.1."""
     port = forward(box, 7002).ports[7002]
-    back = http(port, host.format(port))
+    back = http_get(port, host.format(port))
     assert back.startswith(b"HTTP/1.1 403 ") and b"data:" not in back
     for good in ("localhost", "127.0.0.1", "[::1]", "LOCALHOST"):
         for end in ("", f":{port}"):
-            assert b"data: 2" in http(port, f"Host: {good}{end}\r\n")
+            assert b"data: 2" in http_get(port, f"Host: {good}{end}\r\n")
 
 
 @pytest.mark.parametrize("head", [
@@ -480,3 +483,133 @@ def test_a_host_by_ssh(forward, run, config, env, tmp_path):
     finally:
         rig.close()
         echo.shutdown()
+
+
+# Vendors: HTTP to an address of theirs, with a token.
+
+class Page(http.server.BaseHTTPRequestHandler):
+    """Stands for a server in an emulated sandbox."""
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *args):
+        pass
+
+    def do_GET(self):
+        if self.headers.get("Upgrade"):
+            self.wfile.write(b"HTTP/1.1 101 Switching Protocols\r\n"
+                             b"Connection: Upgrade\r\nUpgrade: websocket"
+                             b"\r\n\r\n")
+            self.wfile.flush()
+            while part := self.connection.recv(1 << 16):
+                self.connection.sendall(b"<" + part + b">")
+            self.close_connection = True
+            return
+        body = f"{self.path} {sorted(self.headers.items())}".encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def do_POST(self):
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+
+@pytest.fixture(params=["daytona", "langsmith"])
+def far(request, run, vendor, forward):
+    """(here, cloud): a forward to Page in a vendor's sandbox."""
+    cloud = vendor(request.param)
+    page = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Page)
+    page.daemon_threads = True
+    threading.Thread(target=page.serve_forever, daemon=True).start()
+    done = run("sandbox", "create", "--sandbox", request.param)
+    assert done.status == 0, done.err
+    name = done.out.strip()
+    there = page.server_address[1]
+    here = free_port()
+    f = forward(name, f"{here}:{there}")
+    yield here, cloud
+    done = f.close()
+    assert done.status == 0
+    for preview in cloud.previews:
+        assert preview.token not in done.out + done.err
+    assert run("sandbox", "rm", name).status == 0
+    page.shutdown()
+
+
+def test_a_vendors_address_is_reached_with_its_token(far):
+    here, cloud = far
+    get = urllib.request.urlopen
+    for path in ("/", "/a?b=c%20d", "/" + "x" * 5000):
+        answer = get(f"http://127.0.0.1:{here}{path}", timeout=30).read()
+        assert answer.startswith(path.encode())
+    body = os.urandom(3 << 20)
+    assert get(f"http://localhost:{here}/", body, timeout=30).read() == body
+    assert len(cloud.previews) == 1  # one request of the vendor's API
+    preview, = cloud.previews
+    assert all("Connection: close" in head for head in preview.heads)
+
+
+def test_a_clients_token_and_connection_headers_do_not_pass(far):
+    here, cloud = far
+    c = http.client.HTTPConnection("127.0.0.1", here, timeout=30)
+    c.request("GET", "/", headers={
+        "Connection": "keep-alive", "Keep-Alive": "9", "Accept": "a/b",
+        "X-Daytona-Preview-Token": "mine",
+        "x-langsmith-sandbox-service-token": "mine"})
+    answer = c.getresponse()
+    assert answer.status == 200
+    preview, = cloud.previews
+    lines = preview.heads[0].lower().splitlines()
+    assert "a/b" in answer.read().decode()
+    assert not [n for n in lines if n.startswith("keep-alive")]
+    assert [n for n in lines if n.startswith("connection")] == \
+        ["connection: close"]
+    mine = [n for n in lines if n.startswith(preview.header.lower() + ":")]
+    assert mine == [f"{preview.header.lower()}: {preview.token}"]
+
+
+def test_a_websocket_passes_a_vendor(far):
+    here, _ = far
+    with connect(here) as s:
+        s.sendall(b"GET /ws HTTP/1.1\r\nHost: localhost\r\n"
+                  b"Connection: keep-alive, Upgrade\r\n"
+                  b"Upgrade: websocket\r\n\r\n")
+        seen = b""
+        while b"\r\n\r\n" not in seen:
+            seen += s.recv(4096)
+        for word in (b"one", b"two"):
+            s.sendall(word)
+            seen = b""
+            while seen != b"<" + word + b">":
+                part = s.recv(4096)
+                assert part
+                seen += part
+
+
+def test_a_foreign_host_and_other_protocols_do_not_reach_a_vendor(far):
+    here, cloud = far
+    assert http_get(here, "Host: evil.example\r\n").startswith(
+        b"HTTP/1.1 403 ")
+    with connect(here) as s:
+        s.sendall(b"\0binary\r\n\r\n")
+        assert s.recv(100) == b""
+    with connect(here) as s:
+        s.sendall(b"GET http://evil.example/ HTTP/1.1\r\n"
+                  b"Host: localhost\r\n\r\n")
+        assert s.recv(100) == b""
+    assert cloud.previews == []
+    assert b" 200 " in http_get(here, "Host: localhost\r\n")[:20]
+
+
+def test_a_provider_without_a_way_says_so(run, vendor):
+    vendor("e2b")
+    done = run("sandbox", "create", "--sandbox", "e2b")
+    assert done.status == 0, done.err
+    name = done.out.strip()
+    refused = run("sandbox", "forward", name, "3000")
+    assert refused.status == 2 and "no way to a port" in refused.err
+    assert run("sandbox", "rm", name).status == 0

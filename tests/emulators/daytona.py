@@ -32,6 +32,7 @@ from cloud import (
     Box, Cloud, Invalid, Refused, Reply, check, listed, main, route)
 from daytona_toolbox import Toolbox
 from outside import below
+from preview import Preview
 
 KEY = "dtn_0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 JWT, ORGANIZATION = "eyJ.jwt.token", "11111111-2222-3333-4444-555555555555"
@@ -92,7 +93,7 @@ class Daytona(Toolbox, Cloud):
         self.page, self.minute, self.moves = page, minute, moves
         self.fail_start = None  # a reason: the next create ends in "error"
         self.snapshots, self.roots = dict(SNAPSHOTS), {}
-        self.secrets = {}
+        self.secrets, self.previews = {}, []
 
     @property
     def env(self):
@@ -393,6 +394,13 @@ class Daytona(Toolbox, Cloud):
             kept.body.pop(name, None)
         kept.body.update(body)
         return 200, self.full(kept)
+
+    @route("GET", HERE + "/ports/(?P<port>[0-9]+)/preview-url")
+    def preview(self, req, id, port):
+        self.settled(req, id)
+        self.previews.append(Preview(int(port), "x-daytona-preview-token"))
+        return 200, {"sandboxId": id, "url": self.previews[-1].url,
+                     "token": self.previews[-1].token}
 
     @route("POST", HERE + "/stop")
     def stop(self, req, id):

@@ -33,6 +33,7 @@ from cloud import (
     Box, Cloud, Invalid, Refused, Reply, check, listed, main, route)
 from langsmith_plane import Plane
 from outside import below
+from preview import Preview
 
 KEY = "lsv2_pt_0123456789abcdef0123456789abcdef_0123456789"
 GIB = 1 << 30
@@ -99,6 +100,7 @@ class LangSmith(Plane, Cloud):
         self.build, self.delay, self.page = build, delay, page
         self.cursors, self.websocket, self.fails = cursors, websocket, fails
         self.minute, self.snapshots = minute, {}
+        self.previews = []
         self.nameless = False  # sandboxes get names of our own
         for name in ready:
             self.add_snapshot(name, "python:3", 16 * GIB)["status"] = "ready"
@@ -347,6 +349,17 @@ class LangSmith(Plane, Cloud):
         if kept.state == "ready":
             self.touch(kept)
         return 200, self.full(kept)
+
+    @route("POST", API + "/boxes/(?P<name>[^/]+)/service-url")
+    def service_url(self, req, name):
+        body = check(req.json(), {"port": POSITIVE,
+                                  "?expires_in_seconds": POSITIVE})
+        self.kept(name)
+        self.previews.append(Preview(
+            body["port"], "X-Langsmith-Sandbox-Service-Token", "/svc/x"))
+        made = self.previews[-1]
+        return 200, {"browser_url": made.url, "service_url": made.url + "/",
+                     "token": made.token, "expires_at": "2099-01-01T00:00:00Z"}
 
     @route("POST", API + "/boxes/(?P<name>[^/]+)/stop")
     def stop(self, req, name):

@@ -23,6 +23,7 @@
 #include "base/sanitize.h"
 #include "base/str.h"
 #include "base/thread.h"
+#include "net/conn.h"
 #include "sandbox/ports/ports.h"
 
 enum {
@@ -43,7 +44,9 @@ struct forward {
 	unsigned local;
 	int listener;
 	pthread_t thread;
-	struct cancel over; /* ends all threads */
+	struct cancel over;     /* ends all threads */
+	pthread_mutex_t asking; /* guards url, which is empty at first */
+	struct port_url url;
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	/* guarded by lock: */
@@ -204,7 +207,7 @@ static void warn(struct forward *f, const char *text)
 	pthread_mutex_unlock(&f->lock);
 	if (!due)
 		return;
-	buf_addf(&line, "forward %u:%u: ", f->local, f->with.port);
+	buf_addf(&line, "port %u: ", f->with.port);
 	sanitize_line(str_of(text), &line);
 	f->with.warn(f->with.arg, line.ptr);
 	buf_release(&line);
@@ -372,26 +375,214 @@ static void report_silent(struct passage *c)
 	warn(c->forward, said);
 }
 
+static void release_url(struct port_url *u)
+{
+	free(u->url);
+	mem_wipe(u->token);
+	*u = (struct port_url){ 0 };
+}
+
+/* Copies the vendor's address for the port, and asks for it first unless it is
+ * known. */
+static int find_url(struct forward *f, struct port_url *u,
+		    const struct stop *stop, struct error *err)
+{
+	struct sandbox *sb = f->with.sandbox;
+	int rc = 0;
+
+	pthread_mutex_lock(&f->asking);
+	if (f->url.until && clock_ms() >= f->url.until)
+		release_url(&f->url);
+	if (!f->url.url)
+		rc = sb->client->provider->ops->port_url(sb, f->with.port,
+							 &f->url, stop, err);
+	if (rc == 0) {
+		*u = f->url;
+		u->url = xstrdup(f->url.url);
+		u->token = xstrdup(f->url.token);
+	} else {
+		release_url(&f->url);
+		sandbox_blame(sb->client, err);
+	}
+	pthread_mutex_unlock(&f->asking);
+	return rc < 0 ? -1 : 0;
+}
+
+/* True for headers that dcode replaces. */
+static bool is_replaced(struct str name, const struct port_url *u)
+{
+	static const char *const names[] = { "host", "connection",
+					     "proxy-connection", "keep-alive" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (str_is_nocase(name, names[i]))
+			return true;
+	return str_is_nocase(name, u->header);
+}
+
+/* Appends the head with the vendor's host and token. The server ends the
+ * connection after its answer, so that each request has a head of its own. */
+static void rewrite_head(struct str head, const struct port_url *u,
+			 struct buf *out)
+{
+	struct str host = str_of(u->url);
+	bool upgrades = false;
+	struct str prefix;
+	struct str line;
+	size_t method;
+
+	host = str_skip(host, str_search(host, STR("://")) + 3);
+	prefix = str_skip(host, str_find(host, '/'));
+	host.len -= prefix.len;
+	(void)str_split(&head, '\n', &line);
+	line = str_trim(line);
+	method = str_find(line, ' ') + 1;
+	buf_addstr(out, (struct str){ line.ptr, method });
+	buf_addstr(out, prefix);
+	buf_addstr(out, str_skip(line, method));
+	buf_adds(out, "\r\nHost: ");
+	buf_addstr(out, host);
+	buf_addf(out, "\r\n%s: %s\r\n%s", u->header, u->token,
+		 u->more ? u->more : "");
+	while (str_split(&head, '\n', &line)) {
+		struct str name = { line.ptr, str_find(line, ':') };
+
+		line = str_trim(line);
+		if (!line.len || is_replaced(str_trim(name), u))
+			continue;
+		upgrades |= str_is_nocase(str_trim(name), "upgrade");
+		buf_addstr(out, line);
+		buf_adds(out, "\r\n");
+	}
+	buf_addf(out, "Connection: %s\r\n\r\n", upgrades ? "Upgrade" : "close");
+}
+
+/* Writes all of data to the client. */
+static int answer(const struct passage *c, struct str data,
+		  const struct stop *stop, struct error *err)
+{
+	while (data.len) {
+		struct pollfd set[2] = {
+			{ .fd = c->client, .events = POLLOUT },
+			{ .fd = stop_fd(stop), .events = POLLIN },
+		};
+		ssize_t n = send(c->client, data.ptr, data.len,
+				 MSG_NOSIGNAL | MSG_DONTWAIT);
+
+		if (n > 0)
+			data = str_skip(data, (size_t)n);
+		else if (n < 0 && errno != EAGAIN && errno != EINTR)
+			return error_errno(err, "the client");
+		else if (io_poll(set, 2, -1) < 0 || stop_check(stop, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* Copies both directions until the vendor has answered. */
+static int copy_web(struct passage *c, struct conn *conn, struct direction *up,
+		    const struct stop *stop, struct error *err)
+{
+	char *room = xcalloc(1, CHUNK);
+	bool closed = false;
+	int rc = 0;
+
+	while (rc == 0 && !closed) {
+		int64_t got = conn_try_recv(conn, room, CHUNK, &closed, err);
+		int64_t sent = 0;
+
+		if (got > 0)
+			rc = answer(c, (struct str){ room, (size_t)got }, stop,
+				    err);
+		if (holds_bytes(up))
+			sent = conn_try_send(conn,
+					     (struct str){ up->room + up->at,
+							   up->len - up->at },
+					     err);
+		up->at += sent > 0 ? (size_t)sent : 0;
+		if (got < 0 || sent < 0)
+			rc = -1;
+		if (rc == 0 && !holds_bytes(up) && !up->eof && !read_some(up))
+			break;
+		if (rc == 0 && !got && !sent && !closed)
+			rc = conn_wait_or(
+				conn, holds_bytes(up),
+				holds_bytes(up) || up->eof ? -1 : c->client, -1,
+				stop, err);
+	}
+	free(room);
+	return rc;
+}
+
+/* Sends the client's request, whose head up holds, to the vendor's address. */
+static int pass_request(struct passage *c, struct direction *up,
+			const struct stop *stop, struct error *err)
+{
+	struct stop limit = stop_within(stop, DIAL_MS);
+	struct str seen = { up->room, up->len };
+	struct port_url u = { 0 };
+	struct conn *conn = NULL;
+	struct buf head = BUF_INIT(2 * CHUNK);
+	size_t len = head_length(seen);
+	int rc;
+
+	if (!len || ports_read_greeting(seen) != GREETING_GOOD ||
+	    str_search((struct str){ up->room, len }, STR(" HTTP/1.")) == len ||
+	    up->room[str_find(seen, ' ') + 1] != '/')
+		return error_set(err, ERR_USAGE,
+				 "this provider passes on HTTP alone");
+	rc = find_url(c->forward, &u, &limit, err);
+	if (rc == 0) {
+		rewrite_head((struct str){ up->room, len }, &u, &head);
+		up->at = len;
+		rc = conn_open(&conn, c->forward->with.sandbox->client->http,
+			       &(struct conn_target){ .url = u.url }, &limit,
+			       err);
+	}
+	if (rc == 0)
+		rc = conn_send(conn, buf_str(&head), stop, err);
+	if (rc == 0)
+		rc = copy_web(c, conn, up, stop, err);
+	conn_close(conn);
+	release_url(&u);
+	buf_wipe(&head);
+	return rc;
+}
+
+/* Connects to the port itself, and copies bytes. */
+static int pass_bytes(struct passage *c, struct direction *up,
+		      struct direction *down, const struct stop *stop,
+		      struct error *err)
+{
+	struct sandbox *sb = c->forward->with.sandbox;
+	struct stop limit = stop_within(stop, DIAL_MS);
+
+	if (sb->client->provider->ops->dial(sb, c->forward->with.port, &c->link,
+					    &limit, err) < 0)
+		return sandbox_blame(sb->client, err);
+	up->from = down->to = c->client;
+	up->to = down->from = c->link.fd;
+	if (admit(c, up, down))
+		copy_both(c, up, down);
+	report_silent(c);
+	return 0;
+}
+
 static void serve(struct passage *c)
 {
-	struct forward *f = c->forward;
-	struct stop stop = stop_on(&f->over);
-	struct stop limit = stop_within(&stop, DIAL_MS);
-	struct direction up = { .room = xcalloc(1, CHUNK) };
-	struct direction down = { .room = xcalloc(1, CHUNK) };
+	const struct sandbox_client *client = c->forward->with.sandbox->client;
+	struct stop stop = stop_on(&c->forward->over);
+	struct direction up = { .from = c->client, .room = xcalloc(1, CHUNK) };
+	struct direction down = { .to = c->client, .room = xcalloc(1, CHUNK) };
 	struct error err = { 0 };
+	int rc = 0;
 
-	if (sandbox_dial(f->with.sandbox, f->with.port, &c->link, &limit,
-			 &err) < 0) {
-		if (err.code != ERR_CANCELLED)
-			warn(f, err.message);
-	} else {
-		up.from = down.to = c->client;
-		up.to = down.from = c->link.fd;
-		if (admit(c, &up, &down))
-			copy_both(c, &up, &down);
-		report_silent(c);
-	}
+	if (client->provider->ops->dial)
+		rc = pass_bytes(c, &up, &down, &stop, &err);
+	else if (admit(c, &up, &down))
+		rc = pass_request(c, &up, &stop, &err);
+	if (rc < 0 && err.code != ERR_CANCELLED)
+		warn(c->forward, err.message);
 	free(up.room);
 	free(down.room);
 }
@@ -534,6 +725,14 @@ static int choose_port(struct forward *f, struct error *err)
 	return error_hint(err, "Choose another port: LOCAL:%u.", f->with.port);
 }
 
+bool forward_is_possible(const struct sandbox_client *client, bool *only_http)
+{
+	const struct sandbox_ops *ops = client->provider->ops;
+
+	*only_http = !ops->dial;
+	return ops->dial || ops->port_url;
+}
+
 int forward_open(struct forward **out, const struct forward_request *r,
 		 struct error *err)
 {
@@ -543,6 +742,7 @@ int forward_open(struct forward **out, const struct forward_request *r,
 	*f = (struct forward){ .with = *r,
 			       .listener = -1,
 			       .over = { { -1, -1 } },
+			       .asking = PTHREAD_MUTEX_INITIALIZER,
 			       .lock = PTHREAD_MUTEX_INITIALIZER,
 			       .changed = PTHREAD_COND_INITIALIZER };
 	rc = choose_port(f, err);
@@ -595,6 +795,8 @@ void forward_close(struct forward *f)
 		pthread_cond_wait(&f->changed, &f->lock);
 	pthread_mutex_unlock(&f->lock);
 	cancel_release(&f->over);
+	release_url(&f->url);
+	pthread_mutex_destroy(&f->asking);
 	pthread_mutex_destroy(&f->lock);
 	pthread_cond_destroy(&f->changed);
 	free(f);

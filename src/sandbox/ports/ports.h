@@ -8,16 +8,18 @@
 #include "sandbox/sandbox.h"
 
 /*
- * A server in a sandbox listens on its loopback interface. sandbox_dial()
- * connects to it in the way that the provider has: through the network
- * namespace, if the sandbox runs on this machine (inside.c), or through a
- * command that copies bytes (relay.c). A forward (forward.c) is a listener on
- * 127.0.0.1 of the user's machine that does so for each connection. Only the
- * user starts one: an agent cannot open a way to the user's machine.
+ * A server in a sandbox listens on a port. A forward (forward.c) is a listener
+ * on 127.0.0.1 of the user's machine. For each connection it connects to the
+ * server in the way that the provider has (sandbox_ops.dial): through the
+ * network namespace, if the sandbox runs on this machine (inside.c), or through
+ * a command that copies bytes (relay.c). Or it passes HTTP requests on to an
+ * address of the vendor (sandbox_ops.port_url), with the vendor's token, which
+ * neither the client nor the user sees. Only the user starts a forward: an
+ * agent cannot open a way to the user's machine.
  */
 
 struct relay;
-/* A connection that sandbox_dial() has made. Initialise with PORT_LINK_NONE.
+/* A connection that sandbox_ops.dial has made. Initialise with PORT_LINK_NONE.
  * Before the sandbox is released, close the descriptors, then call end. */
 struct port_link {
 	int fd; /* owned: a connected, non-blocking stream socket */
@@ -31,6 +33,16 @@ struct port_link {
 	pid_t pid;
 };
 #define PORT_LINK_NONE ((struct port_link){ .fd = -1, .said = -1 })
+
+/* An address at which the vendor answers for a port, to requests with the token
+ * alone. Zero-initialise. All owned. */
+struct port_url {
+	char *url;   /* https, or http to this machine, without a final slash */
+	char *token; /* the whole value of the header */
+	const char *header; /* static: name of the header for the token */
+	const char *more; /* static: further header lines with CRLF, or NULL */
+	int64_t until;    /* clock_ms() at which to ask again; 0: never */
+};
 
 /* For providers: connects in the network namespace of the process `inside`.
  * ERR_USAGE if this process may not enter it. */
@@ -61,6 +73,8 @@ enum { PORTS_GREETING_MAX = 64 << 10 }; /* a longer head is refused */
 enum ports_greeting ports_read_greeting(struct str seen);
 
 struct forward;
+/* True if forward_open() can work. only_http: other protocols cannot pass. */
+bool forward_is_possible(const struct sandbox_client *client, bool *only_http);
 struct forward_request {
 	struct sandbox *sandbox; /* borrowed until forward_close() */
 	unsigned port;           /* in the sandbox */
