@@ -266,17 +266,44 @@ static bool on_editor(struct inquiry_dialog *d, const struct key_event *ev)
 	}
 }
 
+/* True if declining loses an answer: one that was given, or is being typed. */
+static bool has_answers(const struct inquiry_dialog *d)
+{
+	bool any = d->types && !editor_is_empty(&d->editor);
+
+	for (size_t i = 0; i < d->asked->n && !any; i++) {
+		const struct inquiry_item *item = &d->asked->items[i];
+
+		any = item->answer.len > 0;
+		for (size_t k = 0; k < item->n_choices; k++)
+			any = any || item->chosen[k];
+	}
+	return any;
+}
+
+/* Handles Esc. Returns true if the questions are declined. */
+static bool decline(struct inquiry_dialog *d, bool again, enum inquiry_end *end)
+{
+	if (has_answers(d) && !again) {
+		d->declines = true;
+		d->note = "Esc again declines, without your answers.";
+		return false;
+	}
+	*end = INQUIRY_DECLINED;
+	return true;
+}
+
 bool inquiry_dialog_event(struct inquiry_dialog *d, const struct key_event *ev,
 			  enum inquiry_end *end)
 {
 	bool key = ev->kind == KEY_EVENT_KEY;
+	bool again = d->declines;
 
 	d->note = NULL;
+	d->declines = false;
 	*end = INQUIRY_ANSWERED;
-	if (key && is_decline_key(d, &ev->key)) {
-		*end = INQUIRY_DECLINED;
-		return true;
-	}
+	if (key && is_decline_key(d, &ev->key))
+		return decline(d, again, end);
 	if (key && turn_page(d, &ev->key))
 		return false;
 	if (ev->kind == KEY_EVENT_PASTE_BEGIN)

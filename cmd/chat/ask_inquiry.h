@@ -21,6 +21,8 @@ struct inquiry_dialog {
 	bool types;      /* the user is typing a free answer */
 	struct editor editor;
 	const char *note;        /* why the last key was refused, or NULL */
+	bool declines;           /* Esc once more declines, in spite of the
+				    answers that were given */
 	enum question_keys keys; /* set by the caller; shown in the last row */
 	bool drafts; /* set by the caller: a message is shown below, to which
 			Esc returns */

@@ -637,11 +637,11 @@ static int add_batch_question(struct dialog *d, size_t columns, size_t rows,
 }
 
 /* Adds the call's title in at most `most` rows. */
-static void add_title(const struct dialog *d, size_t columns, size_t most,
+static void add_title(const struct call_view *v, size_t columns, size_t most,
 		      struct rows *out)
 {
 	struct wrap w = { .columns = columns, .words = true };
-	struct str title = str_trim(str_of(d->view.title));
+	struct str title = str_trim(str_of(v->title));
 	struct rows line = { 0 };
 	struct rows wrapped = { 0 };
 
@@ -668,7 +668,7 @@ static int add_call(struct dialog *d, size_t columns, size_t rows,
 
 	if (d->asked->n > 1)
 		return add_batch_question(d, columns, rows, out);
-	add_title(d, columns, spare ? TITLE_ROWS : 1, out);
+	add_title(&d->view, columns, spare ? TITLE_ROWS : 1, out);
 	own = out->n + OWN_ROWS + keys;
 	room.rows = rows > own ? rows - own : 1;
 	if (add_items(&d->view, room, out, &d->hidden) < 0)
@@ -742,7 +742,7 @@ bool dialog_render_whole(struct dialog *d, size_t columns, struct rows *out)
 		struct call_view view;
 
 		call_view_open(&view, d->asked->list[i]);
-		add_line(out, strong, str_trim(str_of(view.title)), columns);
+		add_title(&view, columns, TITLE_ROWS, out);
 		whole = add_items(&view, room, out, &hidden) == 0;
 		call_view_close(&view);
 	}

@@ -418,6 +418,8 @@ static void walk_history(struct live *l, bool older)
 	if (older ? prompt_history_older(&l->history, buf_str(&draft), &text)
 		  : prompt_history_newer(&l->history, buf_str(&draft), &text))
 		editor_set(&l->editor, text);
+	else if (older && draft.len)
+		l->note = "No older message contains this text";
 	buf_release(&draft);
 }
 

@@ -994,13 +994,13 @@ static void compose_bottom(struct live *l, size_t most, struct rows *out,
 		compose_editor(l, most, out, caret);
 }
 
-/* Returns the id of the call that the open question shows, or NULL. */
+/* Returns the id of the call that the open question shows, of several the
+ * first, or NULL. */
 static const char *shown_call(const struct live *l)
 {
 	const struct question *q = l->dialog.asked;
 
-	return q && q->n == 1 && !q->list[0]->subagent ? q->list[0]->call->id
-						       : NULL;
+	return q && !q->list[0]->subagent ? q->list[0]->call->id : NULL;
 }
 
 void live_draw(struct live *l)

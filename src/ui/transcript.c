@@ -480,6 +480,12 @@ static void add_live_thinking(const struct transcript *t, struct rows *out)
 	rows_release(&rows);
 }
 
+/* True for a call whose question says all that its row would. */
+static bool asks_user(const struct toolview *v)
+{
+	return v->tool && v->tool->flags & TOOL_INTERACTIVE;
+}
+
 void transcript_live(struct transcript *t, size_t max, int64_t now,
 		     const char *asked, struct rows *out)
 {
@@ -493,7 +499,8 @@ void transcript_live(struct transcript *t, size_t max, int64_t now,
 		markdown_tail(&t->markdown, &tail);
 	rows_append(&live, &tail, 0, tail.n);
 	for (size_t i = 0; i < t->n_views; i++)
-		if (!asked || strcmp(t->views[i].id, asked) != 0)
+		if (!(asked && !strcmp(t->views[i].id, asked)) &&
+		    !(now == TOOLVIEW_ASKED && asks_user(&t->views[i])))
 			toolview_live(&t->views[i], &t->look, TOOLVIEW_ROWS,
 				      now, &live);
 	todo_view_live(&t->todos, t->look.theme, t->look.columns, &live);

@@ -81,6 +81,35 @@ def test_a_user_declines_and_the_turn_goes_on(talk):
         not c.screen))
 
 
+@on_screen
+@pytest.mark.parametrize("first", [NAME, CITY], ids=["typed", "chosen"])
+def test_escape_loses_no_answer_without_a_word(talk, first):
+    c = begin(talk, turns(first, SOME))
+    c.say("go")
+    until_asked(c, 2)
+    c.type("Bob" if first is NAME else "1")
+    c.until("> Bob" if first is NAME else "(2 of 2)")
+    c.keys("Escape")
+    c.until("Esc again declines, without your answers.")
+    assert not server_told(c)
+    c.keys("Tab", "Escape")  # another key between them
+    c.until("Esc again declines, without your answers.")
+    c.keys("Escape")
+    c.until("Thanks.")
+    assert told(c.server)[0].count("A: (cancelled)") == 2
+
+
+@on_screen
+def test_the_row_of_a_question_s_call_comes_with_its_answer(talk):
+    c = begin(talk, turns(CITY))
+    c.say("go")
+    until_asked(c, 1)
+    assert "ask_user" not in c.text()
+    c.keys("2")
+    c.until("Thanks.")
+    assert "ask_user" in c.text()
+
+
 def test_ctrl_c_stops_the_question_and_the_turn(talk):
     c = begin(talk, turns(CITY))
     c.say("go")

@@ -109,3 +109,14 @@ def test_in_lines_a_question_names_what_a_command_touches(live):
     s.type("go")
     s.keys("Enter")
     assert "touches: deletes (rm)" in s.until("Allow it?")
+
+
+def test_the_titles_of_several_calls_are_whole(live):
+    calls = [execute(f"touch {n}")["tool_calls"][0] for n in "ab"]
+    s = start(live, [{"tool_calls": calls}])
+    s.until("t together")
+    s.type("t")
+    seen = s.until("y yes to all", scrollback=True)
+    assert "(1 of 2):" in " ".join(seen.split())
+    assert "(2 of 2):" in " ".join(seen.split())
+    assert "waiting for your answer" not in seen

@@ -77,6 +77,21 @@ def test_up_without_a_queue_goes_through_the_history(live):
     s.until("\u276f go\n")
 
 
+def test_up_says_that_no_older_message_has_the_draft(live):
+    s, _ = live([{"text": "one."}])
+    s.type("first")
+    s.keys("Enter")
+    s.until("one.")
+    s.type("fir")
+    s.keys("Up")
+    s.until("\u276f first\n")
+    s.keys("C-u")
+    s.type("xyz")
+    s.keys("Up")
+    s.until("No older message contains this text")
+    assert "\u276f xyz" in s.text()
+
+
 @pytest.mark.parametrize("columns, lines", SIZES)
 def test_ctrl_d_with_a_queue_leaves_only_once_more(live, columns, lines):
     s, server = live([NEVER], columns=columns, lines=lines,

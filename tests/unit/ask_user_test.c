@@ -130,7 +130,7 @@ static void test_what_is_required_is_asked_for_again(void **state)
 static void test_a_user_who_declines_is_told_of(void **state)
 {
 	(void)state;
-	says(ASK(TEXT "," CITY), (struct user){ .keys = "Bob!~" },
+	says(ASK(TEXT "," CITY), (struct user){ .keys = "Bob!~~" },
 	     "Q: Name?\nA: (cancelled)\n\nQ: City?\nA: (cancelled)\n\nThe "
 	     "user declined to answer. Do not ask the same again: continue "
 	     "with what is known and name what you assume, or end your turn.");
