@@ -43,7 +43,9 @@ struct egress; /* a running proxy */
 
 /* What a proxy enforces. */
 struct egress_policy {
-	const struct network *network; /* copied; must be a list */
+	/* Copied. A list; or full, if the proxy is there only to put in
+	 * secrets. Of any other, it lets nothing through. */
+	const struct network *network;
 	/* with values, or NULL; its list must live as long as the proxy */
 	const struct secrets *secrets;
 };
