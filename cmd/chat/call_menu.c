@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/policy.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "session/stored_calls.h"
@@ -43,6 +44,7 @@ static void add_logged(struct call_menu *m, const struct call_entry *e)
 static void add_stored(struct call_menu *m, struct stored_call *c)
 {
 	struct call_record *r = &m->calls[m->n++].call;
+	struct str ignored;
 	struct agent_event end = { .kind = EVENT_TOOL_RESULT,
 				   .call = &r->call,
 				   .failed = c->result.failed };
@@ -56,6 +58,7 @@ static void add_stored(struct call_menu *m, struct stored_call *c)
 		buf_adds(&r->output, c->result.text);
 	tool_change_store(&r->change, str_of(c->result.change));
 	end.text = buf_str(&r->output);
+	end.declined = end.failed && approval_read_decline(end.text, &ignored);
 	r->ms = -1;
 	call_record_describe(r, &end, m->workdir);
 	if (!c->result.text)

@@ -599,14 +599,18 @@ static int64_t next_status_change(const struct live *l)
 	return left > 0 ? now + status_left_changes(left) * 1000 : INT64_MAX;
 }
 
-/* Prints rows above the live part, wrapped to the screen. */
+/* Prints rows above the live part, each wrapped below its own indent. */
 static void live_print_rows(struct live *l, const struct rows *rows)
 {
 	struct wrap wrap = { .columns = screen_columns(&l->screen),
-			     .words = true };
+			     .words = true,
+			     .soft = true };
 	struct rows out = { 0 };
 
-	wrap_rows(rows, &wrap, &out);
+	for (size_t i = 0; i < rows->n; i++) {
+		wrap.rest.text = rows_indent(rows_view(rows, i).bytes);
+		wrap_row(rows, i, &wrap, &out);
+	}
 	screen_print(&l->screen, &out, 0, out.n);
 	rows_release(&out);
 }
@@ -671,22 +675,6 @@ static void add_printed(struct str lines, struct rows *out)
 	}
 }
 
-/* Prints lines of other code, each wrapped below its own indent. */
-static void print_indented(struct live *l, const struct rows *rows)
-{
-	struct wrap wrap = { .columns = screen_columns(&l->screen),
-			     .words = true,
-			     .soft = true };
-	struct rows out = { 0 };
-
-	for (size_t i = 0; i < rows->n; i++) {
-		wrap.rest.text = rows_indent(rows_view(rows, i).bytes);
-		wrap_row(rows, i, &wrap, &out);
-	}
-	screen_print(&l->screen, &out, 0, out.n);
-	rows_release(&out);
-}
-
 /* Prints the complete lines of the captured output; all: also the last,
  * unfinished one, as a terminal would show it. */
 static void print_lines(struct live *l, bool all)
@@ -701,7 +689,7 @@ static void print_lines(struct live *l, bool all)
 	if (shown.len) {
 		follow_lines(l, buf_str(&shown));
 		add_printed(buf_str(&shown), &rows);
-		print_indented(l, &rows);
+		live_print_rows(l, &rows);
 		rows_release(&rows);
 	}
 	buf_clear(&shown);
@@ -857,7 +845,6 @@ static void add_waiting_list(const struct live *l, size_t columns,
 
 static void add_completions(struct live *l, size_t rows, struct rows *out)
 {
-	l->completer.cut_sign = theme_glyph(&l->theme, GLYPH_ELLIPSIS);
 	complete_render(&l->completer, screen_columns(&l->screen), rows, out);
 }
 

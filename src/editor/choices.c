@@ -1043,21 +1043,6 @@ static size_t left_cells(const struct fuzzy_item *item, bool args)
 	       (args && item->args.len ? 1 + width_cells(item->args) : 0);
 }
 
-/* Adds a text. If it is too long, cuts it and adds sign ("…"). Returns the
- * cells that it takes. */
-static size_t add_cut(struct rows *rows, struct style style, struct str text,
-		      const char *sign, size_t room)
-{
-	size_t cells = width_cells(str_of(sign));
-	bool cut = width_cells(text) > room && cells < room;
-	size_t used =
-		cut_text_add(rows, style, text, cut ? room - cells : room);
-
-	if (cut)
-		rows_adds(rows, style, sign);
-	return used + (cut ? cells : 0);
-}
-
 /* Returns the cells for a description. */
 static size_t summary_room(const struct choice_columns *at)
 {
@@ -1070,7 +1055,6 @@ static void add_choice(const struct completer *c, size_t i,
 		       const struct choice_columns *at, struct rows *rows)
 {
 	const struct fuzzy_item *item = &items_of(c)[c->order[i]];
-	const char *sign = c->cut_sign ? c->cut_sign : "";
 	bool selected = i == c->selected;
 	struct style name = { selected ? ATTR_REVERSE : 0, STYLE_ACCENT };
 	size_t left = at->columns > 3 ? at->columns - 3 : 1;
@@ -1078,18 +1062,18 @@ static void add_choice(const struct completer *c, size_t i,
 	size_t used;
 
 	rows_adds(rows, muted, "  ");
-	used = add_cut(rows, name, item->name, sign, left);
+	used = cut_text_add(rows, name, item->name, left);
 	/* Cut before the summary, which says more. */
 	if (at->args && item->args.len && used + 1 < most) {
 		rows_adds(rows, muted, " ");
 		used += 1 +
-			add_cut(rows, muted, item->args, sign, most - used - 1);
+			cut_text_add(rows, muted, item->args, most - used - 1);
 	}
 	while (item->summary.len && used < at->left + 2 && used < left) {
 		rows_adds(rows, muted, " ");
 		used++;
 	}
-	(void)add_cut(rows, muted, item->summary, sign, left - used);
+	(void)cut_text_add(rows, muted, item->summary, left - used);
 	rows_close(rows);
 }
 

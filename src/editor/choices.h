@@ -146,7 +146,6 @@ struct completer {
 	 * with complete_set_arguments(). May be NULL. */
 	void (*list_arguments)(void *context, struct str command);
 	void *context;
-	const char *cut_sign; /* ends a description that is cut; NULL: none */
 
 	enum complete_kind kind; /* kind of the choices shown */
 	size_t token; /* length in bytes of the text before the caret that a

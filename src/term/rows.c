@@ -579,9 +579,16 @@ size_t cut_text_add(struct rows *rows, struct style style, struct str text,
 		text.len = CUT_TEXT_MAX;
 	sanitize_line(text, &line);
 	cut = buf_str(&line);
-	cut.len = width_prefix(cut, cells);
 	used = width_cells(cut);
+	if (used > cells) {
+		cut.len = width_prefix(cut, cells > 1 ? cells - 1 : cells);
+		used = width_cells(cut);
+	}
 	rows_add(rows, style, cut);
+	if (cut.len < line.len && used < cells) {
+		rows_adds(rows, style, ROWS_CUT);
+		used++;
+	}
 	buf_release(&line);
 	return used;
 }

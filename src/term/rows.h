@@ -181,8 +181,12 @@ struct str rows_indent(struct str line);
 /* Wraps all rows of in. */
 void wrap_rows(const struct rows *in, const struct wrap *w, struct rows *out);
 
-/* Appends the beginning of a text to the open row, at most `cells` cells, and
- * returns their number. Line ends and tabs become spaces. */
+/* The mark of a cut text, one cell wide. theme_row() writes ">" without UTF-8.
+ */
+#define ROWS_CUT "\xE2\x80\xA6"
+/* Appends a text to the open row in at most `cells` cells, and returns how many
+ * it takes. A text that is cut ends in ROWS_CUT. Line ends and tabs become
+ * spaces. */
 size_t cut_text_add(struct rows *rows, struct style style, struct str text,
 		    size_t cells);
 

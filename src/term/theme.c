@@ -527,6 +527,19 @@ static bool is_plain(struct style s)
 	return !s.attrs && s.role == STYLE_PLAIN;
 }
 
+/* Appends text; ROWS_CUT is not in every character set. */
+static void add_text(const struct theme *t, struct str text, struct buf *out)
+{
+	size_t at;
+
+	while (t->ascii && (at = str_search(text, STR(ROWS_CUT))) < text.len) {
+		buf_add(out, text.ptr, at);
+		buf_addc(out, '>');
+		text = str_skip(text, at + strlen(ROWS_CUT));
+	}
+	buf_addstr(out, text);
+}
+
 static void add_span(const struct theme *t, const struct rows *rows,
 		     const struct span *span, struct str text, struct buf *out)
 {
@@ -540,7 +553,7 @@ static void add_span(const struct theme *t, const struct rows *rows,
 		buf_addstr(out, address);
 		buf_adds(out, "\x1b\\");
 	}
-	buf_addstr(out, text);
+	add_text(t, text, out);
 	if (links)
 		buf_adds(out, "\x1b]8;;\x1b\\");
 	if (!is_plain(span->style))

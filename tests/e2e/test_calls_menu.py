@@ -232,3 +232,20 @@ def test_without_calls_nothing_is_listed(live):
     s, _ = live(HELLO)
     s.keys("C-o")
     s.until("No tool calls yet.")
+
+
+@pytest.mark.parametrize("columns, lines", [(40, 12), (80, 24)])
+def test_a_row_that_is_cut_says_so_and_a_declined_call_only_that(
+        live, columns, lines):
+    s, _ = live([execute("echo " + "word " * 40), DONE], columns=columns,
+                lines=lines, ready="this machine")
+    s.type("go")
+    s.keys("Enter")
+    s.until("y yes")
+    s.type("n")
+    s.until("Stopped after")
+    s.keys("C-o")
+    seen = s.until("Tool calls")
+    row = next(r for r in seen.splitlines() if r.startswith("> declined"))
+    assert row.endswith("…") and len(row) >= columns - 1, row
+    assert "  Declined.\n" in seen and "User rejected" not in seen, seen

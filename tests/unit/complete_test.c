@@ -269,15 +269,15 @@ static void test_a_description_that_is_cut_ends_in_a_sign(void **state)
 
 	(void)state;
 	c.context = &c;
-	c.cut_sign = "...";
 	type(&c, &e, "/model ");
 	complete_set_arguments(&c, STR("/model"),
 			       STR("a\twords up to the very end of my row\n"
 				   "b\twords that need more than all of the row"
 				   "\n"));
 	complete_update(&c, &e);
-	expect_choices(&c, "a  words up to the very end of my row\n"
-			   "b  words that need more than all o...\n");
+	expect_choices(&c,
+		       "a  words up to the very end of my row\n"
+		       "b  words that need more than all of \xE2\x80\xA6\n");
 	complete_release(&c);
 	editor_release(&e);
 }

@@ -128,7 +128,7 @@ static void test_rows_scroll_within_the_room(void **state)
 	press(KEY_END);
 	expect_rows(13, 5,
 		    "Pick one\nFilter: \n  delta\n> beta two\n"
-		    "5 of 5, Ente\n1,8");
+		    "5 of 5, Ent\xE2\x80\xA6\n1,8");
 	type("zz");
 	expect_rows(50, 5,
 		    "Pick one\nFilter: zz\n"
@@ -193,7 +193,7 @@ static void test_columns_are_aligned_and_groups_have_titles(void **state)
 		    "Pick one\nFilter: \n"
 		    "  when     turns  branch            words\n"
 		    "  1s ago       1  main              alpha  the first\n"
-		    "> 12m ago    130  a-branch-of-a-ve  beta\n"
+		    "> 12m ago    130  a-branch-of-a-v\xE2\x80\xA6  beta\n"
 		    "Elsewhere\n"
 		    "  \xE4\xBD\xA0           2  -                 "
 		    "gamma \xE4\xBD\xA0\xE5\xA5\xBD\n"
@@ -213,7 +213,7 @@ static void test_a_narrow_window_drops_the_last_columns(void **state)
 		    "Elsewhere\n"
 		    "  \xE4\xBD\xA0           2  gamma "
 		    "\xE4\xBD\xA0\xE5\xA5\xBD\n"
-		    "2 of 3, Ctrl+A shows 2 runs, Enter choo\n1,8");
+		    "2 of 3, Ctrl+A shows 2 runs, Enter cho\xE2\x80\xA6\n1,8");
 }
 
 static void test_the_last_group_is_shown_when_it_is_asked_for(void **state)

@@ -12,6 +12,21 @@
 #include "tool/result.h"
 #include "ui/summary.h"
 
+/* Leaves out what a result says only to the model. */
+static void shorten_output(struct call_record *r, const struct agent_event *end)
+{
+	struct buf text = BUF_INIT(SIZE_MAX / 4);
+
+	if (end->declined)
+		summary_of_declined(end->text, &text);
+	else
+		buf_addstr(&text,
+			   result_without_id(&r->call, buf_str(&r->output)));
+	buf_clear(&r->output);
+	buf_addstr(&r->output, buf_str(&text));
+	buf_release(&text);
+}
+
 void call_record_describe(struct call_record *r, const struct agent_event *end,
 			  const char *workdir)
 {
@@ -27,6 +42,8 @@ void call_record_describe(struct call_record *r, const struct agent_event *end,
 		buf_adds(&state, "runs");
 	free(r->title);
 	r->title = xstrndup(title.len ? title.ptr : "", title.len);
+	if (end && end->failed)
+		shorten_output(r, end);
 	r->lines = str_count_lines(buf_str(&r->output));
 	snprintf(r->state, sizeof(r->state), "%s", state.ptr);
 	if (end && end->replayed)

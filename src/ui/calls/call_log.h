@@ -27,7 +27,8 @@ struct call_record {
 	int64_t ms;             /* how long it ran, or runs; -1: unknown */
 };
 
-/* end: the EVENT_TOOL_RESULT; NULL: the call still runs. Also sets ms if end
+/* Also leaves out of the output what is only for the model.
+ * end: the EVENT_TOOL_RESULT; NULL: the call still runs. Also sets ms if end
  * has it. workdir: as in summary_of_call(). */
 void call_record_describe(struct call_record *r, const struct agent_event *end,
 			  const char *workdir);

@@ -559,23 +559,6 @@ static bool add_answers(const struct toolview *v, const struct agent_event *ev,
 	return true;
 }
 
-/* Appends the beginning of a text, with an ellipsis if it was cut. */
-static size_t add_cut(const struct toolview_look *look, struct style style,
-		      struct str text, size_t cells, struct rows *out)
-{
-	struct rows whole = { 0 };
-	size_t all = cut_text_add(&whole, style, text, cells + 1);
-	const char *end = look->theme->ascii ? "..." : "\xE2\x80\xA6";
-	size_t dots = look->theme->ascii ? 3 : 1;
-
-	rows_release(&whole);
-	if (all <= cells || cells < dots)
-		return cut_text_add(out, style, text, cells);
-	all = cut_text_add(out, style, text, cells - dots);
-	rows_adds(out, style, end);
-	return all + dots;
-}
-
 /* Adds a declined call as one row: "execute make ... Declined: the reason". The
  * reason is the user's, without the words that dcode added for the model. */
 static void add_declined(const struct toolview *v, const struct agent_event *ev,
@@ -597,11 +580,11 @@ static void add_declined(const struct toolview *v, const struct agent_event *ev,
 			    look->columns);
 	rows_adds(out, muted, " ");
 	room = look->columns > used + 2 ? look->columns - used - 2 : 0;
-	used = add_cut(look, failed, buf_str(&note), room / 2, &end);
-	(void)add_cut(look, (struct style){ 0 }, buf_str(&call), room - used,
-		      out);
+	used = cut_text_add(&end, failed, buf_str(&note), room / 2);
+	(void)cut_text_add(out, (struct style){ 0 }, buf_str(&call),
+			   room - used);
 	rows_adds(out, muted, " ");
-	(void)add_cut(look, failed, buf_str(&note), room / 2, out);
+	(void)cut_text_add(out, failed, buf_str(&note), room / 2);
 	rows_end(out);
 	rows_release(&end);
 	buf_release(&call);
