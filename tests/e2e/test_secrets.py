@@ -369,6 +369,14 @@ else:
         f"AWS4-HMAC-SHA256 Credential={id}/{scope}, SignedHeaders={names}, "
         f"Signature={k.hex()}")
 c = http.client.HTTPSConnection(opt.get("to", host), timeout=20)
+if "alone" in opt:  # the head without its body, and then another request
+    lines = "".join(f"{n}: {v}\r\n" for n, v in head.items())
+    c.connect()
+    c.sock.sendall((f"{method} {wire} HTTP/1.1\r\n{lines}Content-Length: "
+                    f"{opt['alone']}\r\n\r\nPOST /next HTTP/1.1\r\nHost: "
+                    f"{host}\r\nContent-Length: {len(body)}\r\n\r\n"
+                    ).encode() + body)
+    sys.exit(c.sock.recv(65536))
 c.request(method, wire + ("?" + query if query else ""),
           body=body if body or method != "GET" else None, headers=head)
 answer = c.getresponse()
@@ -448,6 +456,7 @@ NOW = f"ask s3 GET {S3} /a '' ''"
     (NOW + " shift=-86400", "its time is not now"),
     (NOW + " expires=600 shift=86400", "its time is not now"),
     (NOW + " expires=60 shift=-3600", "the link has expired"),
+    (NOW + " expires=604800 shift=600", "its time is not now"),
     (NOW + " expires=9999999", "X-Amz-Expires"),
     (NOW + " drop=x-amz-security-token", "lacks the session token"),
     (NOW + " payload=STREAMING-AWS4-HMAC-SHA256-PAYLOAD",
@@ -482,6 +491,15 @@ def test_a_body_that_is_too_large_to_be_signed_is_refused(aws):
     assert "SIGNED" not in said
     assert "could not sign the request to AWS" in said
     assert "SIGNED header" in aws.do(SIGN + ask + "1500000")
+
+
+def test_a_head_without_a_body_takes_none_of_the_next_request(aws):
+    ask = f"ask sqs POST {SQS} / '' 'Action=ListQueues'"
+    said = aws.do(SIGN + ask + " alone=00 2>&1; true")
+    assert "is not that of the placeholder" in said, said
+    assert "/next" not in aws.heads() and AWS_KEY[2] not in aws.heads()
+    assert "SIGNED header" in aws.do(SIGN + ask)  # the control
+    assert AWS_KEY[2] in aws.heads()
 
 
 def test_paths_and_methods_limit_a_key_of_aws(world, dcode, env, home,

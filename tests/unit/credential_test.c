@@ -71,10 +71,11 @@ static void test_headers_for_credentials_get_the_value(void **state)
 static void test_no_other_header_gets_the_value(void **state)
 {
 	static const char *const names[] = {
-		"User-Agent",   "Referer",       "Origin",
-		"Cookie",       "X-Request-Id",  "Idempotency-Key",
-		"Content-Type", "If-None-Match", "Sec-WebSocket-Key",
-		"Accept",       "X-Token-Count", "Via"
+		"User-Agent",    "Referer",        "Origin",
+		"Cookie",        "X-Request-Id",   "Idempotency-Key",
+		"Content-Type",  "If-None-Match",  "Sec-WebSocket-Key",
+		"Accept",        "X-Token-Count",  "Via",
+		"x-ms-meta-key", "X-G-Meta-Token", "X-Bz-Info-Secret",
 	};
 
 	(void)state;

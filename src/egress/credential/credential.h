@@ -36,7 +36,7 @@ enum head_result head_rewrite(const struct secrets *all, const char *host,
 			      const struct secret **secret);
 struct head_client { /* what the client has sent */
 	struct str head;
-	struct str body; /* ptr NULL: not read yet */
+	struct str body; /* ptr NULL: not read yet; "" without a body */
 };
 struct head_fault {
 	const struct secret *secret;

@@ -71,8 +71,21 @@ static const char *const overrides[] = {
 	"x-forwarded-prefix",     NULL
 };
 
+/* True if one of the words between "-" is this one. */
+static bool has_word(struct str name, const char *word)
+{
+	struct str one;
+
+	while (str_split(&name, '-', &one))
+		if (str_is_nocase(one, word))
+			return true;
+	return false;
+}
+
 /* True if the header carries a credential: its last word says so. Servers
- * return those of the exceptions, or something made from them. */
+ * return those of the exceptions, or something made from them. Attack: a store
+ * of objects keeps X-Goog-Meta-Token or X-Bz-Info-Key with an object, whose
+ * owner may be another. */
 static bool is_for_credentials(struct str name)
 {
 	static const char *const words[] = { "authorization", "key",
@@ -82,7 +95,8 @@ static bool is_for_credentials(struct str name)
 	size_t at = name.len;
 
 	if (str_is_nocase(name, "idempotency-key") ||
-	    (name.len > 4 && !strncasecmp(name.ptr, "sec-", 4)))
+	    (name.len > 4 && !strncasecmp(name.ptr, "sec-", 4)) ||
+	    has_word(name, "meta") || has_word(name, "info"))
 		return false;
 	while (at && name.ptr[at - 1] != '-')
 		at--;

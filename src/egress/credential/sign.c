@@ -207,7 +207,8 @@ static void check_time(struct signing *q)
 	int64_t now = clock_unix_ms() / 1000;
 	int64_t seconds = SKEW_S;
 
-	if (q->time > now + SKEW_S)
+	/* a link from a later time would be valid for longer */
+	if (q->time >= now + (q->is_link ? LINK_S : SKEW_S))
 		q->why = "its time is not now";
 	else if (q->is_link && (!str_to_int(str_of(q->expires), &seconds) ||
 				seconds < 1 || seconds > WEEK_S))
@@ -392,9 +393,9 @@ static void add_target(const struct signing *q, struct buf *out)
 			percent_encode(out, str_of(q->s->token), "");
 		} else if (str_is(name, "X-Amz-Expires")) {
 			buf_addf(out, "X-Amz-Expires=%lld",
-				 (long long)(left > 0 && left < seconds
-						     ? left
-						     : seconds));
+				 (long long)(left < 1         ? 1
+					     : left < seconds ? left
+							      : seconds));
 		} else {
 			buf_addstr(out, item);
 		}
@@ -497,18 +498,10 @@ static const struct secret *find_signer(const struct secrets *all,
 	return NULL;
 }
 
-/* True if the request has a body. */
-static bool has_body(const struct signing *q)
-{
-	struct str length = find_header(&q->lines, "content-length");
-
-	return length.ptr && !str_is(length, "0");
-}
-
 static enum head_result decide(struct signing *q, struct str authorization,
 			       struct str body, struct buf *head)
 {
-	bool whole = body.ptr || !has_body(q);
+	bool whole = body.ptr;
 
 	read_signature(q, authorization);
 	if (!q->why && !q->payload &&

@@ -252,9 +252,12 @@ static bool take_request(struct carrier *c)
 			      "this is not a request to this host");
 		return false;
 	}
+	/* Attack: a head without a body waits for one, and takes that of the
+	 * next request, whose body it then becomes. */
 	if (n && at_head)
 		send_head(c, (struct str){ text.ptr, (size_t)n },
-			  (struct str){ 0 });
+			  request_is_at_head(&c->requests) ? STR("")
+							   : (struct str){ 0 });
 	else if (n)
 		take_body(c, (struct str){ text.ptr, (size_t)n });
 	client->taken += (size_t)n;
