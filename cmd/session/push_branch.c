@@ -78,6 +78,21 @@ static int check_allowed(const struct settings *set, struct error *err)
 			 "your settings forbid to push (push.allow = false)");
 }
 
+/* True if the branch is called as that of a remote. Attack: the sandbox asks to
+ * push "origin/main". The commit stays here even after a no, and git then takes
+ * origin/main for it. */
+static bool is_like_remote(const struct push_job *j)
+{
+	for (size_t i = 0; i < j->git.n; i++) {
+		const char *name = j->git.remotes[i].name;
+		size_t len = strlen(name);
+
+		if (!strncmp(j->branch, name, len) && j->branch[len] == '/')
+			return true;
+	}
+	return false;
+}
+
 /* Fails if dcode never pushes to the branch. head: the server's default
  * branch; NULL: not known yet. */
 static int check_branch(const struct push_job *j, const char *head,
@@ -95,6 +110,8 @@ static int check_branch(const struct push_job *j, const char *head,
 		why = "dcode never pushes to it";
 	else if (head && !strcmp(j->branch, head))
 		why = "it is the server's default branch";
+	else if (is_like_remote(j))
+		why = "git would take it for that of a remote";
 	for (size_t i = 0; !why && i < n; i++)
 		if (fnmatch(list[i], j->branch, 0) == 0)
 			why = "push.protect lists it";

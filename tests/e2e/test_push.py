@@ -567,6 +567,20 @@ def test_git_push_to_main_in_the_sandbox_is_refused_without_a_question(
     assert "choose another branch name" in results(c.server)
 
 
+def test_a_branch_that_is_called_as_that_of_a_remote_is_not_made(
+        talk, room, bare):
+    """Else `git merge origin/main` would take the sandbox's commit."""
+    c = begin(talk, [pushing("origin/main"), {"tool_calls": [
+        {"name": "execute", "args": {"command": "git push origin HEAD:fix"}}]},
+        {"text": "finished."}], "--sandbox", "local", "--workspace", "repo",
+        "-y", "--on-exit", "delete")
+    c.say("push it", "Push? [y/N]")
+    c.until("refusing to push to branch origin/main", scrollback=True)
+    assert git(room.root, "for-each-ref", "refs/heads/origin") == ""
+    c.say("n", "finished.")
+    assert branches(bare) == ["main"]
+
+
 def test_a_run_without_a_chat_does_not_push_what_the_sandbox_pushes(
         run, model, room, bare):
     server = model([pushing("fix"), {"text": "finished."}])
