@@ -12,6 +12,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/rtnetlink.h>
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -131,8 +132,49 @@ static struct network_rule rule_of(const struct sockaddr *a, unsigned port)
 	return r;
 }
 
-/* True if the connection may go to this address: it is on the Internet, or the
- * list has the address itself, and the list does not deny it. Attack: a list
+struct route_query {
+	struct nlmsghdr head;
+	struct rtmsg route;
+	struct rtattr address;
+	unsigned char bytes[16];
+};
+
+/* Asks the kernel for the route to an address. Returns RTN_..., or
+ * RTN_UNREACHABLE. */
+static int find_route(const struct network_rule *r)
+{
+	const unsigned short len = r->family == 4 ? 4 : 16;
+	struct route_query q = {
+		.head = { .nlmsg_len = (uint32_t)(sizeof(q) - 16 + len),
+			  .nlmsg_type = RTM_GETROUTE,
+			  .nlmsg_flags = NLM_F_REQUEST },
+		.route = { .rtm_family = r->family == 4 ? AF_INET : AF_INET6,
+			   .rtm_dst_len = (unsigned char)(8 * len) },
+		.address = { .rta_len = (unsigned short)RTA_LENGTH(len),
+			     .rta_type = RTA_DST },
+	};
+	struct {
+		struct nlmsghdr head;
+		struct rtmsg route;
+		char rest[512];
+	} answer = { 0 };
+	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
+	int type = RTN_UNREACHABLE;
+
+	memcpy(q.bytes, r->address, len);
+	if (fd >= 0 && send(fd, &q, q.head.nlmsg_len, 0) > 0 &&
+	    recv(fd, &answer, sizeof(answer), 0) >=
+		    (ssize_t)(sizeof(answer.head) + sizeof(answer.route)) &&
+	    answer.head.nlmsg_type == RTM_NEWROUTE)
+		type = answer.route.rtm_type;
+	if (fd >= 0)
+		close(fd);
+	return type;
+}
+
+/* True if the connection may go to this address: it is on the Internet, and not
+ * one of this machine's interfaces, whose services trust it more, or the list
+ * has the address itself, and the list does not deny it. Attack: a list
  * that allows all hosts but some, and a connection to 127.0.0.1:80, which a
  * listener of the proxy takes. */
 static bool may_lead_to(const struct connection *c, const struct sockaddr *a)
@@ -143,7 +185,8 @@ static bool may_lead_to(const struct connection *c, const struct sockaddr *a)
 
 	if (listed)
 		return allows;
-	return address_reach(a) == ADDRESS_PUBLIC;
+	return address_reach(a) == ADDRESS_PUBLIC &&
+	       find_route(&r) == RTN_UNICAST;
 }
 
 static void set_port(struct sockaddr_storage *a, unsigned port)

@@ -89,7 +89,8 @@ static const struct {
 	[EGRESS_ALLOWED] = { NETWORK_REACHED, NULL },
 	[EGRESS_UNLISTED] = { "unlisted", "refused (not in the network list)" },
 	[EGRESS_PRIVATE] = { "private",
-			     "refused (the name leads to a private address)" },
+			     "refused (the name leads to a private address or "
+			     "to this machine)" },
 	[EGRESS_MISMATCH] = { "mismatch",
 			      "refused (TLS or HTTP named another host, or "
 			      "none)" },

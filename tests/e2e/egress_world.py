@@ -1,8 +1,10 @@
 """egress_world.py - a small Internet in a network namespace of its own.
 
 egress_world.py DIR: run it under `unshare -n -m` (with -r for a user who is not
-root). Public-looking addresses are on its loopback interface, names of them in
-its /etc/hosts, and servers for HTTP and HTTPS at each. It prints "ready", and
+root). A second namespace is the Internet: public-looking addresses are on its
+loopback interface, names of them in /etc/hosts, and servers for HTTP and HTTPS
+at each. OWN is the address of the first one, the machine, with the same
+servers, as on its loopback interface. It prints "ready", and
 then a line for each packet to a DNS server that leaves a program. DIR/heads
 gets the requests, and DIR/bytes all that record.good.example:443 gets, with a
 line "END" after each connection. Paths below /echo/ return requests, /repo.git
@@ -38,6 +40,8 @@ HOSTS = {"good.example": "93.184.216.34", "api.good.example": "93.184.216.34",
          "bad.example": "93.184.216.35", "inner.example": "10.9.9.9",
          "meta.example": "169.254.169.254", "short": "93.184.216.34",
          **dict.fromkeys(AWS_HOSTS, "93.184.216.37")}
+OWN = {"own.example": "93.184.217.1"}
+GATEWAY = "93.184.217.2"
 RECORDER = {"record.good.example": "93.184.216.36"}
 # names that lead to one of these addresses in another form
 MAPPED = {"mapped.example": "::ffff:93.184.216.35"}
@@ -61,7 +65,8 @@ def raise_addresses(addresses):
 
 def mount_etc(folder):
     hosts = "".join(f"{a} {n}\n" for n, a in
-                    (*HOSTS.items(), *RECORDER.items(), *MAPPED.items()))
+                    (*HOSTS.items(), *RECORDER.items(), *MAPPED.items(),
+                     *OWN.items()))
     (folder / "hosts").write_text("127.0.0.1 localhost\n" + hosts)
     (folder / "resolv.conf").write_text(f"nameserver {RESOLVER}\n")
     for name in ("hosts", "resolv.conf"):
@@ -219,7 +224,7 @@ class Server(socketserver.ThreadingMixIn, http.server.HTTPServer):
         pass
 
 
-def serve(folder):
+def make_certificate(folder):
     subprocess.run(
         ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt",
          "ec_paramgen_curve:P-256", "-nodes", "-keyout", folder / "key.pem",
@@ -228,19 +233,22 @@ def serve(folder):
          "DNS:api.good.example,DNS:record.good.example," +
          ",".join(f"DNS:{name}" for name in AWS_HOSTS)],
         check=True, capture_output=True)
+
+
+def load_certificate(folder):
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(folder / "cert.pem", folder / "key.pem")
-    for address in sorted({*HOSTS.values(), "127.0.0.1"}):
+    return context
+
+
+def serve(context, addresses):
+    for address in addresses:
         for port, tls in PORTS.items():
             s = Server((address, port), Handler)
             if tls:
                 s.socket = context.wrap_socket(
                     s.socket, server_side=True, do_handshake_on_connect=False)
             threading.Thread(target=s.serve_forever, daemon=True).start()
-    with_tls = context.wrap_socket(
-        socket.create_server((RECORDER["record.good.example"], 443)),
-        server_side=True, do_handshake_on_connect=False)
-    threading.Thread(target=record, args=(with_tls,), daemon=True).start()
 
 
 def record(listener):
@@ -282,14 +290,58 @@ def watch_dns():
             print("dns", packet[head + 8:].hex(), flush=True)
 
 
+def ip(*args):
+    subprocess.run(["ip", *args], check=True, stdin=subprocess.DEVNULL)
+
+
+def be_internet(folder):
+    """The main function of the second namespace."""
+    raise_addresses(sorted({*HOSTS.values(), *RECORDER.values(), RESOLVER}))
+    print("up", flush=True)
+    sys.stdin.readline()
+    ip("address", "add", GATEWAY + "/24", "dev", "world1")
+    ip("link", "set", "world1", "up")
+    context = load_certificate(folder)
+    serve(context, sorted(set(HOSTS.values())))
+    threading.Thread(target=record, daemon=True, args=(context.wrap_socket(
+        socket.create_server((RECORDER["record.good.example"], 443)),
+        server_side=True, do_handshake_on_connect=False),)).start()
+    print("ready", flush=True)
+    sys.stdin.read()
+
+
+def connect_internet(folder):
+    """Starts the second namespace, which ends with this process."""
+    # pylint: disable-next=consider-using-with
+    other = subprocess.Popen(
+        ["unshare", "-n", sys.executable, __file__, folder, "internet"],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert other.stdout.readline() == "up\n"
+    ip("link", "add", "world0", "type", "veth", "peer", "name", "world1",
+       "netns", str(other.pid))
+    ip("address", "add", OWN["own.example"] + "/24", "dev", "world0")
+    ip("link", "set", "world0", "up")
+    ip("route", "add", "default", "via", GATEWAY)
+    other.stdin.write("go\n")
+    other.stdin.flush()
+    assert other.stdout.readline() == "ready\n"
+    return other
+
+
 def main():
     folder = pathlib.Path(sys.argv[1])
-    raise_addresses(sorted({*HOSTS.values(), *RECORDER.values(), RESOLVER}))
+    if sys.argv[2:] == ["internet"]:
+        be_internet(folder)
+        return
+    raise_addresses([])
     mount_etc(folder)
-    serve(folder)
+    make_certificate(folder)
+    other = connect_internet(folder)
+    serve(load_certificate(folder), ["127.0.0.1", *OWN.values()])
     threading.Thread(target=watch_dns, daemon=True).start()
     print("ready", flush=True)
     sys.stdin.read()
+    other.kill()
 
 
 if __name__ == "__main__":

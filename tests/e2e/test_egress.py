@@ -394,6 +394,23 @@ def talk(box, steps):
         s.close()
 
 
+def test_own_public_addresses_are_not_reached(world, dcode, env, home,
+                                              tmp_path):
+    """Attack: services of this machine that trust who comes from it."""
+    (tmp_path / "work").mkdir(exist_ok=True)
+    ask = CURL + "http://own.example/ http://good.example/; true"
+    for entries, reached in ((["own.example", "good.example"], False),
+                             (["full"], False),
+                             (["own.example", "good.example",
+                               "93.184.217.1:80"], True)):
+        write_list(home, entries + ["!other.example"])
+        box = Box(world[0], dcode, env, home, tmp_path / "work")
+        said = box.do(ask)
+        assert "REACHED 93.184.216.34:80" in said  # the control
+        assert ("REACHED 93.184.217.1:80" in said) == reached
+        assert ("own.example:80 refused (the name leads to" in said) != reached
+
+
 def test_a_host_is_added_after_connections(box):
     """The proxy closed some first, so the kernel still keeps their ports."""
     talk(box, (
