@@ -71,7 +71,7 @@ struct app_question {
 	bool gives_way; /* a message that the user sends gives the answer
 			   `safe` */
 	/* Withdraws the question; NULL: only the end of the chat's work does.
-	 * With it, choose() may be called on any thread, if a screen asks. */
+	 * With it, choose() may be called on any thread. */
 	const struct stop *stop;
 };
 

@@ -791,6 +791,7 @@ int choice_ask_lines(void *arg, const struct app_question *q, struct error *err)
 	const struct choice_lines *c = arg;
 	struct stop stop = app_stop(c->app);
 	char *prompt = xasprintf("%s [%s] ", q->text, q->choices);
+	const struct cancel *cancel = c->input->cancel;
 	int64_t until = c->input->until;
 	struct buf line = BUF_INIT(CHAT_MAX_LINE);
 	struct buf advice = BUF_INIT(CHAT_MAX_LINE + 1024);
@@ -799,6 +800,10 @@ int choice_ask_lines(void *arg, const struct app_question *q, struct error *err)
 	int rc;
 
 	c->input->until = 0;
+	if (q->stop) {
+		c->input->cancel = q->stop->cancel;
+		c->input->until = q->stop->deadline;
+	}
 	save_typed_text(c->input, &early);
 	do {
 		buf_clear(&line);
@@ -826,6 +831,7 @@ int choice_ask_lines(void *arg, const struct app_question *q, struct error *err)
 		}
 	} while (rc > 0 && answer == ASK_NO_CHOICE);
 	restore_typed_text(c->input, &early);
+	c->input->cancel = cancel;
 	c->input->until = until;
 	if (rc <= 0)
 		fputc('\n', stderr);

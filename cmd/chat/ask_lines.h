@@ -13,9 +13,9 @@
 
 enum { CHAT_MAX_LINE = 10 << 20 };
 
-struct chat_input {            /* initialise with cancel set, lock, and typed
-				  = BUF_INIT(CHAT_MAX_LINE) */
-	struct cancel *cancel; /* Ctrl-C; borrowed */
+struct chat_input { /* initialise with cancel set, lock, and typed
+		       = BUF_INIT(CHAT_MAX_LINE) */
+	const struct cancel *cancel; /* Ctrl-C; borrowed */
 	struct buf typed; /* input bytes that are not yet a complete line */
 	bool ended;       /* standard input is at its end */
 	bool quits;       /* /quit was the answer to a question of dcode */

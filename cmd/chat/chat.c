@@ -66,6 +66,8 @@ struct chat {
 	struct cancel unwatch; /* ends the watch */
 	bool watches;
 	_Atomic bool leaves; /* /quit or Ctrl-D was typed during the opening */
+	/* Held during a question. A host is asked about on another thread. */
+	pthread_mutex_t questions; /* recursive */
 };
 
 static void on_event(void *arg, const struct agent_event *ev)
@@ -90,8 +92,10 @@ static int on_approve(void *arg, struct approval *a, const struct stop *stop,
 	int64_t asked = clock_ms();
 	int rc;
 
+	pthread_mutex_lock(&c->questions);
 	c->input.until = wait_until(run_money_ends_at(c->run));
 	rc = ask_approval(&c->asker, a, stop, err);
+	pthread_mutex_unlock(&c->questions);
 	c->turn.waited += clock_ms() - asked;
 	return rc;
 }
@@ -103,21 +107,39 @@ static int on_inquiry(void *arg, struct inquiry *q, enum inquiry_end *end,
 	int64_t asked = clock_ms();
 	int rc;
 
+	pthread_mutex_lock(&c->questions);
 	c->input.until = wait_until(run_money_ends_at(c->run));
 	rc = chat_inquire(&c->input, q, end, stop, err);
+	pthread_mutex_unlock(&c->questions);
 	c->turn.waited += clock_ms() - asked;
 	return rc;
 }
 
-/* Implements app_asker.choose. */
+/* Implements app_asker.choose. A question that can be withdrawn comes from
+ * another thread. */
 static int on_choose(void *arg, const struct app_question *q, struct error *err)
 {
 	struct chat *c = arg;
 	int64_t asked = clock_ms();
-	int answer = choice_ask_lines(&c->choices, q, err);
+	int answer = -1;
 
-	c->turn.waited += clock_ms() - asked;
+	pthread_mutex_lock(&c->questions);
+	if (!q->stop || stop_check(q->stop, err) == 0)
+		answer = choice_ask_lines(&c->choices, q, err);
+	pthread_mutex_unlock(&c->questions);
+	if (!q->stop)
+		c->turn.waited += clock_ms() - asked;
 	return answer;
+}
+
+static void init_questions(struct chat *c)
+{
+	pthread_mutexattr_t recursive;
+
+	pthread_mutexattr_init(&recursive);
+	pthread_mutexattr_settype(&recursive, PTHREAD_MUTEX_RECURSIVE);
+	pthread_mutex_init(&c->questions, &recursive);
+	pthread_mutexattr_destroy(&recursive);
 }
 
 /* Prints what the turn has taken: "Done in 12 s, 3 calls, 3.2K tokens". */
@@ -291,7 +313,10 @@ static int send_message(struct chat *c, enum message_kind kind,
 	turn_begin(&c->turn, c->run->app->meter, clock_ms());
 	rc = message_run(c->run, kind, text + strlen(message_prefix(kind)),
 			 &c->told, stop, err);
+	/* a question about a host has been withdrawn; wait for its reader */
+	pthread_mutex_lock(&c->questions);
 	return_line(c);
+	pthread_mutex_unlock(&c->questions);
 	(void)plain_end(&c->plain);
 	return rc;
 }
@@ -678,6 +703,7 @@ static int chat_in_lines(struct run *r, const char *first)
 	int status = 0;
 	int rc;
 
+	init_questions(&c);
 	c.choices = (struct choice_lines){ r->app, &c.input };
 	c.approve = (struct approve){ .app = r->app, .input = &c.input };
 	c.plain.ascii = print_is_ascii(r->app);
@@ -724,6 +750,7 @@ static int chat_in_lines(struct run *r, const char *first)
 	buf_release(&c.steering);
 	buf_release(&c.input.typed);
 	buf_release(&next);
+	pthread_mutex_destroy(&c.questions);
 	return status;
 }
 

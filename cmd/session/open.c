@@ -11,6 +11,7 @@
 #include "cmd/session/open.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "cmd/print.h"
 #include "cmd/session/agent_choice.h"
@@ -160,8 +161,8 @@ static int open_rest(struct run *r, struct error *err)
 	r->box.request.thread = session_id(r->session);
 	if (r->interactive)
 		grants_load(&r->grants, r->app->settings);
-	/* Without a screen, another thread could not ask. */
-	if (r->interactive && r->theme &&
+	/* what is piped answers no question about a host */
+	if (r->interactive && (r->theme || isatty(STDIN_FILENO)) &&
 	    host_gate_open(&r->gate, r->app, &r->box, err) < 0)
 		return -1;
 	if (settings_list(r->app->settings, NULL, "redact.paths_off",

@@ -286,6 +286,37 @@ def test_a_connection_waits_for_the_answer(asking):
     assert "network: evil-good.example:80 refused" in never
 
 
+def test_a_plain_chat_asks_about_a_host_too(asking):
+    c = asking([execute(WAITS), execute(WAITS + "; true"), OVER], "--plain",
+               "-y", columns=120)
+    send(c, "go", "Let `curl")
+    answer(c, "o")
+    answer(c, "n", 2)
+    c.until("all over")
+    once, never = c.results()
+    assert REACHED in once and "REACHED" not in never
+    c.until("\n> ")  # the next message is not an answer
+    send(c, f"!{CURL} http://good.example/; echo o''k", "ok")
+
+
+def test_a_plain_chat_withdraws_a_question_with_its_command(asking):
+    c = asking([execute("curl -sS -m 3 http://evil-good.example/"), OVER],
+               "--plain", "-y")
+    send(c, "go", "Let `curl")
+    c.until("all over")
+    send(c, "!echo o''k", "ok")
+    assert "REACHED" not in c.results()[0]
+
+
+def test_a_stopped_turn_withdraws_the_question_of_a_plain_chat(asking):
+    c = asking([execute(WAITS), OVER], "--plain", "-y", columns=120)
+    send(c, "go", "Let `curl")
+    asked(c)
+    c.keys("C-c")
+    c.until("Interrupted")
+    send(c, "!echo o''k", "ok")
+
+
 def test_never_and_session_hold_for_the_session(asking):
     c = asking([execute(WAITS + "; true"), execute(WAITS + "; true"), OVER])
     send(c, "go", "Let `curl")
