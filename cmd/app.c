@@ -33,7 +33,7 @@
 #include "model/wires/bedrock.h"
 #include "providers/registry.h"
 #include "sandbox/secrets/secrets.h"
-#include "session/thread_transcript.h"
+#include "session/thread_file.h"
 #include "term/tty.h"
 #include "trust/trust.h"
 

@@ -5,7 +5,7 @@
  * sources set the value, the first of these counts: the machine's policy, flag,
  * exported variable, stored key, .env files, config.toml, default. Begin
  * reading at settings_load(). settings_files.c reads the files,
- * settings_stored.c finds keys, settings_slot.c checks types, settings_env.c
+ * settings_stored.c finds keys, settings_guard.c checks types, settings_env.c
  * makes the environments of programs.
  */
 #include "config/settings.h"

@@ -71,7 +71,7 @@ struct settings {
 	size_t n_old_vaults;
 };
 
-/* In settings_slot.c. -1 with err: the value does not have the type; the error
+/* In settings_guard.c. -1 with err: the value does not have the type; the error
  * starts with where to look, "DEEPAGENTS_CODE_X" or "file:3:5: models.default".
  * If no source sets the slot, a string becomes NULL and other values stay
  * unchanged. */

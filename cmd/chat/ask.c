@@ -18,7 +18,6 @@
 #include "base/str.h"
 #include "cmd/session/grants.h"
 #include "cmd/session/hooks.h"
-#include "cmd/session/plan_mode.h"
 #include "cmd/session/policy.h"
 #include "cmd/session/run.h"
 #include "sandbox/files/files.h"

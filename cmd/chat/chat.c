@@ -31,7 +31,7 @@
 #include "cmd/external.h"
 #include "cmd/print.h"
 #include "cmd/session/money.h"
-#include "cmd/session/next.h"
+#include "cmd/session/open.h"
 #include "cmd/session/run.h"
 #include "cmd/session/sandbox.h"
 #include "cmd/session/transfer.h"

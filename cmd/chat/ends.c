@@ -19,7 +19,6 @@
 #include "cmd/print.h"
 #include "cmd/session/hooks.h"
 #include "cmd/session/money.h"
-#include "cmd/session/next.h"
 #include "cmd/session/open.h"
 #include "cmd/session/save.h"
 

@@ -22,7 +22,7 @@
 #include "cmd/appearance.h"
 #include "cmd/chat/live_state.h"
 #include "cmd/chat/slash.h"
-#include "cmd/session/next.h"
+#include "cmd/session/open.h"
 #include "cmd/session/skills.h"
 #include "model/money.h"
 

@@ -24,7 +24,7 @@
 #include "cmd/chat/message.h"
 #include "cmd/chat/slash.h"
 #include "cmd/session/money.h"
-#include "cmd/session/next.h"
+#include "cmd/session/open.h"
 #include "cmd/session/run.h"
 #include "cmd/session/sandbox.h"
 #include "cmd/session/skills.h"

@@ -14,7 +14,7 @@
 #include "cmd/chat/ends.h"
 #include "cmd/chat/slash_cmd.h"
 #include "cmd/print.h"
-#include "cmd/session/next.h"
+#include "cmd/session/open.h"
 #include "cmd/session/run.h"
 #include "cmd/session/target.h"
 #include "cmd/subagents/run_subagents.h"

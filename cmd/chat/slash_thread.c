@@ -19,7 +19,7 @@
 #include "cmd/print.h"
 #include "cmd/session/conversation.h"
 #include "cmd/session/hooks.h"
-#include "cmd/session/next.h"
+#include "cmd/session/open.h"
 #include "cmd/session/thread_info.h"
 #include "providers/registry.h"
 

@@ -22,8 +22,8 @@
 #include "cmd/print.h"
 #include "cmd/session/mcp_servers.h"
 #include "config/settings_env.h"
-#include "mcp/challenge.h"
 #include "mcp/entry.h"
+#include "mcp/link.h"
 #include "oauth/callback.h"
 
 enum {

@@ -20,10 +20,10 @@
 #include "cmd/commands/sandbox_use.h"
 #include "cmd/session/copy.h"
 #include "cmd/session/forwards.h"
-#include "cmd/session/record_expiry.h"
 #include "cmd/session/save.h"
 #include "cmd/session/secret_list.h"
 #include "cmd/session/target.h"
+#include "cmd/session/workspace.h"
 #include "sandbox/supervise/supervise.h"
 #include "session/records.h"
 

@@ -23,9 +23,9 @@
 #include "cmd/app.h"
 #include "cmd/print.h"
 #include "cmd/scan_threads.h"
-#include "cmd/session/record_expiry.h"
 #include "cmd/session/saved_patch.h"
 #include "cmd/session/target.h"
+#include "cmd/session/workspace.h"
 #include "model/money.h"
 #include "session/ledger.h"
 #include "session/records.h"
@@ -138,7 +138,7 @@ static void delete_orphan_files(struct app *app, const char *folder,
 
 /* Deletes the files of threads that are no longer in the database: old
  * histories (src/agent/history_text.h) and transcripts
- * (session/thread_transcript.h). */
+ * (session/thread_file.h). */
 static void history_sweep(struct app *app)
 {
 	delete_orphan_files(app, "conversation_history", ".md");

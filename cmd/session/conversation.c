@@ -29,7 +29,6 @@
 #include "cmd/print.h"
 #include "cmd/secret.h"
 #include "cmd/session/money.h"
-#include "cmd/session/plan_mode.h"
 #include "cmd/session/policy.h"
 #include "cmd/session/run.h"
 #include "cmd/session/skills.h"

@@ -18,7 +18,7 @@
 #include "cmd/policy.h"
 #include "cmd/project_trust.h"
 #include "cmd/session/run.h"
-#include "session/thread_transcript.h"
+#include "session/thread_file.h"
 #include "worktree/user_repo.h"
 
 enum { END_MS = 5000 /* time limit of SessionEnd after a signal */ };

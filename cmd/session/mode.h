@@ -10,7 +10,7 @@ enum run_mode {
 	RUN_MANUAL,    /* every call that may change something needs approval */
 	RUN_AUTO_EDIT, /* as RUN_MANUAL, but edits of unprotected files in the
 			  working directory need none */
-	RUN_PLAN,      /* only tools that read: plan_mode.h */
+	RUN_PLAN,      /* only tools that read: policy.c */
 	RUN_YOLO,      /* no call needs approval, as with -y */
 	N_RUN_MODES,
 };

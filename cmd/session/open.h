@@ -14,4 +14,19 @@ void run_close(struct run *r);
 /* Reads the flags and the corresponding settings into r->options. */
 int run_read_flags(struct run *r, const struct args *args, struct error *err);
 
+/* Opens a run as if dcode was started with these words and those flags of r's
+ * command line that are valid for any sandbox. Stores it in r->next.
+ * same_thread: the new run continues r's thread with r's model; otherwise the
+ * words name a thread. On -1 r is unchanged. The caller ends r with
+ * next_leave(). */
+int next_open(struct run *r, const char *const *words, size_t n,
+	      bool same_thread, struct error *err);
+/* Runs r's downloads and closes r, which deletes, stops or keeps its sandbox as
+ * on_exit says. */
+void next_leave(struct run *r);
+/* Waits until the sandboxes of failed next_open() calls are deleted. */
+void next_finish(struct run *r);
+/* Frees a closed run created by next_open(); does nothing for others. */
+void next_free(struct run *r);
+
 #endif

@@ -1,6 +1,5 @@
 /* policy.c - decides which tool calls run, are refused, or need approval. */
 /* SPDX-License-Identifier: MIT */
-
 /*
  * A call is decided by the user's flags and settings, the allow-list, grants of
  * earlier answers, the hooks and, above all, the machine's policy file.
@@ -14,6 +13,13 @@
  * The chat asks the user (cmd/chat). Two questions are asked here: about a
  * sandbox that others may use (run_asks_attached()), and before a user's first
  * yolo (run_set_mode()).
+ *
+ * In plan mode (RUN_PLAN) the model has only tools that read. run_decide()
+ * refuses all other calls, also those of subagents. Each prompt begins
+ * with a note that asks for a plan; if the user changes the mode in the middle
+ * of a turn, the next result ends with it. A chat then asks whether to carry it
+ * out: see cmd/chat/plan_review.c. That approves no call: the earlier mode
+ * returns, and the calls of the plan are judged in it like any others.
  */
 #include "cmd/session/policy.h"
 
@@ -32,7 +38,6 @@
 #include "cmd/secret.h"
 #include "cmd/session/mcp_servers.h"
 #include "cmd/session/options.h"
-#include "cmd/session/plan_mode.h"
 #include "cmd/session/run.h"
 #include "cmd/session/skills.h"
 #include "cmd/session/tools.h"
@@ -43,6 +48,7 @@
 #include "session/ledger.h"
 #include "tool/paths.h"
 #include "tool/result.h"
+#include "tool/table.h"
 
 enum { OPENS_BYTES = 1 << 13 }; /* of the hosts of a call */
 
@@ -743,4 +749,43 @@ void run_end_plan(struct run *r)
 
 	r->mode =
 		run_check_mode(r, mode, &ignored) == 0 ? (int)mode : RUN_MANUAL;
+}
+
+/* Plan mode: the model reads and plans, and changes nothing. */
+
+/* True for a tool that plan mode permits: it only reads, or acts on the
+ * conversation alone. The web tools are among them. */
+static bool permits_tool(const struct tool *tool)
+{
+	/* Only the server itself claims that its tool just reads. */
+	if (tool->flags & TOOL_FOREIGN)
+		return run_web_has(tool);
+	if (tool == &tool_job_kill)
+		return false;
+	return tool->flags & (TOOL_READS | TOOL_SESSION);
+}
+
+bool plan_mode_hides(const struct run *r, const struct tool *tool)
+{
+	return r->mode == RUN_PLAN && !permits_tool(tool);
+}
+
+bool plan_mode_refuses(const struct run *r, const struct tool *tool,
+		       struct buf *reason)
+{
+	if (!plan_mode_hides(r, tool))
+		return false;
+	/* The user sees the first line, the model all. */
+	buf_addf(reason,
+		 "Refused: plan mode\n"
+		 "%s is not available in plan mode: only tools that read are. "
+		 "Do not try another way to change something. Write the plan "
+		 "as your answer; the user decides about it.",
+		 tool->spec.name);
+	return true;
+}
+
+const char *plan_mode_note(const struct run *r)
+{
+	return r->mode == RUN_PLAN ? MESSAGE_NOTE_PLAN : NULL;
 }

@@ -7,7 +7,6 @@
 #include "cmd/app.h"
 #include "cmd/contacts.h"
 #include "cmd/host_gate.h"
-#include "cmd/session/command_changes.h"
 #include "cmd/session/forwards.h"
 #include "cmd/session/grants.h"
 #include "cmd/session/mode.h"
@@ -18,6 +17,16 @@
 #include "session/thread.h"
 #include "term/theme.h"
 #include "web/fetch.h"
+#include "worktree/tree_watch.h"
+
+/* Names the files that a command has changed, for tools that run on this
+ * machine (sandbox `none`): the line "changed: a.c, b.c (+12 -3)" below a
+ * command. worktree/tree_watch.h finds the files. Initialise with { .app = app
+ * }. */
+struct command_changes {
+	struct app *app; /* borrowed */
+	struct tree_watch watch;
+};
 
 enum { RUN_WROTE_NAMED = 5 };
 struct run_wrote {
@@ -147,7 +156,7 @@ struct run {
 	unsigned switched; /* number of switches to another thread */
 	bool lost; /* when the run was closed, the sandbox was already gone */
 	struct run *next; /* owned: the run that replaces this one in the chat
-			     (next.h) */
+			     (open.h) */
 	/* Owned list, linked by `leaving`: runs that next_open() failed to open
 	 * and whose sandboxes are still being deleted. */
 	struct run *leaving;

@@ -28,7 +28,6 @@
 #include "cmd/secret.h"
 #include "cmd/session/conversation.h"
 #include "cmd/session/money.h"
-#include "cmd/session/plan_mode.h"
 #include "cmd/session/policy.h"
 #include "cmd/session/run.h"
 #include "cmd/session/save.h"

@@ -24,7 +24,6 @@
 #include "cmd/print.h"
 #include "cmd/project_trust.h"
 #include "cmd/session/money.h"
-#include "cmd/session/plan_mode.h"
 #include "cmd/session/policy.h"
 #include "cmd/session/run.h"
 #include "cmd/session/skills.h"

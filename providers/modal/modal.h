@@ -22,9 +22,9 @@
  * protocol: modal-labs/modal-client at 69519aef, and what its Python SDK 1.5.4
  * and JavaScript SDK 0.11.1 were seen to send (2026-11).
  *
- * protobuf.c packs messages; rpc.c has the calls and the processes of a
- * sandbox; exec.c has commands and files, create.c the life of a sandbox, and
- * modal.c the account and the provider's table.
+ * rpc.c packs messages, has the calls and the processes of a sandbox; create.c
+ * has the life of a sandbox; modal.c has the account, commands, files and the
+ * provider's table.
  */
 enum {
 	MODAL_LIFETIME_S = 24 * 3600, /* the maximum; cannot be extended */
@@ -67,7 +67,6 @@ struct modal_box { /* sandbox.priv points to it */
 	size_t n_env;
 };
 
-/* protobuf.c */
 /* Unpacks a message. Returns NULL if the bytes are not a message of this type,
  * or if it would need far more memory than their size. The caller frees it with
  * protobuf_free(). Has no side effects. */
@@ -80,9 +79,6 @@ ProtobufCMessage *protobuf_build(const ProtobufCMessageDescriptor *type,
 				 const cJSON *object);
 void protobuf_pack(const ProtobufCMessage *message, struct buf *out);
 void protobuf_free(ProtobufCMessage *message); /* NULL is allowed */
-/* Returns the string in the field of this name. The message's type must have
- * it. */
-const char *protobuf_text(const ProtobufCMessage *message, const char *field);
 /* Builds an object of strings from name, value, ... NULL. A NULL value is left
  * out. */
 cJSON *protobuf_texts(const char *name, ...) __attribute__((sentinel));
@@ -118,16 +114,6 @@ struct protobuf_service { /* all borrowed */
 	const char *const *headers;
 	int64_t connect_ms;
 };
-
-/* Sends the call once. The caller still owns the request, and releases the
- * result's outcome and answer (protobuf_free()). */
-int protobuf_call(const struct protobuf_service *where,
-		  const struct protobuf_ask *ask,
-		  struct protobuf_result *result, const struct stop *stop,
-		  struct error *err);
-/* Appends a message in the form that a source must supply: its length prefix,
- * then the packed message. */
-void protobuf_envelope(const ProtobufCMessage *message, struct buf *out);
 
 /* rpc.c */
 enum {                       /* flags of a call */
@@ -207,15 +193,6 @@ int modal_write(struct modal_exec *x, struct file_source *in,
  * signal n, -1 if the server does not say. */
 int modal_wait(struct modal_exec *x, int *status, const struct stop *stop,
 	       struct error *err);
-
-/* exec.c */
-int modal_execute(struct sandbox *sb, const struct exec_request *req,
-		  struct exec_result *res, const struct stop *stop,
-		  struct error *err);
-int modal_upload(struct sandbox *sb, struct transfer *files, size_t n,
-		 const struct stop *stop, struct error *err);
-int modal_download(struct sandbox *sb, struct transfer *files, size_t n,
-		   const struct stop *stop, struct error *err);
 
 /* create.c */
 int modal_create(struct sandbox *sb, const struct sandbox_spec *spec,

@@ -14,7 +14,7 @@
  * archive_stream builds a stream entry by entry (stream.c), archive_single is
  * for a stream of one entry (single.c), archive_extract() unpacks an untrusted
  * stream into a directory (read.c), and archive_visit() reads one without
- * writing anything (visit.c). libarchive is loaded on first use (api.h).
+ * writing anything (read.c). libarchive is loaded on first use (api.h).
  */
 
 struct archive_counts {

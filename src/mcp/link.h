@@ -8,6 +8,13 @@
 #include "net/http.h"
 #include "rpc/jsonrpc.h"
 
+struct mcp_challenge { /* initialize to { 0 }; strings are owned */
+	char *url;     /* the entry's url with its variables expanded */
+	int status;    /* 401 if the server asks for a login */
+	char *header;  /* values of WWW-Authenticate, or "" */
+	bool has_key;  /* the entry sets its own Authorization header */
+};
+
 /* `dcode --mcp-guard PROGRAM ARGV...` starts PROGRAM, which inherits the
  * guard's descriptors 0 to 2. The guard kills PROGRAM and all its descendants
  * once the other end of the socket on descriptor 3 is closed. dcode closes it,
@@ -89,5 +96,12 @@ void mcp_link_receive(struct mcp_link *l, const cJSON *message,
 void mcp_link_cancel(struct buf *out, int64_t id);
 
 int mcp_guard_main(int argc, char **argv);
+
+/* Sends initialize without a token (setup.token is NULL) and records the
+ * server's answer. */
+int mcp_challenge_get(const struct mcp_link_setup *setup,
+		      struct mcp_challenge *out, const struct stop *stop,
+		      struct error *err);
+void mcp_challenge_release(struct mcp_challenge *c);
 
 #endif

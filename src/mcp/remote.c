@@ -21,7 +21,6 @@
 #include "base/io.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "mcp/challenge.h"
 #include "mcp/entry.h"
 #include "mcp/link.h"
 #include "net/events.h"

@@ -6,8 +6,21 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/mask/mask.h"
 #include "model/message.h"
+#include "session/session.h"
 #include "session/thread.h"
+
+/*
+ * One JSON object per line, like the Python program's transcript_path
+ * (deepagents_code/hooks/transcript.py, read 2026-11-23): schema_version 1,
+ * sequence from 0, record_id, timestamp, thread_id, role (user, assistant,
+ * tool), content, and for a tool's result name and tool_call_id. content is a
+ * string or, for an answer with calls, a list of {"type":"text"} and
+ * {"type":"tool_use"}. Secrets are masked. Pictures are only named. The file
+ * may lag behind the conversation.
+ */
+struct thread_transcript;
 
 /*
  * One JSON object in UTF-8:
@@ -95,5 +108,15 @@ int thread_import_add(struct thread_import *in, const struct message *m,
 		      int64_t created, struct error *err);
 /* Ends the import. whole: commits; otherwise everything is rolled back. */
 int thread_import_end(struct thread_import *in, bool whole, struct error *err);
+
+/* Takes over store, which must not be used elsewhere. Copies dir, borrows
+ * mask. */
+struct thread_transcript *thread_transcript_new(struct store *store,
+						const struct mask *mask,
+						const char *dir);
+void thread_transcript_free(struct thread_transcript *t);
+/* Updates DIR/THREAD.jsonl (0600) and returns its path, owned; NULL if it
+ * cannot be written. May be called by one thread at a time. */
+char *thread_transcript_write(struct thread_transcript *t, const char *thread);
 
 #endif
