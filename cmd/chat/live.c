@@ -366,7 +366,7 @@ static bool time_out_keys(struct live *l, int64_t now)
 /* One round of the loop: waits, handles keys, events and timers, and draws. */
 static void run_loop_once(struct live *l, bool *drawn, int64_t *frame)
 {
-	struct pollfd p[N_FDS];
+	struct pollfd p[N_FDS] = { 0 };
 	bool typed = false;
 	int64_t now;
 
