@@ -290,7 +290,8 @@ static void read_outputs(struct findings *f, struct str text)
 		while (n < text.len && n + 1 < sizeof(path) &&
 		       !strchr(" \t\n;|&<>)\"'", text.ptr[n]))
 			n++;
-		memcpy(path, text.ptr, n);
+		if (n)
+			memcpy(path, text.ptr, n);
 		path[n] = '\0';
 		if (n && is_outside(f, path))
 			note(f, RISK_WRITES, path, NULL);

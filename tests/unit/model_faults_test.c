@@ -11,7 +11,7 @@ static const struct {
 	const char *why; /* part of what the user reads */
 } mended[] = {
 	{ "{\"status\":529,\"retry_after\":\"0\"}", 1, "HTTP 529" },
-	{ "{\"status\":503,\"times\":2,\"retry_after\":\"0\"}", 2, "2 of 3" },
+	{ "{\"status\":503,\"times\":2,\"retry_after\":\"0\"}", 2, "3 of 4" },
 	{ "{\"status\":409,\"retry_after\":\"0\"}", 1, "HTTP 409" },
 	{ "{\"status\":408,\"retry_after\":\"0\"}", 1, "HTTP 408" },
 	{ "{\"status\":429,\"body\":{\"error\":{\"message\":\"Please try again "

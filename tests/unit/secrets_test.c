@@ -188,6 +188,7 @@ static void test_a_key_of_aws_is_read_from_its_forms(void **state)
 		if (one->token)
 			assert_string_equal(one->token, good[i].token);
 		secrets_release(&s);
+		w->environ[--w->n_environ] = NULL;
 		free(line);
 	}
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
@@ -201,6 +202,7 @@ static void test_a_key_of_aws_is_read_from_its_forms(void **state)
 		if (!strstr(err.message, "is not a key of AWS"))
 			fail_msg("%s", err.message);
 		secrets_release(&s);
+		w->environ[--w->n_environ] = NULL;
 		free(line);
 	}
 }
