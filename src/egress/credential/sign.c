@@ -201,6 +201,32 @@ static bool read_credential(struct signing *q)
 	return true;
 }
 
+/* Attack: the sandbox asks a service for a new key, a password or a session,
+ * and the answer brings it in. The service in the signature must be that of the
+ * host, else AWS refuses the request. */
+static void check_service(struct signing *q)
+{
+	static const char *const services[] = {
+		"sts",
+		"iam",
+		"sso",
+		"rolesanywhere",
+		"signin",
+		"ecr",
+		"ecr-public",
+		"codeartifact",
+		"cognito-identity",
+		"redshift",
+		"redshift-serverless",
+		"lightsail",
+		"cognito-idp",
+	};
+
+	for (size_t i = 0; i < sizeof(services) / sizeof(*services); i++)
+		if (!strcmp(q->service, services[i]))
+			q->why = "this service of AWS returns new keys";
+}
+
 /* Checks the time of the request. */
 static void check_time(struct signing *q)
 {
@@ -262,6 +288,8 @@ static void read_signature(struct signing *q, struct str authorization)
 		q->why = "it lacks the session token (AWS_SESSION_TOKEN)";
 	else
 		check_time(q);
+	if (!q->why)
+		check_service(q);
 	if (!q->why)
 		read_payload(q);
 }
