@@ -221,6 +221,7 @@ static bool read_keys(struct live *l)
 		int64_t now = clock_ms();
 
 		n = read(STDIN_FILENO, chunk, sizeof(chunk));
+		l->burst.strict = live_has_question(l);
 		if (n > 0)
 			paste_burst_feed(&l->burst, &l->keys,
 					 (struct str){ chunk, (size_t)n }, now,

@@ -55,8 +55,9 @@ static bool is_paste(const struct paste_burst *b)
 
 	while (bytes.len && is_line_end(bytes.ptr[bytes.len - 1]))
 		bytes.len--;
-	return lines > 1 || (lines && (bytes.len >= PASTE_BURST_LEAST ||
-				       b->run >= PASTE_BURST_LEAST));
+	return lines > 1 ||
+	       (lines && (b->strict || bytes.len >= PASTE_BURST_LEAST ||
+			  b->run >= PASTE_BURST_LEAST));
 }
 
 static void emit_event(struct key_sink sink, enum key_event_kind kind,

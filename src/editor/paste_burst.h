@@ -31,6 +31,10 @@ enum {
 
 /* Zero-initialise. */
 struct paste_burst {
+	/* Set by the caller while a letter would answer a question: then any
+	 * text behind a line end makes a paste. Attack: "y", Enter and more,
+	 * copied from a page. */
+	bool strict;
 	struct buf held; /* text and line ends that may begin a paste */
 	bool pastes;     /* a paste is arriving */
 	int64_t last_ms; /* time of the last byte */

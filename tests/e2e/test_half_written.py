@@ -57,6 +57,23 @@ def test_the_rest_of_a_message_approves_no_command(
     assert (work / "made").exists()
 
 
+def test_lines_that_are_pasted_without_marks_answer_nothing(live, work):
+    s, _ = live([LATER, DONE])
+    s.type("go")
+    s.keys("Enter")
+    s.until(ASKS)
+    s.until("y yes")
+    s.tmux("set-buffer", "y\na\n")
+    s.tmux("paste-buffer")  # without -p: no bracketed paste
+    s.until("\u276f y")
+    assert ASKS in s.text() and not (work / "made").exists()
+    s.keys("C-u", "BSpace", "C-u", "BSpace")
+    s.until("y yes")  # the control
+    s.type("y")
+    s.until("done.")
+    assert (work / "made").exists()
+
+
 def test_enter_queues_the_message_and_the_question_stays(live, work):
     s, server = live([LATER, DONE, DONE])
     draft_at_question(s)

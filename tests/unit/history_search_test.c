@@ -218,7 +218,7 @@ static void the_matches_are_a_list(void **state)
 	      "  make the tests pass\n",
 	      14);
 	/* Of a long text the part with the match is shown. */
-	shows(16, 2, "History:tests\n> ...e two test\n", 13);
+	shows(16, 2, "History:tests\n> ...e two tes…\n", 13);
 }
 
 static void prompts_of_other_projects_come_last_and_are_named(void **state)

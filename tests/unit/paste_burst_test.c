@@ -67,6 +67,23 @@ static void expect(const char *want)
 	assert_string_equal(seen.ptr ? seen.ptr : "", want);
 }
 
+static void one_line_and_more_is_a_paste_if_it_could_answer(void **state)
+{
+	(void)state;
+	feed("y\ra\r");
+	pass(PASTE_BURST_HOLD_MS);
+	expect("y<enter>a<enter>");
+	buf_clear(&seen);
+	burst.strict = true;
+	feed("y\r");
+	expect("y<enter>");
+	buf_clear(&seen);
+	pass(100);
+	feed("y\ra\r");
+	pass(PASTE_BURST_END_MS);
+	expect("<paste:y\ra\r>");
+}
+
 static void lines_in_one_read_are_one_paste(void **state)
 {
 	(void)state;
@@ -184,6 +201,7 @@ static void a_character_may_be_split(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		TEST(one_line_and_more_is_a_paste_if_it_could_answer),
 		TEST(lines_in_one_read_are_one_paste),
 		TEST(a_line_and_enter_are_keys),
 		TEST(a_line_end_with_more_soon_after_it_is_a_paste),
