@@ -10,6 +10,7 @@
 #include <stdio.h>
 
 #include "base/str.h"
+#include "markup/parser.h"
 #include "markup/unfinished.h"
 #include "term/rows.h"
 
@@ -22,10 +23,8 @@ enum {
 	CODE_INDENT = 4, /* from this indentation on, a line is code; also the
 			    width of a tab */
 	MOST_DIGITS = 9, /* digits of a list item's number */
-	UNDERLINE_LEAST = 3, /* characters of a heading's underline that md4c
-				0.4 requires */
-	MOST_MARKS = 16,     /* quotes and list items begun by one line that are
-				examined, at most */
+	MOST_MARKS = 16, /* quotes and list items begun by one line that are
+			    examined, at most */
 };
 
 struct mark {
@@ -118,34 +117,12 @@ static bool closes_fence(const struct blocks *b, struct str text)
 	return n >= b->fence_len && count_run(text, ' ') == text.len;
 }
 
-static void skip_char(struct str *text, char c)
+/* True for the second line of a table. */
+static bool is_table_line(const struct blocks *b, struct str text)
 {
-	if (text->len && text->ptr[0] == c)
-		*text = str_skip(*text, 1);
-}
+	struct table_line t = table_line(text);
 
-/* True for the second line of a table: "| :-- | --: |". */
-static bool is_table_line(struct str text)
-{
-	bool pipe = str_find(text, '|') < text.len;
-
-	skip_char(&text, '|');
-	text = str_trim(text);
-	while (text.len) {
-		size_t left = text.len;
-
-		skip_char(&text, ':');
-		text = str_skip(text, count_run(text, '-'));
-		skip_char(&text, ':');
-		if (left - text.len < UNDERLINE_LEAST)
-			return false;
-		text = str_trim(text);
-		if (text.len && text.ptr[0] != '|')
-			return false;
-		skip_char(&text, '|');
-		text = str_trim(text);
-	}
-	return pipe;
+	return t.delimits && (!t.narrow || t.cells == b->cells);
 }
 
 /* Reads the mark of a quote or list item at the front of text; c is 0 if there
@@ -283,6 +260,7 @@ static unsigned begin_block(struct blocks *b, struct str text, size_t indent)
 		b->indent = indent;
 	} else {
 		b->kind = BLOCK_TEXT;
+		b->cells = table_line(text).cells;
 	}
 	return BLOCKS_BEFORE;
 }
@@ -318,7 +296,7 @@ static unsigned text_line(struct blocks *b, struct str text, size_t indent)
 		return 0;
 	if (interrupts_paragraph(text))
 		return begin_block(b, text, indent);
-	b->table = b->lines == 2 && is_table_line(text);
+	b->table = b->lines == 2 && is_table_line(b, text);
 	return 0;
 }
 

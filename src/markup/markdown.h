@@ -30,6 +30,7 @@ struct blocks {
 	enum block_kind kind;
 	size_t lines; /* lines of the open block */
 	bool blank;   /* the previous line was blank */
+	size_t cells; /* TEXT: cells of the first line, if that is a table's */
 	bool table;   /* TEXT: its second line makes it a table */
 	bool empty;   /* ITEM: the first line has only the mark */
 	bool lazy;    /* QUOTE, ITEM: the last line ends in a paragraph */

@@ -1,10 +1,9 @@
 /* markdown_render.c - renders blocks of Markdown as rows. */
 /* SPDX-License-Identifier: MIT */
 /*
- * md4c, loaded when first needed, parses the text. From top to bottom: counting
- * letters to detect lost text; levels, the quotes and lists around a block;
- * tables; loading the parser; and the callbacks that make rows. Begin reading
- * at markdown_render().
+ * From top to bottom: counting letters to detect lost text; levels, the quotes
+ * and lists around a block; tables; and the callbacks of md4c that make rows.
+ * Begin reading at markdown_render().
  */
 #include "markup/markdown_render.h"
 
@@ -14,7 +13,6 @@
 #include <md4c.h>
 #include <utf8proc.h>
 
-#include "base/library.h"
 #include "base/str.h"
 #include "markup/highlight.h"
 #include "term/rows.h"
@@ -482,23 +480,6 @@ static void table_release(struct table *t)
 {
 	rows_release(&t->cells);
 	*t = (struct table){ 0 };
-}
-
-static const struct library library = {
-	.name = "libmd4c",
-	.files = { "libmd4c.so.0" },
-	.package = "libmd4c0",
-	.needed = "0.3",
-};
-
-md4c_parse *md4c_load(struct error *err)
-{
-	static const struct library_symbol symbol = { "md_parse", 0 };
-	md4c_parse *parse = NULL;
-
-	if (library_load(&library, &symbol, 1, &parse, err) < 0)
-		return NULL;
-	return parse;
 }
 
 /* Appends a character as UTF-8; an invalid one becomes U+FFFD. */
@@ -1014,8 +995,7 @@ static bool parse_markdown(struct render *r, struct str text)
 
 	mask_references(text, &source);
 	whole = r->look->parse && source.len <= UINT32_MAX / 2 &&
-		r->look->parse(source.ptr ? source.ptr : "",
-			       (MD_SIZE)source.len, &parser, r) == 0 &&
+		md4c_run(r->look->parse, buf_str(&source), &parser, r) == 0 &&
 		r->letters >= letters_count_source(text);
 	buf_release(&source);
 	return whole;

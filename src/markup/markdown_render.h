@@ -5,32 +5,15 @@
 
 /*
  * markdown_render() renders a complete text; for a text that is still arriving,
- * markdown.h calls it. md4c_*() wraps the parser, also for other renderers
- * (ui/html.h).
+ * markdown.h calls it. md4c_add_...() are also for other renderers (ui/html.h).
  */
 #include <md4c.h>
 
-#include "base/error.h"
 #include "base/str.h"
+#include "markup/parser.h"
 #include "term/rows.h"
 #include "term/theme.h"
 
-/* md_parse() of md4c. Returns 0, or the value with which a callback stopped it.
- */
-typedef int md4c_parse(const MD_CHAR *text, MD_SIZE size,
-		       const MD_PARSER *parser, void *arg);
-
-/* CommonMark with tables, strikethrough, task lists and bare addresses; raw
- * HTML is text. */
-enum {
-	MD4C_FLAGS = MD_FLAG_TABLES | MD_FLAG_STRIKETHROUGH |
-		     MD_FLAG_TASKLISTS | MD_FLAG_PERMISSIVEURLAUTOLINKS |
-		     MD_FLAG_NOHTML
-};
-
-/* Loads libmd4c. Returns NULL with what to install. May be called on any
- * thread; the library is never unloaded. */
-md4c_parse *md4c_load(struct error *err);
 /* Appends text that md4c passed to a text callback: entities are resolved, a
  * soft break becomes LF and NUL becomes U+FFFD. */
 void md4c_add_text(struct buf *out, MD_TEXTTYPE type, struct str text);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "markup/parser.h"
 
 enum { MOST_OPEN = 8 /* marks that are closed at the end of a line */ };
 
@@ -216,21 +217,6 @@ static void add_line(struct str line, struct buf *out)
 			buf_addc(out, s.open[s.n].c);
 }
 
-/* Returns the number of cells in the first line of a table, without the bars
- * around it. */
-static size_t count_cells(struct str text)
-{
-	size_t n = 1;
-
-	for (size_t i = 0; i < text.len; i++) {
-		if (text.ptr[i] == '\\')
-			i++;
-		else
-			n += text.ptr[i] == '|';
-	}
-	return n;
-}
-
 /* If a table may begin with head, which may be unfinished, appends head and a
  * second line that makes it one. next: the part of the second line that has
  * arrived. */
@@ -250,7 +236,7 @@ static bool add_head(struct str head, struct str next, struct buf *out)
 	buf_addc(out, '|');
 	add_line(text, out);
 	buf_adds(out, "|\n");
-	for (size_t n = count_cells(text); n; n--)
+	for (size_t n = table_line(head).cells; n; n--)
 		buf_adds(out, "|---");
 	buf_adds(out, "|\n");
 	return true;

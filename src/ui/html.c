@@ -510,7 +510,7 @@ static bool parse_markdown(const struct html *h, struct str text,
 {
 	if (!h->markdown || text.len > INPUT_MAX)
 		return false;
-	return h->markdown(text.ptr, (MD_SIZE)text.len, &parser, m) == 0 &&
+	return md4c_run(h->markdown, text, &parser, m) == 0 &&
 	       !m->page.out.over;
 }
 

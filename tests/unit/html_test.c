@@ -127,6 +127,8 @@ static void markdown_has_its_elements(void **state)
 			    "<code>d&lt;e</code></p>\n<ul><li>x</li>\n"
 			    "<li>y</li>\n</ul>\n");
 	has(markdown("|a|b|\n|---|--:|\n|1|2|\n"), "<td class=\"r\">2</td>");
+	has(markdown("|a|b|\n|-|-:|\n|1|2|\n"), "<td class=\"r\">2</td>");
+	has(markdown("```\n|a|b|\n|-|-:|\n```\n"), "\n|-|-:|\n");
 	has(markdown("- [x] done"), "&#x2611; done");
 	has(markdown("```c\nint <x>;\n```"),
 	    "<pre><code>int &lt;x&gt;;\n</code></pre>");

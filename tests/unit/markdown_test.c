@@ -53,6 +53,16 @@ static void shows(const char *text, const char *expected)
 	rows_release(&rows);
 }
 
+static void has_row(const char *text, const char *expected)
+{
+	struct rows rows = stream(str_of(text), 40, SIZE_MAX);
+	char *shown = markup(&rows);
+
+	assert_non_null(strstr(shown, expected));
+	free(shown);
+	rows_release(&rows);
+}
+
 static void headings_are_bold_and_apart(void **state)
 {
 	(void)state;
@@ -226,6 +236,74 @@ static void a_table_that_is_too_wide_becomes_a_list(void **state)
 	assert_int_equal(rows.n, 4);
 	free(text);
 	rows_release(&rows);
+}
+
+#define BAR "{muted| \xE2\x94\x82 }"
+#define DASH "\xE2\x94\x80"
+#define RULE "{muted|" DASH DASH "\xE2\x94\xBC" DASH DASH "}\n"
+#define TABLE "{bold|p}" BAR "{bold|q}\n" RULE "1" BAR "2\n"
+
+static void a_delimiter_row_may_have_one_dash_in_each_cell(void **state)
+{
+	(void)state;
+	shows("|p|q|\n|---|---|\n|1|2|\n", TABLE); /* positive control */
+	shows("|p|q|\n|-|-|\n|1|2|\n", TABLE);
+	shows("|p|q|\n|--|--|\n|1|2|\n", TABLE);
+	shows("|p|q|\n|:-|---|\n|1|2|\n", TABLE);
+	shows("p|q\n-|-\n1|2", TABLE);
+	shows("| p | q |\r\n| - | -- |\r\n| 1 | 2 |\r\n", TABLE);
+	shows("1|2\n-|-\n1|2\n",
+	      "{bold|1}" BAR "{bold|2}\n" RULE "1" BAR "2\n");
+	shows("|p|q|\n|-:|:-:|\n|1|222|\n",
+	      "{bold|p}" BAR " {bold|q}\n{muted|" DASH DASH
+	      "\xE2\x94\xBC" DASH DASH DASH DASH "}\n1" BAR "222\n");
+	shows("|p|q|\n|-|-|\n|1|2|\n\n|p|q|\n|-|-|\n|1|2|\n", TABLE "\n" TABLE);
+	shows("> |p|q|\n> |-|-|\n> |1|2|\n",
+	      "{muted|\xE2\x94\x82 }{bold|p}" BAR "{bold|q}\n"
+	      "{muted|\xE2\x94\x82 " DASH DASH "\xE2\x94\xBC" DASH DASH "}\n"
+	      "{muted|\xE2\x94\x82 }1" BAR "2\n");
+	shows("- |p|q|\n  |-|-|\n  |1|2|\n",
+	      "{muted|\xE2\x80\xA2 }{bold|p}" BAR "{bold|q}\n"
+	      "{muted|  " DASH DASH "\xE2\x94\xBC" DASH DASH "}\n"
+	      "{muted|  }1" BAR "2\n");
+}
+
+static void what_only_looks_like_a_short_delimiter_row_stays(void **state)
+{
+	(void)state;
+	shows("|p|q|\n|-|\n", "|p|q| |-|\n");
+	shows("text\n|p|q|\n|-|-|\n", "text |p|q| |-|-|\n");
+	shows("|p|q|\n\n|-|-|\n", "|p|q|\n\n|-|-|\n");
+	shows("    |p|q|\n    |-|-|\n", "{code||p|q|}\n{code||-|-|}\n");
+	shows("> |p|q|\n|-|-|\n", "{muted|\xE2\x94\x82 }|p|q| |-|-|\n");
+	/* code in a quote or an item: md4c parses it with the text around */
+	has_row("> ```\n> |p|q|\n> |-|-|\n> ```\n", "{code||-|-|}");
+	has_row("- ```\n  |p|q|\n  |-|-|\n  ```\n", "{code||-|-|}");
+	has_row("- ```\n  |p|q|\n  |---|---|\n  ```\n", "{code||---|---|}");
+}
+
+static void a_short_delimiter_row_makes_a_table_while_it_arrives(void **state)
+{
+	static const char *const arrived[] = {
+		"|p|q|\n|-",           "|p|q|\n|-|-|",
+		"|p|q|\n|-|-|\n",      "|p|q|\n|-|-|\n|1",
+		"|p|q|\n|-|-|\n|1|2|", "|p|q|\n|-|-|\n|1|2|\n",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(arrived) / sizeof(*arrived); i++) {
+		struct markdown m = open_at(40);
+		struct rows tail = { 0 };
+		char *text;
+
+		markdown_feed(&m, str_of(arrived[i]));
+		markdown_tail(&m, &tail);
+		text = rows_text(&tail);
+		assert_ptr_equal(strstr(text, "p \xE2\x94\x82 q\n" DASH), text);
+		free(text);
+		rows_release(&tail);
+		markdown_release(&m);
+	}
 }
 
 static void cells_that_a_table_has_no_column_for_are_not_lost(void **state)
@@ -597,6 +675,12 @@ int main(void)
 		cmocka_unit_test(raw_html_is_text),
 		cmocka_unit_test(escapes_of_the_model_do_not_reach_the_rows),
 		cmocka_unit_test(a_table_is_aligned),
+		cmocka_unit_test(
+			a_delimiter_row_may_have_one_dash_in_each_cell),
+		cmocka_unit_test(
+			what_only_looks_like_a_short_delimiter_row_stays),
+		cmocka_unit_test(
+			a_short_delimiter_row_makes_a_table_while_it_arrives),
 		cmocka_unit_test(a_table_that_is_too_wide_becomes_a_list),
 		cmocka_unit_test(
 			cells_that_a_table_has_no_column_for_are_not_lost),
