@@ -65,6 +65,8 @@ struct app_question {
 	size_t usual;     /* index of the answer that Enter alone gives */
 	size_t safe; /* index of the least dangerous answer; preselected for the
 			arrow keys */
+	size_t lasts; /* 1 + index of an answer that is stored for later runs:
+			 on the row of answers it wants Enter twice; or 0 */
 	bool escapes; /* Esc gives the answer `safe` */
 	bool drafts;  /* other text than an answer goes into the user's message
 			 draft */
@@ -104,6 +106,9 @@ struct app {
 	 * keeps it if the user chose so. A second Ctrl-C, or a third signal of
 	 * any kind, exits at once. */
 	struct cancel cancel;
+	/* Number of the user's programs, such as an editor, that read the
+	 * terminal now. */
+	_Atomic unsigned lent;
 	bool json;         /* --json was given */
 	bool quiet;        /* -q was given */
 	bool unattended;   /* there is no user who could be asked */

@@ -71,9 +71,11 @@ int external_run(const struct external *x, const char *program,
 	int rc;
 
 	sigaction(SIGINT, &ignore, &before);
+	x->app->lent++;
 	rc = proc_spawn_user(argv, fds, &pid, err);
 	if (rc == 0)
 		rc = wait_for_program(pid, err);
+	x->app->lent--;
 	sigaction(SIGINT, &before, NULL);
 	free(script);
 	return rc;

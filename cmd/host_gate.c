@@ -122,6 +122,7 @@ static int ask_question(struct host_gate *g, const char *text, unsigned number,
 			"in this directory; n: never",
 		.usual = NEVER,
 		.safe = NEVER,
+		.lasts = ALWAYS + 1,
 		.stop = &until,
 	};
 	int said = -1;

@@ -29,22 +29,15 @@ static const struct style muted = { 0, STYLE_MUTED };
 
 static const struct style chosen = { ATTR_BOLD, STYLE_ACCENT };
 
-/* Moves the selection: Left and Up back, Right and Down forward, wrapping at
- * the ends. Returns false for any other key. */
-static bool answer_row_move(struct answer_row *a, const struct key *key)
+/* Moves the selection: Left and Up back, Right and Down forward. It stops at
+ * the ends, so that a key held too long never reaches the other end, where the
+ * lasting answers are. */
+static void answer_row_move(struct answer_row *a, const struct key *key)
 {
-	switch (key->name) {
-	case KEY_LEFT:
-	case KEY_UP:
-		a->selected = (a->selected + a->n - 1) % a->n;
-		return true;
-	case KEY_RIGHT:
-	case KEY_DOWN:
-		a->selected = (a->selected + 1) % a->n;
-		return true;
-	default:
-		return false;
-	}
+	if (key->name == KEY_LEFT || key->name == KEY_UP)
+		a->selected -= a->selected > 0;
+	else if (key->name == KEY_RIGHT || key->name == KEY_DOWN)
+		a->selected += a->selected + 1 < a->n;
 }
 
 /* Returns the width in cells of the labels from first on, with their gaps. */
@@ -331,8 +324,9 @@ static enum dialog_answer give_answer(struct dialog *d, char letter)
 	}
 }
 
-/* "Always" wants its letter twice. */
-static enum dialog_answer on_letter(struct dialog *d, char letter)
+/* "Always" must be given twice, with its letter or with Enter on the row: one
+ * key pressed by mistake must not allow more than one call. */
+static enum dialog_answer on_answer(struct dialog *d, char letter, bool enter)
 {
 	bool again = d->pressed == letter;
 
@@ -341,9 +335,16 @@ static enum dialog_answer on_letter(struct dialog *d, char letter)
 	    !ask_may_last(d->asked))
 		return give_answer(d, letter);
 	d->pressed = letter;
-	d->note = letter == 'a'
-			  ? "a again always allows this call until dcode ends"
-			  : "A again saves \"always\" in config.toml";
+	d->by_enter = enter;
+	if (enter)
+		d->note = letter == 'a'
+				  ? "Enter again: always, until dcode ends"
+				  : "Enter again: always, in config.toml";
+	else
+		d->note = letter == 'a'
+				  ? "a again always allows this call until "
+				    "dcode ends"
+				  : "A again saves \"always\" in config.toml";
 	return DIALOG_OPEN;
 }
 
@@ -353,6 +354,9 @@ static enum dialog_answer on_named_key(struct dialog *d, const struct key *key)
 {
 	bool ctrl = key->name == KEY_CHAR && key->mods == KEY_CTRL;
 
+	if (key->name == KEY_ENTER && d->keys == QUESTION_SELECTED)
+		return on_answer(d, selected_letter(d), true);
+	d->pressed = '\0';
 	if (key->name == KEY_ESCAPE || (ctrl && key->c == 'd'))
 		return DIALOG_NO;
 	if ((key->name == KEY_TAB && key->mods == KEY_SHIFT) ||
@@ -360,12 +364,8 @@ static enum dialog_answer on_named_key(struct dialog *d, const struct key *key)
 		return d->seen ? DIALOG_EDITS : DIALOG_OPEN;
 	if (key->name == KEY_TAB && !key->mods)
 		d->explains = true;
-	else if (d->keys != QUESTION_SELECTED)
-		return DIALOG_OPEN;
-	else if (key->name == KEY_ENTER)
-		return give_answer(d, selected_letter(d));
-	else
-		(void)answer_row_move(&d->row, key);
+	else if (d->keys == QUESTION_SELECTED)
+		answer_row_move(&d->row, key);
 	return DIALOG_OPEN;
 }
 
@@ -378,9 +378,11 @@ enum dialog_answer dialog_event(struct dialog *d, const struct key_event *ev)
 	d->note = NULL;
 	if (ev->kind == KEY_EVENT_KEY)
 		return on_named_key(d, &ev->key);
-	if (ev->kind != KEY_EVENT_TEXT || ev->text.len != 1)
+	if (ev->kind != KEY_EVENT_TEXT || ev->text.len != 1) {
+		d->pressed = '\0';
 		return DIALOG_OPEN;
-	return on_letter(d, ev->text.ptr[0]);
+	}
+	return on_answer(d, ev->text.ptr[0], false);
 }
 
 /* Returns the length of the rows of an item at the front of text. */
@@ -788,14 +790,18 @@ static int submit_reply(struct choice_dialog *d)
 static int on_key(struct choice_dialog *d, const struct key *key)
 {
 	bool ctrl = key->name == KEY_CHAR && key->mods == KEY_CTRL;
+	bool armed = d->armed;
 
+	d->armed = false;
 	if (ctrl && key->c == 'd')
 		return d->reply.len ? CHOICE_OPEN : CHOICE_ENDED;
 	if (key->name == KEY_ESCAPE && !d->reply.len)
 		return d->asked->escapes ? (int)d->asked->safe : CHOICE_OPEN;
 	if (key->name == KEY_ENTER && d->keys == QUESTION_SELECTED &&
-	    !d->reply.len)
-		return (int)d->row.selected;
+	    !d->reply.len) {
+		d->armed = !armed && d->row.selected + 1 == d->asked->lasts;
+		return d->armed ? CHOICE_OPEN : (int)d->row.selected;
+	}
 	if (key->name == KEY_ENTER)
 		return d->asked->keys ? CHOICE_OPEN : submit_reply(d);
 	if (key->name == KEY_ESCAPE || (ctrl && key->c == 'u'))
@@ -803,7 +809,7 @@ static int on_key(struct choice_dialog *d, const struct key *key)
 	else if (key->name == KEY_BACKSPACE)
 		width_drop_last(&d->reply);
 	else if (d->keys == QUESTION_SELECTED)
-		(void)answer_row_move(&d->row, key);
+		answer_row_move(&d->row, key);
 	return CHOICE_OPEN;
 }
 
@@ -829,6 +835,7 @@ int choice_event(struct choice_dialog *d, const struct key_event *ev)
 	buf_clear(&d->wrong);
 	if (ev->kind == KEY_EVENT_KEY)
 		return on_key(d, &ev->key);
+	d->armed = false;
 	if (ev->kind == KEY_EVENT_TEXT && d->asked->keys)
 		return ev->text.len == 1 ? ask_parse_choice(d->asked, ev->text)
 					 : CHOICE_OPEN;
@@ -876,7 +883,11 @@ void choice_render(const struct choice_dialog *d, size_t columns,
 		caret[1] = rows_cells(&wrapped, wrapped.n - 1);
 	} else if (!answer_row_hint(d->keys, columns, out) &&
 		   d->keys == QUESTION_SELECTED) {
-		answer_row_render(&d->row, columns, out);
+		if (d->armed)
+			add_line(out, strong, STR("Enter again: always"),
+				 columns);
+		else
+			answer_row_render(&d->row, columns, out);
 	} else if (letters) {
 		add_line(out, strong,
 			 select_fitting(q->keys, q->brief_keys, columns),

@@ -48,8 +48,9 @@ struct dialog {
 	bool seen;      /* the call was shown, maybe shortened: a yes counts */
 	bool edits_allowed; /* set by the caller: Shift+Tab allows this edit */
 	char letters[24];   /* the letters that answer now */
-	char pressed; /* 'a' or 'A' was pressed once: it answers when pressed
-			 again */
+	char pressed;       /* 'a' or 'A' was given once: it answers when given
+			       again */
+	bool by_enter;      /* it was given with Enter on the row of answers */
 	struct answer_row row;
 	enum question_keys keys; /* set by the caller; decides what is drawn and
 				    accepted */
@@ -73,6 +74,7 @@ struct choice_dialog {
 	const struct app_question *asked; /* borrowed; NULL: no open question */
 	struct buf reply;                 /* one line of UTF-8 */
 	struct buf wrong; /* the last reply if it was not an answer, else "" */
+	bool armed;       /* Enter was pressed once on the answer that lasts */
 	/* The letters that answer, if the question has keys; then no reply is
 	 * typed. Else empty. */
 	char letters[2 * ANSWER_ROW_MOST + 1];

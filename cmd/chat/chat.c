@@ -4,8 +4,10 @@
  * run_chat() chooses between this chat and the one with a screen (live.c).
  * Begin reading at chat_in_lines(): open_chat() opens the run,
  * run_conversation() reads and runs messages, and what follows closes the run.
- * While the run is being opened, a thread (watch_terminal()) reads what is
- * typed, so that /quit and Ctrl-D work at once.
+ * While the run is being opened and while a message runs, a thread
+ * (watch_terminal()) reads what is typed: /quit and Ctrl-D end an opening at
+ * once, and Ctrl-C loses no message, because the terminal drops on it what
+ * nobody has read.
  */
 #include "cmd/chat/chat.h"
 
@@ -61,11 +63,12 @@ struct chat {
 	bool armed;        /* Ctrl-C was pressed once at an empty prompt */
 	const char *first; /* unsent message of -m or a pipe, or NULL */
 	bool over;         /* the chat ends after the first message */
-	/* Watches what is typed while the run is being opened. */
+	/* Watches what is typed while the main thread does not read it. */
 	pthread_t watch;
 	struct cancel unwatch; /* ends the watch */
 	bool watches;
-	_Atomic bool leaves; /* /quit or Ctrl-D was typed during the opening */
+	_Atomic bool opening; /* the run is being opened */
+	_Atomic bool leaves;  /* /quit or Ctrl-D was typed during the opening */
 	/* Held during a question. A host is asked about on another thread. */
 	pthread_mutex_t questions; /* recursive */
 };
@@ -179,25 +182,37 @@ static bool end_turn(struct chat *c, enum message_kind kind, int rc,
 }
 
 /* True if a line that is typed now is for the chat: it runs in the foreground,
- * and no program reads a password. */
-static bool has_terminal(void)
+ * no editor is open, and no program reads a password. */
+static bool has_terminal(const struct chat *c)
 {
 	struct termios mode;
 
-	return tcgetpgrp(STDIN_FILENO) == getpgrp() &&
+	return !c->run->app->lent && tcgetpgrp(STDIN_FILENO) == getpgrp() &&
 	       tcgetattr(STDIN_FILENO, &mode) == 0 && (mode.c_lflag & ECHO);
+}
+
+/* True if the terminal's input is for another reader now. */
+static bool is_for_another(struct chat *c)
+{
+	bool asks;
+
+	pthread_mutex_lock(&c->input.lock);
+	asks = c->input.asks;
+	pthread_mutex_unlock(&c->input.lock);
+	return asks || !has_terminal(c);
 }
 
 /* Reads what was typed, unless a question is open. Returns false at the end of
  * input. */
-static bool read_early_lines(struct chat_input *in)
+static bool read_early_lines(struct chat *c)
 {
+	struct chat_input *in = &c->input;
 	struct pollfd p = { .fd = STDIN_FILENO, .events = POLLIN };
 	char chunk[4096];
 	ssize_t n = 1;
 
 	pthread_mutex_lock(&in->lock);
-	while (n > 0 && !in->asks && has_terminal() && io_poll(&p, 1, 0) > 0) {
+	while (n > 0 && !in->asks && has_terminal(c) && io_poll(&p, 1, 0) > 0) {
 		n = io_read(STDIN_FILENO, chunk, sizeof(chunk));
 		if (n > 0)
 			buf_add(&in->typed, chunk, (size_t)n);
@@ -211,11 +226,12 @@ static bool read_early_lines(struct chat_input *in)
 /* Moves the first line that was typed to line, if it is complete and a message.
  * A command, and what follows it, waits for the end of the turn; so does a line
  * that goes on in the next one. */
-static bool take_early_line(struct chat_input *in, struct buf *line)
+static bool take_early_line(struct chat *c, struct buf *line)
 {
+	struct chat_input *in = &c->input;
 	bool taken = false;
 
-	(void)read_early_lines(in);
+	(void)read_early_lines(c);
 	pthread_mutex_lock(&in->lock);
 	while (!taken && !in->asks) {
 		struct str first = buf_str(&in->typed);
@@ -265,7 +281,7 @@ static int take_line(void *arg, struct buf *prompt, const struct stop *stop,
 	int rc = 0;
 
 	buf_clear(&c->steering);
-	if (isatty(STDIN_FILENO) && take_early_line(&c->input, &c->steering)) {
+	if (isatty(STDIN_FILENO) && take_early_line(c, &c->steering)) {
 		buf_adds(&shown, "Sent into the running turn: ");
 		app_clean(c->run->app, CLEAN_LATER, buf_str(&c->steering),
 			  &shown);
@@ -303,6 +319,81 @@ static void return_line(struct chat *c)
 	pthread_mutex_unlock(&c->input.lock);
 }
 
+/* True if the user has typed /quit or Ctrl-D, and no message before that. */
+static bool wants_to_leave(struct chat *c)
+{
+	struct chat_input *in = &c->input;
+	bool leaves = false;
+
+	pthread_mutex_lock(&in->lock);
+	if (!in->asks) { /* else the question's reader has the input */
+		struct str first = buf_str(&in->typed);
+
+		first.len = str_find(first, '\n');
+		leaves = !in->typed.len ? in->ended
+					: first.len < in->typed.len &&
+						  slash_is(c->run->app, first,
+							   "/quit");
+	}
+	pthread_mutex_unlock(&in->lock);
+	return leaves;
+}
+
+/* The watch's thread: cancels the opening if the user leaves. */
+static void *watch_terminal(void *arg)
+{
+	struct chat *c = arg;
+	const struct stop stop = stop_on(&c->unwatch);
+	struct error ignored = { 0 };
+	bool on = true;
+
+	while (on && stop_check(&stop, &ignored) == 0) {
+		struct pollfd p[2] = {
+			{ .fd = STDIN_FILENO, .events = POLLIN },
+			{ .fd = c->unwatch.fd[0], .events = POLLIN },
+		};
+
+		if (poll(p, 2, -1) < 0 || p[1].revents)
+			continue;
+		/* A closed terminal also raises SIGHUP. */
+		if (p[0].revents & ~POLLIN)
+			break;
+		on = read_early_lines(c);
+		if (c->opening && wants_to_leave(c)) {
+			c->leaves = true;
+			cancel_trigger(&c->run->app->cancel);
+			break;
+		}
+		if (is_for_another(c))
+			(void)stop_sleep(&stop, WATCH_MS, &ignored);
+	}
+	return NULL;
+}
+
+/* Does nothing while a watch runs. Without a thread, /quit and Ctrl-D wait for
+ * the end of an opening, and Ctrl-C drops the lines that wait. */
+static void begin_watch(struct chat *c)
+{
+	struct error ignored = { 0 };
+
+	if (c->watches || !isatty(STDIN_FILENO) || c->input.ended ||
+	    cancel_init(&c->unwatch, &ignored) < 0)
+		return;
+	c->watches = thread_start(&c->watch, watch_terminal, c, &ignored) == 0;
+	if (!c->watches)
+		cancel_release(&c->unwatch);
+}
+
+static void end_watch(struct chat *c)
+{
+	if (!c->watches)
+		return;
+	cancel_trigger(&c->unwatch);
+	pthread_join(c->watch, NULL);
+	cancel_release(&c->unwatch);
+	c->watches = false;
+}
+
 /* Sends or runs a message; text is with the prefix of its kind. */
 static int send_message(struct chat *c, enum message_kind kind,
 			const char *text, const struct stop *stop,
@@ -311,8 +402,10 @@ static int send_message(struct chat *c, enum message_kind kind,
 	int rc;
 
 	turn_begin(&c->turn, c->run->app->meter, clock_ms());
+	begin_watch(c);
 	rc = message_run(c->run, kind, text + strlen(message_prefix(kind)),
 			 &c->told, stop, err);
+	end_watch(c);
 	/* a question about a host has been withdrawn; wait for its reader */
 	pthread_mutex_lock(&c->questions);
 	return_line(c);
@@ -488,86 +581,12 @@ static void print_banner(const struct chat *c)
 	free(model);
 }
 
-/* True if the user has typed /quit or Ctrl-D, and no message before that. */
-static bool wants_to_leave(struct chat *c)
-{
-	struct chat_input *in = &c->input;
-	bool leaves = false;
-
-	pthread_mutex_lock(&in->lock);
-	if (!in->asks) { /* else the question's reader has the input */
-		struct str first = buf_str(&in->typed);
-
-		first.len = str_find(first, '\n');
-		leaves = !in->typed.len ? in->ended
-					: first.len < in->typed.len &&
-						  slash_is(c->run->app, first,
-							   "/quit");
-	}
-	pthread_mutex_unlock(&in->lock);
-	return leaves;
-}
-
-/* The watch's thread: cancels the opening if the user leaves. */
-static void *watch_terminal(void *arg)
-{
-	struct chat *c = arg;
-	const struct stop stop = stop_on(&c->unwatch);
-	struct error ignored = { 0 };
-	bool on = true;
-
-	while (on && stop_check(&stop, &ignored) == 0) {
-		struct pollfd p[2] = {
-			{ .fd = STDIN_FILENO, .events = POLLIN },
-			{ .fd = c->unwatch.fd[0], .events = POLLIN },
-		};
-
-		if (poll(p, 2, -1) < 0 || p[1].revents)
-			continue;
-		/* A closed terminal also raises SIGHUP. */
-		if (p[0].revents & ~POLLIN)
-			break;
-		on = read_early_lines(&c->input);
-		if (wants_to_leave(c)) {
-			c->leaves = true;
-			cancel_trigger(&c->run->app->cancel);
-			break;
-		}
-		(void)stop_sleep(&stop, WATCH_MS, &ignored);
-	}
-	return NULL;
-}
-
-/* /quit and Ctrl-D end an opening at once: a setup may take minutes. Without a
- * thread they wait, as all other lines do. */
-static void begin_watch(struct chat *c)
-{
-	struct error ignored = { 0 };
-
-	if (!isatty(STDIN_FILENO) || c->input.ended ||
-	    cancel_init(&c->unwatch, &ignored) < 0)
-		return;
-	c->watches = thread_start(&c->watch, watch_terminal, c, &ignored) == 0;
-	if (!c->watches)
-		cancel_release(&c->unwatch);
-}
-
-static void end_watch(struct chat *c)
-{
-	if (!c->watches)
-		return;
-	cancel_trigger(&c->unwatch);
-	pthread_join(c->watch, NULL);
-	cancel_release(&c->unwatch);
-	c->watches = false;
-}
-
 static int on_opened(void *arg, struct error *err)
 {
 	struct chat *c = arg;
 
 	(void)err;
-	end_watch(c);
+	c->opening = false;
 	print_banner(c);
 	c->plain.whole_lines = false;
 	return 0;
@@ -608,9 +627,11 @@ static int open_once(struct chat *c, bool again, struct error *err)
 {
 	int rc;
 
+	c->opening = true;
 	begin_watch(c);
 	rc = open_watched(c, again, err);
 	end_watch(c);
+	c->opening = false;
 	if ((!c->leaves && !c->input.quits) || app_signal())
 		return rc;
 	app_signal_clear(c->run->app);
@@ -687,6 +708,29 @@ static int run_conversation(struct chat *c, struct str next)
 	return status;
 }
 
+/* Prints the lines that were typed but not sent, at the end of the chat. */
+static void print_unsent(struct chat *c)
+{
+	struct app *app = c->run->app;
+	struct str rest = str_trim(buf_str(&c->input.typed));
+	struct buf shown = BUF_INIT(4 * CHAT_MAX_LINE);
+	struct str line;
+
+	if (c->leaves &&
+	    slash_is(app, (struct str){ rest.ptr, str_find(rest, '\n') },
+		     "/quit"))
+		(void)str_split(&rest, '\n', &line);
+	if (rest.len && isatty(STDIN_FILENO)) {
+		buf_adds(&shown, "Not sent:");
+		while (str_split(&rest, '\n', &line)) {
+			buf_adds(&shown, "\n  ");
+			app_clean(app, CLEAN_LINE, line, &shown);
+		}
+		output_line(buf_str(&shown));
+	}
+	buf_release(&shown);
+}
+
 /* Runs the chat without a screen from opening to end. Returns the exit status.
  */
 static int chat_in_lines(struct run *r, const char *first)
@@ -732,6 +776,7 @@ static int chat_in_lines(struct run *r, const char *first)
 	r = c.run;
 	if (rc == 0 && !status)
 		chat_ask_exit(r);
+	print_unsent(&c);
 	if (run_download(r, &err) < 0 && !status)
 		status = app_fail(r->app, &err);
 	chat_close(r);

@@ -727,6 +727,13 @@ static bool settle_letter(struct live *l, const struct key_event *ev)
 
 	if (!c)
 		return false;
+	if (!l->letter.c && l->dialog.by_enter) {
+		if (is_plain_key(ev, KEY_ENTER))
+			return false; /* the row of answers takes it */
+		l->dialog.pressed = '\0';
+		l->dialog.note = NULL;
+		return is_plain_key(ev, KEY_ESCAPE);
+	}
 	if (again || is_plain_key(ev, KEY_ENTER)) {
 		/* also the second press that "always" wants */
 		l->dialog.pressed = c;

@@ -772,10 +772,13 @@ static void add_queued(const struct live *l, size_t i, struct rows *out)
 	text = buf_str(&first);
 	if (lines > 1)
 		buf_addf(&note, "  (%zu lines)", lines);
-	if (columns >= 2 * (note.len + strlen(describe_queued(l, i))))
-		buf_adds(&note, describe_queued(l, i));
 	if (columns < 2 * note.len)
 		buf_clear(&note);
+	/* The text comes first: the time is shown only beside all of it. */
+	if (2 + width_cells(text) + 2 * (lines > 1) + note.len +
+		    strlen(describe_queued(l, i)) <=
+	    columns)
+		buf_adds(&note, describe_queued(l, i));
 	room = subtract_or_zero(columns, 2 + note.len);
 	cut = lines > 1 || width_cells(text) > room;
 	if (cut && width_cells(text) + 2 > room)

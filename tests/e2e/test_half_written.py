@@ -237,6 +237,47 @@ def test_always_wants_its_letter_twice(live, work, columns, lines):
     assert (work / "made").read_text() == "x\nx\n"
 
 
+@pytest.mark.parametrize("columns, lines", SIZES)
+def test_the_answer_rows_end_and_always_wants_enter_twice(
+        live, work, columns, lines, home):
+    config = home / ".deepagents/config.toml"
+    config.parent.mkdir(exist_ok=True)
+    config.touch()
+    s, _ = live([execute("touch made"), DONE], columns=columns, lines=lines,
+                ready="this machine")
+    s.type("go")
+    s.keys("Enter")
+    s.until("y yes")
+    s.keys("Up", "Up", "Up", "Up")
+    s.until("> yes")
+    s.keys(*["Down"] * 9)
+    s.until("> edit")
+    s.keys("Up")
+    s.until("> always, in config")
+    s.keys("Enter")
+    s.until("Enter again: always, in config.toml")
+    s.keys("Up")
+    s.until("> always ")
+    s.keys("Down")
+    s.until("> always, in config")
+    s.keys("Enter")
+    s.until("Enter again")
+    s.type("no")  # a message, without a letter of the row
+    s.until("\u276f no")
+    assert not config.read_text()
+    assert not (work / "made").exists()
+    s.keys("C-u", "Down")
+    s.until("> no ")
+    s.keys("Down", "Down", "Down")
+    s.until("> always, in config")
+    s.keys("Enter")
+    s.until("Enter again")
+    s.keys("Enter")  # the control
+    s.until("done.")
+    assert (work / "made").exists()
+    assert "touch made" in config.read_text()
+
+
 def test_the_answers_for_the_arrows_are_in_the_order_of_the_letters(live):
     s, _ = live([execute("true"), DONE])
     s.type("go")

@@ -286,6 +286,27 @@ def test_a_connection_waits_for_the_answer(asking):
     assert "network: evil-good.example:80 refused" in never
 
 
+def test_always_on_the_row_of_answers_wants_enter_twice(asking, home):
+    config = home / ".deepagents/config.toml"
+    c = asking([execute(WAITS), OVER])
+    send(c, "go", "Let `curl")
+    asked(c)
+    c.keys("Down")
+    c.until("> never")
+    c.keys("Down", "Up")  # the row ends here
+    c.until("> always")
+    c.keys("Enter")
+    c.until("Enter again: always")
+    c.keys("Up")
+    c.until("> session")
+    assert "evil-good" not in config.read_text()
+    c.keys("Down", "Enter")
+    c.until("Enter again: always")
+    c.keys("Enter")  # the control
+    c.until("all over")
+    assert "evil-good" in config.read_text()
+
+
 def test_a_plain_chat_asks_about_a_host_too(asking):
     c = asking([execute(WAITS), execute(WAITS + "; true"), OVER], "--plain",
                "-y", columns=120)

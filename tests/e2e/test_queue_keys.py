@@ -68,6 +68,25 @@ def test_a_queued_message_shows_that_it_has_more_than_its_first_line(
     assert len(row) <= columns and "x \u2026" in row
 
 
+@pytest.mark.parametrize("columns, lines", SIZES)
+def test_the_text_of_a_queued_message_comes_before_its_time(
+        live, columns, lines):
+    call = execute("sleep 60")
+    s, _ = live([call], args=["-y"], columns=columns, lines=lines,
+                ready="this machine")
+    s.type("go")
+    s.keys("Enter")
+    s.until("running execute")
+    for n in range(1, 4):
+        s.type(f"queued message {n} is this one")
+        s.keys("Enter")
+        seen = s.until(f"+ queued message {n} is this one")
+    assert ("(at the next step)" in seen) == (columns > 40)
+    s.type("short")
+    s.keys("Enter")
+    s.until("+ short  (at the next step)")  # room for both
+
+
 def test_up_without_a_queue_goes_through_the_history(live):
     s, _ = live([DONE])
     s.type("go")

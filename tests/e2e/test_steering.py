@@ -345,6 +345,60 @@ def test_in_lines_what_is_typed_goes_into_the_running_turn(
         [("text", "and then")]
 
 
+@pytest.mark.parametrize("columns, lines", [(80, 24), (40, 12), (200, 50)])
+def test_in_lines_an_interrupt_loses_no_message(live, work, columns, lines):
+    s, server = live([waits(work), {"text": "kept."}, DONE],
+                     args=["-y", "--plain"], columns=columns, lines=lines,
+                     ready="/quit")
+    s.type("hello")
+    s.keys("Enter")
+    s.until("execute")
+    s.type("remember me")
+    s.keys("Enter")
+    s.type("and me")
+    s.keys("Enter")
+    s.until("and me")
+    time.sleep(0.3)
+    s.keys("C-c")
+    s.until("done.")
+    assert [texts(r["body"]["messages"][-1])[-1] for r in
+            server.requests[1:]] == [("text", "remember me"),
+                                     ("text", "and me")]
+    assert "Sent into" not in s.text(True)
+
+
+def test_in_lines_what_was_not_sent_is_shown_at_the_end(live, work):
+    s, server = live([waits(work), DONE], args=["-y", "--plain"],
+                     ready="/quit")
+    s.type("hello")
+    s.keys("Enter")
+    s.until("execute")
+    for line in ("/quit", "remember me", "and me"):
+        s.type(line)
+        s.keys("Enter")
+    s.until("and me")
+    time.sleep(0.3)
+    s.keys("C-c")
+    s.until("Not sent:\n  remember me\n  and me")
+    assert s.status() == 0 and len(server.requests) == 1
+
+
+def test_in_lines_the_editor_of_a_call_gets_what_is_typed(live, work, env):
+    env["EDITOR"] = "sed -n -e 's/^/echo /p;q' - >"  # reads the terminal
+    s, _ = live([execute("echo no"), DONE], args=["--plain"], ready="/quit")
+    s.type("hello")
+    s.keys("Enter")
+    s.until("Allow it?")
+    time.sleep(0.3)  # a quicker answer is ignored
+    s.type("e")
+    s.keys("Enter")
+    time.sleep(0.5)  # the watch must not take the line
+    s.type("typed")
+    s.keys("Enter")
+    s.until("echo typed")
+    s.keys("C-c")
+
+
 def test_in_lines_a_turn_without_a_step_leaves_the_line_for_the_next(live):
     s, server = live([{**DONE, "delay_ms": 1500}, {"text": "more."}],
                      args=["--plain"], ready="/quit")
