@@ -549,7 +549,16 @@ static void add_entity(struct buf *out, struct str entity)
 	buf_addstr(out, entity);
 }
 
-void md4c_add_text(struct buf *out, MD_TEXTTYPE type, struct str text)
+/* Appends code of a table's cell. */
+static void add_cell_code(struct buf *out, struct str code)
+{
+	for (size_t i = 0; i < code.len; i++)
+		if (!str_starts(str_skip(code, i), "\\|"))
+			buf_addc(out, code.ptr[i]);
+}
+
+void md4c_add_text(struct buf *out, MD_TEXTTYPE type, struct str text,
+		   bool in_table)
 {
 	if (type == MD_TEXT_NULLCHAR)
 		buf_adds(out, "\xEF\xBF\xBD");
@@ -557,6 +566,8 @@ void md4c_add_text(struct buf *out, MD_TEXTTYPE type, struct str text)
 		add_entity(out, text);
 	else if (type == MD_TEXT_SOFTBR)
 		buf_addc(out, '\n');
+	else if (type == MD_TEXT_CODE && in_table)
+		add_cell_code(out, text);
 	else
 		buf_addstr(out, text);
 }
@@ -568,7 +579,7 @@ void md4c_add_attribute(struct buf *out, const MD_ATTRIBUTE *a)
 		MD_OFFSET to = a->substr_offsets[i + 1];
 
 		md4c_add_text(out, a->substr_types[i],
-			      (struct str){ a->text + from, to - from });
+			      (struct str){ a->text + from, to - from }, false);
 	}
 }
 
@@ -946,13 +957,15 @@ static int on_text(MD_TEXTTYPE type, const MD_CHAR *text, MD_SIZE size,
 	if (type != MD_TEXT_BR && type != MD_TEXT_SOFTBR)
 		r->letters += letters_count((struct str){ text, size });
 	if (r->in_code) {
-		md4c_add_text(&r->code, type, (struct str){ text, size });
+		md4c_add_text(&r->code, type, (struct str){ text, size },
+			      false);
 	} else if (type == MD_TEXT_BR && r->into == &r->line) {
 		rows_end(r->into);
 	} else if (type == MD_TEXT_BR || type == MD_TEXT_SOFTBR) {
 		add_text(r, STR(" "));
 	} else {
-		md4c_add_text(&one_line, type, (struct str){ text, size });
+		md4c_add_text(&one_line, type, (struct str){ text, size },
+			      r->table.columns > 0);
 		for (size_t i = 0; i < one_line.len; i++)
 			if (one_line.ptr[i] == '\n')
 				one_line.ptr[i] = ' ';

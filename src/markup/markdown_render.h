@@ -15,8 +15,10 @@
 #include "term/theme.h"
 
 /* Appends text that md4c passed to a text callback: entities are resolved, a
- * soft break becomes LF and NUL becomes U+FFFD. */
-void md4c_add_text(struct buf *out, MD_TEXTTYPE type, struct str text);
+ * soft break becomes LF and NUL becomes U+FFFD. in_table: the text is in a
+ * table, where code has "\|" for a bar, which md4c leaves as it is. */
+void md4c_add_text(struct buf *out, MD_TEXTTYPE type, struct str text,
+		   bool in_table);
 /* Appends an address, a title or the language of a code block. */
 void md4c_add_attribute(struct buf *out, const MD_ATTRIBUTE *a);
 

@@ -1000,3 +1000,44 @@ struct str short_name_of(const char *provider, const char *model)
 	}
 	return (struct str){ 0 };
 }
+
+/* A search for the name that is most similar to `name`. */
+struct similar {
+	struct str name;
+	struct str best;
+	size_t distance; /* of best */
+};
+
+static void compare_name(struct similar *s, struct str known)
+{
+	size_t distance = nearest_distance(s->name, known);
+
+	if (!known.len || distance >= s->distance)
+		return;
+	s->distance = distance;
+	s->best = known;
+}
+
+void short_name_suggest(struct str name, struct buf *out)
+{
+	struct similar s = { name, { 0 }, nearest_limit(name) };
+
+	for (const struct catalog_vendor *v = catalog_vendors; v->provider;
+	     v++) {
+		struct str rest = str_of(v->rows[0].model);
+		struct str part;
+
+		if (short_name_default(v->provider)) {
+			compare_name(&s, str_of(v->provider));
+			if (next_part(&rest, &part))
+				compare_name(&s, part);
+		}
+		for (const struct catalog_row *r = v->rows; r->model; r++) {
+			compare_name(&s, short_name_of(v->provider, r->model));
+			compare_name(&s, str_of(r->model));
+		}
+	}
+	if (s.best.len)
+		buf_addf(out, "Did you mean %.*s? ", (int)s.best.len,
+			 s.best.ptr);
+}

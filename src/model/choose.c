@@ -748,6 +748,7 @@ static int infer_provider(const struct settings *set, const char **name,
 	const char *model = *name;
 	const char *full = NULL;
 	const char *vendor = NULL;
+	struct buf near = BUF_INIT(128);
 
 	*provider = listed_by(set, model);
 	if (!*provider && may_be_short(model))
@@ -766,9 +767,14 @@ static int infer_provider(const struct settings *set, const char **name,
 	(void)error_set(err, ERR_CONFIG,
 			"Unknown model '%.120s': no provider is known for it",
 			model);
-	return error_hint(
-		err, "`dcode models list` shows known models. Write any other "
-		     "as PROVIDER:MODEL, for example anthropic:claude-opus-5.");
+	short_name_suggest(str_of(model), &near);
+	(void)error_hint(err,
+			 "%s`dcode models list` shows known models. Write any "
+			 "other as PROVIDER:MODEL, for example anthropic:%s.",
+			 near.len ? near.ptr : "",
+			 short_name_default("anthropic"));
+	buf_release(&near);
+	return -1;
 }
 
 /* Fills the choice for a provider and a model. */
@@ -799,9 +805,9 @@ static int refuse_empty_name(const char *spec, struct error *err)
 	(void)error_set(err, ERR_CONFIG,
 			"Invalid model spec '%.120s': model name is required",
 			spec);
-	return error_hint(
-		err,
-		"Write provider:model, for example anthropic:claude-opus-5.");
+	return error_hint(err,
+			  "Write provider:model, for example anthropic:%s.",
+			  short_name_default("anthropic"));
 }
 
 /* Splits "provider:model", ":model" or "model". */

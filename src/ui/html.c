@@ -285,6 +285,7 @@ struct html_blocks {
 	struct buf text;  /* text of the current element, not yet escaped */
 	int depth;
 	bool in_diff; /* text is a code block with a diff */
+	bool in_table;
 };
 
 static const char *const blocks[] = {
@@ -415,6 +416,7 @@ static int enter_block(MD_BLOCKTYPE type, void *detail, void *arg)
 	flush_text(m);
 	if (type == MD_BLOCK_DOC)
 		return 0;
+	m->in_table = m->in_table || type == MD_BLOCK_TABLE;
 	if (type == MD_BLOCK_HR)
 		html_markup(&m->page, "<hr>\n");
 	else if (type == MD_BLOCK_H)
@@ -451,6 +453,7 @@ static int leave_block(MD_BLOCKTYPE type, void *detail, void *arg)
 		 type != MD_BLOCK_HR && type != MD_BLOCK_CODE)
 		html_markupf(&m->page, "</%s>\n", blocks[type]);
 	m->in_diff = false;
+	m->in_table = m->in_table && type != MD_BLOCK_TABLE;
 	return change_depth(m, type == MD_BLOCK_DOC ? 0 : -1);
 }
 
@@ -491,7 +494,8 @@ static int on_text(MD_TEXTTYPE type, const MD_CHAR *text, MD_SIZE size,
 		flush_text(m);
 		html_markup(&m->page, "<br>\n");
 	} else {
-		md4c_add_text(&m->text, type, (struct str){ text, size });
+		md4c_add_text(&m->text, type, (struct str){ text, size },
+			      m->in_table);
 	}
 	return change_depth(m, 0);
 }

@@ -51,6 +51,14 @@ def test_links_are_commands_and_code_is_indented(run):
     assert "](auth.md)" in (TOP / "cmd/manual/models.md").read_text()
 
 
+def test_an_escaped_bar_of_a_table_is_a_bar(run):
+    assert r"`/queue [clear\|drop N]`" in (
+        TOP / "cmd/manual/chat.md").read_text()
+    assert "/queue [clear|drop N] " in run("help", "chat").out
+    for page in PAGES:
+        assert r"\|" not in run("help", page.stem).out
+
+
 def test_a_topic_that_is_a_command_too_begins_with_its_usage(run):
     out = run("help", "skills").out
     assert out.startswith("usage: dcode skills list")

@@ -44,6 +44,20 @@ static const struct row specs[] = {
 	  .spec = "llama-9",
 	  .want = "!config Unknown model 'llama-9': no provider is known for "
 		  "it" },
+	{ .spec = "opuss",
+	  .want = "!config Unknown model 'opuss': no provider is known for it "
+		  "/ "
+		  "Did you mean opus? `dcode models list` shows" },
+	{ .spec = "sonett", .want = "!config / Did you mean sonnet? " },
+	{ .spec = "calude", .want = "!config / Did you mean claude? " },
+	/* an example is the default model of today; too far from any name */
+	{ .spec = "wonderful",
+	  .want = "!config known for it / `dcode models list` shows known "
+		  "models. Write any other as PROVIDER:MODEL, for example "
+		  "anthropic:claude-opus-5-5." },
+	{ .spec = "openai:",
+	  .want = "!config / Write provider:model, for example "
+		  "anthropic:claude-opus-5-5." },
 	/* short names: the newest of a family */
 	{ .env = { CLAUDE },
 	  .spec = "sonnet",

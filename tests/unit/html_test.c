@@ -129,6 +129,9 @@ static void markdown_has_its_elements(void **state)
 	has(markdown("|a|b|\n|---|--:|\n|1|2|\n"), "<td class=\"r\">2</td>");
 	has(markdown("|a|b|\n|-|-:|\n|1|2|\n"), "<td class=\"r\">2</td>");
 	has(markdown("```\n|a|b|\n|-|-:|\n```\n"), "\n|-|-:|\n");
+	has(markdown("|a|b|\n|---|---|\n|`c\\|d`|2|\n\n`e\\|f`"),
+	    "<code>c|d</code>");
+	has(markdown("|a|\n|---|\n|1|\n\n`e\\|f`"), "<code>e\\|f</code>");
 	has(markdown("- [x] done"), "&#x2611; done");
 	has(markdown("```c\nint <x>;\n```"),
 	    "<pre><code>int &lt;x&gt;;\n</code></pre>");

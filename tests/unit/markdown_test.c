@@ -240,6 +240,15 @@ static void a_table_that_is_too_wide_becomes_a_list(void **state)
 
 #define BAR "{muted| \xE2\x94\x82 }"
 #define DASH "\xE2\x94\x80"
+static void code_in_a_cell_shows_an_escaped_bar_as_a_bar(void **state)
+{
+	(void)state;
+	has_row("|p|q|\n|---|---|\n|`a\\|b\\c`|2|\n", "{code|a|b\\c}" BAR "2");
+	has_row("|p|q|\n|---|---|\n|a\\|b|2|\n", "a|b" BAR "2");
+	/* elsewhere it is code as written */
+	has_row("`a\\|b`\n", "{code|a\\|b}");
+}
+
 #define RULE "{muted|" DASH DASH "\xE2\x94\xBC" DASH DASH "}\n"
 #define TABLE "{bold|p}" BAR "{bold|q}\n" RULE "1" BAR "2\n"
 
@@ -681,6 +690,7 @@ int main(void)
 			what_only_looks_like_a_short_delimiter_row_stays),
 		cmocka_unit_test(
 			a_short_delimiter_row_makes_a_table_while_it_arrives),
+		cmocka_unit_test(code_in_a_cell_shows_an_escaped_bar_as_a_bar),
 		cmocka_unit_test(a_table_that_is_too_wide_becomes_a_list),
 		cmocka_unit_test(
 			cells_that_a_table_has_no_column_for_are_not_lost),
