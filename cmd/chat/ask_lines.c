@@ -631,10 +631,10 @@ enum {
 	CELL_MOST = 16,  /* width of a column */
 };
 
-/* Returns a cell of an item of a list with columns. */
+/* Returns a cell of an item of a list with columns; empty for NULL. */
 static struct str cell_of(const struct fuzzy_item *item, size_t column)
 {
-	struct str rest = item->cells;
+	struct str rest = item ? item->cells : (struct str){ 0 };
 	struct str cell = { 0 };
 
 	for (size_t i = 0; i <= column; i++)

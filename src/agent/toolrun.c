@@ -588,7 +588,7 @@ static int approve_call(struct tool_job *job, struct error *err)
 	a.args = job->args;
 	if (job->args && refuse_masked_text(job, &a, job->args, &a.reason))
 		set_refused_result(job, &a);
-	else if (job->args)
+	else if (job->args && ui->approve)
 		rc = ui->approve(ui->arg, &a, job->batch->stop, err);
 	if (job->args && rc == 0 && !job->refused && !a.allowed)
 		set_refused_result(job, &a);

@@ -650,6 +650,7 @@ static bool read_stream(struct mcp_remote *r, struct mcp_exchange *x,
 		error_set(err, ERR_NETWORK, "%s has closed its stream",
 			  r->link.name);
 	http_response_release(&res);
+	x->stop = NULL;
 	return (rc == 0 || err->code == ERR_NETWORK) && !is_old(r);
 }
 
