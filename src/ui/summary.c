@@ -415,6 +415,50 @@ void summary_state(const struct agent_event *ev, struct buf *out)
 		buf_adds(out, "ok");
 }
 
+void summary_of_failure(struct str result, struct buf *out)
+{
+	static const struct {
+		const char *code, *words;
+	} known[] = {
+		{ ": file_not_found", ": no such file" },
+		{ ": path_not_found", ": no such file or directory" },
+		{ ": permission_denied", ": permission denied" },
+		{ ": not_a_file", ": not a regular file" },
+		{ ": is_directory", ": is a directory" },
+		{ ": not_a_directory", ": not a directory" },
+		{ ": not_a_text_file", ": not a text file" },
+		{ ": link_loop", ": too many symbolic links" },
+		{ ": invalid_pattern", ": invalid pattern" },
+		{ ": pattern_too_broad", ": the pattern is too broad" },
+	};
+	struct str line = { result.ptr, str_find(result, '\n') };
+	const char *words = "";
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
+		if (!str_starts(line, "Error: ") ||
+		    !str_ends(line, known[i].code))
+			continue;
+		line.len -= strlen(known[i].code);
+		words = known[i].words;
+		break;
+	}
+	buf_addstr(out, line);
+	buf_adds(out, words);
+}
+
+/* Appends the first line of a failed call's result, cut. */
+static void add_failure(const struct agent_event *ev, struct buf *out)
+{
+	struct str result = result_without_id(ev->call, ev->text);
+	size_t end = str_find(result, '\n');
+	struct buf line = BUF_INIT(TOOL_RESULT_BYTES);
+
+	summary_of_failure(result, &line);
+	buf_addstr(&line, str_skip(result, end));
+	add_line(out, buf_str(&line));
+	buf_release(&line);
+}
+
 void summary_of_result(const struct agent_event *ev, struct buf *out)
 {
 	struct str why = summary_end_error(ev->end);
@@ -428,7 +472,7 @@ void summary_of_result(const struct agent_event *ev, struct buf *out)
 	else if (why.len)
 		add_line(out, why);
 	else if (ev->failed)
-		add_line(out, result_without_id(ev->call, ev->text));
+		add_failure(ev, out);
 	else if (at < end.len)
 		add_line(out, str_skip(end, at));
 }

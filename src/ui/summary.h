@@ -22,6 +22,9 @@ void summary_of_call(const struct part *call, const char *workdir,
 /* Appends what is worth a line of an EVENT_TOOL_RESULT: the error's first line,
  * an exit status that is not 0, or that the call was interrupted. */
 void summary_of_result(const struct agent_event *ev, struct buf *out);
+/* Appends the first line of a failed call's result, for the user: a code of a
+ * file's error at its end, which the model gets, is in words. */
+void summary_of_failure(struct str result, struct buf *out);
 /* Appends "interrupted after 3.2 s", or that the call did not run. */
 void summary_of_interrupt(const struct agent_event *ev, struct buf *out);
 /* Returns the error at the beginning of the lines that say how a command ended:

@@ -369,6 +369,35 @@ static void a_failed_edit_shows_why_and_no_diff(void **state)
 	transcript_release(&t);
 }
 
+static void a_missing_file_is_named_in_words(void **state)
+{
+	struct transcript t = begin();
+	struct part call = call_of("1", "read_file", "{\"file_path\":\"a\"}");
+	struct agent_event ev = {
+		.kind = EVENT_TOOL_RESULT,
+		.call = &call,
+		.failed = true,
+		.text = STR("Error: File '/a': file_not_found"),
+	};
+	struct buf line = BUF_INIT(100);
+
+	(void)state;
+	tool(&t, EVENT_TOOL_CALL, &call, "", 0);
+	transcript_event(&t, &ev, 0);
+	shows(&t, "{tool|\xE2\x8F\xBA}{muted| }{bold tool|read_file} a\n"
+		  "{muted|  \xE2\x8E\xBF }{error|Error: File '/a': no such "
+		  "file}\n");
+	summary_of_result(&ev, &line);
+	assert_string_equal(line.ptr, "Error: File '/a': no such file");
+	/* only a code at the end of an error */
+	buf_clear(&line);
+	ev.text = STR("Error: 'x: file_not_found' is odd");
+	summary_of_result(&ev, &line);
+	assert_string_equal(line.ptr, "Error: 'x: file_not_found' is odd");
+	buf_release(&line);
+	transcript_release(&t);
+}
+
 static void an_edit_of_a_known_file_has_its_line_numbers(void **state)
 {
 	struct part call = call_of("1", "edit_file",
@@ -737,6 +766,7 @@ static void a_long_session_does_not_grow(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_missing_file_is_named_in_words),
 		cmocka_unit_test(parts_stand_apart),
 		cmocka_unit_test(a_long_message_shows_its_beginning_and_size),
 		cmocka_unit_test(of_a_command_that_is_done_the_last_lines_stay),

@@ -601,10 +601,11 @@ static void add_failure(const struct agent_event *ev, bool edits,
 		summary_of_interrupt(ev, &note);
 	else if (ev->unchanged && edits)
 		buf_adds(&note, "Nothing was changed. ");
-	if (!ev->interrupted)
-		buf_addstr(&note, ev->own ? ev->text
-					  : first_line(result_without_id(
-						    ev->call, ev->text)));
+	if (!ev->interrupted && ev->own)
+		buf_addstr(&note, ev->text);
+	else if (!ev->interrupted)
+		summary_of_failure(result_without_id(ev->call, ev->text),
+				   &note);
 	add_call_note(look, failed, buf_str(&note), out);
 	buf_release(&note);
 }
