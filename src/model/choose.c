@@ -821,10 +821,11 @@ static int split_spec(const struct settings *set, const char *spec,
 	const char *found = NULL;
 	struct provider p;
 	char *name;
-	int rc = 0;
 
-	if (!model[0])
-		return refuse_empty_name(spec, err);
+	*provider = NULL;
+	*model_name = model;
+	if (!model[0] && refuse_empty_name(spec, err) < 0)
+		return -1;
 	if (!colon || colon == spec) {
 		*model_name = bare;
 		if (infer_provider(set, model_name, &found, err) < 0)
@@ -833,17 +834,16 @@ static int split_spec(const struct settings *set, const char *spec,
 		return 0;
 	}
 	name = xstrndup(spec, (size_t)(colon - spec));
-	*model_name = model;
 	if (endpoint_find(&p, set, name)) {
 		*provider = xstrdup(name);
 	} else if ((found = listed_by(set, spec)) != NULL) {
 		*provider = xstrdup(found); /* "qwen3:8b" */
 		*model_name = spec;
 	} else {
-		rc = unknown_provider(name, spec, err);
+		(void)unknown_provider(name, spec, err);
 	}
 	free(name);
-	return rc;
+	return *provider ? 0 : -1;
 }
 
 static int resolve_spec(struct model_choice *c, const struct settings *set,

@@ -748,11 +748,21 @@ int handle_error(const struct curl_api *api, const struct handle *hd,
 	struct buf text = BUF_INIT(300);
 	long answer = 0; /* HTTP status of the proxy's answer to CONNECT */
 	long number = 0; /* errno of connect() */
+	char refused[200];
+	char host[128];
+	unsigned port;
 
 	/* libcurl's text for a refused connection says it twice. */
 	api->easy_getinfo(hd->easy, CURLINFO_OS_ERRNO, &number);
-	if (code == CURLE_COULDNT_CONNECT && number == ECONNREFUSED)
-		why = "connection refused";
+	if (code == CURLE_COULDNT_CONNECT && number == ECONNREFUSED) {
+		snprintf(refused, sizeof(refused), "connection refused");
+		if (sscanf(hd->error, "Failed to connect to %127s port %5u",
+			   host, &port) == 2)
+			snprintf(refused, sizeof(refused),
+				 "connection refused by %s port %u", host,
+				 port);
+		why = refused;
+	}
 	/* libcurl tried to resend a body that comes from a callback. */
 	if (code == CURLE_SEND_FAIL_REWIND)
 		why = "the connection was cut while sending";

@@ -56,6 +56,8 @@ bool loopback_url(struct str url)
 	struct str host = rest;
 	struct str port;
 
+	if (!rest.len)
+		return false;
 	host.len = 0;
 	while (host.len < rest.len && !ends_host(rest.ptr[host.len]))
 		host.len++;

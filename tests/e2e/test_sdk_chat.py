@@ -276,7 +276,12 @@ def test_hostile_bytes_of_any_source_change_nothing_but_our_cells(
         c.type(f"begin{i}.\r")
         c.until(lambda text: text.count("HTTP 400") > i and
                 "Esc stops" not in text)
-        c.type("\x0f\r")  # Ctrl+O, Enter: what the newest call has said
+        c.type("\x0f")  # Ctrl+O, Enter: what the newest call has said
+        c.until("Esc leaves")
+        c.type("\r")
+        c.until("Esc leaves")
+        c.type("\x1b")  # the list stays until then
+        c.until(lambda text: "Esc leaves" not in text)
         c.type(f"again{i}.\r")
         c.until(f"end{i}.")
     c.type("draft")
