@@ -124,7 +124,7 @@ def test_bash_completes_commands_and_subcommands(complete, tables):
     assert complete("") == [c["name"] for c in tables["commands"]]
     assert complete("sandbox", "") == [
         "list", "info", "exec", "cp", "create", "stop", "start", "snapshot",
-        "network", "secrets", "rm", "gc"]
+        "forward", "network", "secrets", "rm", "gc"]
     assert complete("-q", "--sandbox", "local", "sandbox", "l") == ["list"]
     assert complete("help", "provide")[0] == "provider"
     for topic in tables["topics"]:
