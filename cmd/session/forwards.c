@@ -36,11 +36,9 @@ int forwards_add(struct forwards *fs, struct sandbox *sb, const char *text,
 				     .warn = on_failure,
 				     .arg = fs };
 
-	bool only_http;
-
 	if (forward_parse(text, &r.local, &r.port, err) < 0)
 		return -1;
-	if (!forward_is_possible(sb->client, &only_http)) {
+	if (!forward_is_possible(sb->client)) {
 		error_set(err, ERR_USAGE,
 			  "dcode has no way to a port of this sandbox (%s)",
 			  sb->client->provider->name);

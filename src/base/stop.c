@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <poll.h>
 #include <sys/epoll.h>
+#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -170,6 +171,31 @@ int stop_sleep(const struct stop *s, int64_t ms, struct error *err)
 			left = INT_MAX;
 		poll(&p, 1, stop_poll_ms(s, (int)left));
 	}
+}
+
+int stop_send(const struct stop *s, int fd, const char *bytes, size_t len,
+	      struct error *err)
+{
+	while (len) {
+		struct pollfd set[2] = {
+			{ .fd = fd, .events = POLLOUT },
+			{ .fd = stop_fd(s), .events = POLLIN },
+		};
+		ssize_t n = send(fd, bytes, len, MSG_NOSIGNAL | MSG_DONTWAIT);
+
+		if (n > 0) {
+			bytes += n;
+			len -= (size_t)n;
+			continue;
+		}
+		if (n < 0 && errno != EAGAIN && errno != EINTR)
+			return error_errno(err, "sending");
+		if (io_poll(set, 2, stop_poll_ms(s, -1)) < 0)
+			return error_errno(err, "waiting for a socket");
+		if (stop_check(s, err) < 0)
+			return -1;
+	}
+	return 0;
 }
 
 int cancel_await(const struct cancel *c, const struct stop *stop,

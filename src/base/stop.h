@@ -4,6 +4,7 @@
 #define BASE_STOP_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/error.h"
@@ -62,5 +63,9 @@ int stop_fd(const struct stop *s);
 /* Returns 0 to continue, or -1 with ERR_CANCELLED or ERR_TIMEOUT. */
 int stop_check(const struct stop *s, struct error *err);
 int stop_sleep(const struct stop *s, int64_t ms, struct error *err);
+/* Sends len bytes over a socket. Waits while it is full. -1 if it is closed, or
+ * if s ended the wait. Raises no SIGPIPE. */
+int stop_send(const struct stop *s, int fd, const char *bytes, size_t len,
+	      struct error *err);
 
 #endif

@@ -8,9 +8,7 @@
  * namespace, so they can neither add a route nor use these ports again.
  */
 #include <errno.h>
-#include <linux/nsfs.h>
 #include <linux/rtnetlink.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -25,6 +23,7 @@
 #include "base/io.h"
 #include "base/stop.h"
 #include "egress/internal.h"
+#include "sandbox/ports/ports.h"
 
 enum {
 	LO_MS = 3000, /* until bubblewrap has raised the loopback interface */
@@ -169,17 +168,6 @@ static int open_socket(int type, uint32_t address, unsigned port)
 	return fd;
 }
 
-/* Enters the namespace. Its owner is the sandbox's user namespace; if that is
- * this process's own, as in a container, there is nothing to enter. */
-static int enter(int namespace_fd)
-{
-	int owner = ioctl(namespace_fd, NS_GET_USERNS);
-
-	if (owner >= 0 && setns(owner, CLONE_NEWUSER) < 0 && errno != EINVAL)
-		return -1;
-	return setns(namespace_fd, CLONE_NEWNET);
-}
-
 /* The first byte of the message is 0, or 1 with errno after it. */
 static int send_sockets(int sock, const int *fds, size_t n)
 {
@@ -209,7 +197,7 @@ static void make_sockets(int sock, int namespace_fd, const struct network *n)
 	unsigned ports[EGRESS_PORTS];
 	size_t count = egress_ports(n, ports);
 	int fds[SOCKETS_MAX];
-	bool ok = enter(namespace_fd) == 0 && await_loopback() == 0 &&
+	bool ok = ports_enter(namespace_fd) == 0 && await_loopback() == 0 &&
 		  add_routes(n) == 0;
 
 	if (ok) {

@@ -5,7 +5,6 @@ import json
 import os
 import pathlib
 import re
-import shutil
 import signal
 
 import pytest
@@ -117,7 +116,6 @@ def test_a_command_that_opens_an_editor_ends_at_once_with_a_sentence(
         assert "timed out" not in text
 
 
-@pytest.mark.skipif(not shutil.which("vim"), reason="no vim")
 @pytest.mark.parametrize("place", PLACES)
 def test_vim_ends_at_once_unless_it_has_commands(run, model, place):
     change = " -c %s/a/b/ -c wq f </dev/null >/dev/null 2>&1; cat f"

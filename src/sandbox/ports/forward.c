@@ -457,33 +457,12 @@ static void rewrite_head(struct str head, const struct port_url *u,
 	buf_addf(out, "Connection: %s\r\n\r\n", upgrades ? "Upgrade" : "close");
 }
 
-/* Writes all of data to the client. */
-static int answer(const struct passage *c, struct str data,
-		  const struct stop *stop, struct error *err)
-{
-	while (data.len) {
-		struct pollfd set[2] = {
-			{ .fd = c->client, .events = POLLOUT },
-			{ .fd = stop_fd(stop), .events = POLLIN },
-		};
-		ssize_t n = send(c->client, data.ptr, data.len,
-				 MSG_NOSIGNAL | MSG_DONTWAIT);
-
-		if (n > 0)
-			data = str_skip(data, (size_t)n);
-		else if (n < 0 && errno != EAGAIN && errno != EINTR)
-			return error_errno(err, "the client");
-		else if (io_poll(set, 2, -1) < 0 || stop_check(stop, err) < 0)
-			return -1;
-	}
-	return 0;
-}
-
 /* Copies both directions until the vendor has answered. */
 static int copy_web(struct passage *c, struct conn *conn, struct direction *up,
 		    const struct stop *stop, struct error *err)
 {
 	char *room = xcalloc(1, CHUNK);
+	struct error left = { 0 };
 	bool closed = false;
 	int rc = 0;
 
@@ -491,9 +470,9 @@ static int copy_web(struct passage *c, struct conn *conn, struct direction *up,
 		int64_t got = conn_try_recv(conn, room, CHUNK, &closed, err);
 		int64_t sent = 0;
 
-		if (got > 0)
-			rc = answer(c, (struct str){ room, (size_t)got }, stop,
-				    err);
+		if (got > 0 &&
+		    stop_send(stop, c->client, room, (size_t)got, &left) < 0)
+			break; /* the client has left: that is no failure */
 		if (holds_bytes(up))
 			sent = conn_try_send(conn,
 					     (struct str){ up->room + up->at,
@@ -725,11 +704,10 @@ static int choose_port(struct forward *f, struct error *err)
 	return error_hint(err, "Choose another port: LOCAL:%u.", f->with.port);
 }
 
-bool forward_is_possible(const struct sandbox_client *client, bool *only_http)
+bool forward_is_possible(const struct sandbox_client *client)
 {
 	const struct sandbox_ops *ops = client->provider->ops;
 
-	*only_http = !ops->dial;
 	return ops->dial || ops->port_url;
 }
 

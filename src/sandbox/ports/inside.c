@@ -79,22 +79,24 @@ static int connect_to(int family, unsigned port)
 	return fd;
 }
 
-/* Enters the namespace. Its owner is the sandbox's user namespace; if that is
- * this process's own, there is nothing to enter. */
-static int enter(int namespace_fd)
+int ports_enter(int namespace_fd)
 {
 	int owner = ioctl(namespace_fd, NS_GET_USERNS);
-	struct stat theirs;
-	struct stat ours;
-
-	if (fstat(namespace_fd, &theirs) == 0 &&
-	    stat("/proc/self/ns/net", &ours) == 0 &&
-	    theirs.st_dev == ours.st_dev && theirs.st_ino == ours.st_ino)
-		return 0; /* it shares this machine's network */
 
 	if (owner >= 0 && setns(owner, CLONE_NEWUSER) < 0 && errno != EINVAL)
 		return -1;
 	return setns(namespace_fd, CLONE_NEWNET);
+}
+
+/* True for a sandbox that shares this machine's network. */
+static bool is_own_network(int namespace_fd)
+{
+	struct stat theirs;
+	struct stat ours;
+
+	return fstat(namespace_fd, &theirs) == 0 &&
+	       stat("/proc/self/ns/net", &ours) == 0 &&
+	       theirs.st_dev == ours.st_dev && theirs.st_ino == ours.st_ino;
 }
 
 static void send_answer(int sock, struct dialed a, int fd)
@@ -124,7 +126,7 @@ static void connect_inside(int sock, int namespace_fd, unsigned port)
 	struct dialed a = { 0 };
 	int fd = -1;
 
-	if (enter(namespace_fd) < 0) {
+	if (!is_own_network(namespace_fd) && ports_enter(namespace_fd) < 0) {
 		a = (struct dialed){ FAILED_ENTER, errno };
 	} else {
 		fd = connect_to(AF_INET, port);

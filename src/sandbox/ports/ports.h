@@ -44,6 +44,11 @@ struct port_url {
 	int64_t until;    /* clock_ms() at which to ask again; 0: never */
 };
 
+/* Enters a network namespace, for a process that ends soon: it must have one
+ * thread and cannot return. The namespace's owner is the sandbox's user
+ * namespace, which is entered first unless it is this process's own. -1 with
+ * errno. */
+int ports_enter(int namespace_fd);
 /* For providers: connects in the network namespace of the process `inside`.
  * ERR_USAGE if this process may not enter it. */
 int ports_dial_inside(pid_t inside, unsigned port, struct port_link *link,
@@ -73,8 +78,8 @@ enum { PORTS_GREETING_MAX = 64 << 10 }; /* a longer head is refused */
 enum ports_greeting ports_read_greeting(struct str seen);
 
 struct forward;
-/* True if forward_open() can work. only_http: other protocols cannot pass. */
-bool forward_is_possible(const struct sandbox_client *client, bool *only_http);
+/* True if forward_open() can work. */
+bool forward_is_possible(const struct sandbox_client *client);
 struct forward_request {
 	struct sandbox *sandbox; /* borrowed until forward_close() */
 	unsigned port;           /* in the sandbox */

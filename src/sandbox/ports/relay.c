@@ -8,7 +8,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -69,29 +68,12 @@ static void set_state(struct relay *r, enum relay_state state)
 	pthread_mutex_unlock(&r->lock);
 }
 
-/* Writes all of data to the socket. A client that does not read holds up the
- * server, until the link is closed. */
+/* A client that does not read holds up the server, until the link is closed. */
 static int pass_on(struct relay *r, struct str data, struct error *err)
 {
 	struct stop stop = stop_on(&r->over);
-	struct pollfd set[2] = { { .fd = r->ours, .events = POLLOUT },
-				 { .fd = stop_fd(&stop), .events = POLLIN } };
 
-	while (data.len) {
-		ssize_t n = send(r->ours, data.ptr, data.len, MSG_NOSIGNAL);
-
-		if (n > 0) {
-			data = str_skip(data, (size_t)n);
-			continue;
-		}
-		if (n < 0 && errno != EAGAIN && errno != EINTR)
-			return error_errno(err, "the forward's client");
-		if (io_poll(set, 2, -1) < 0)
-			return error_errno(err, "waiting for the client");
-		if (stop_check(&stop, err) < 0)
-			return -1;
-	}
-	return 0;
+	return stop_send(&stop, r->ours, data.ptr, data.len, err);
 }
 
 /* Reads the relay's first line. */
