@@ -683,6 +683,7 @@ int message_run(struct run *r, enum message_kind kind, const char *text,
 	struct error why = { 0 };
 	int rc;
 
+	r->push_declined = false;
 	if (!run_is_promised(r) &&
 	    background_failed(r->box.sandbox.background, &why) < 0)
 		app_warn("%s", why.message);

@@ -7,7 +7,10 @@
 #include "cmd/print.h"
 #include "cmd/session/push_branch.h"
 
-enum { WORDS_MOST = 32 };
+enum {
+	WORDS_MOST = 32,
+	DECLINED = 130, /* app_exit_status() of ERR_CANCELLED */
+};
 
 /* Runs /apply --push, with the first word as --branch. *status is its exit
  * status. */
@@ -53,6 +56,12 @@ void slash_push_asked(void *arg, const char *branch, struct buf *told)
 	struct error err = { 0 };
 	int status = 1;
 
+	/* Attack: the sandbox asks until the user says yes. */
+	if (r->push_declined) {
+		buf_adds(told, "not pushed. The user has declined a push, and "
+			       "is asked again only after his next message");
+		return;
+	}
 	print_name(r->app, "The agent asks to push branch ", branch, ".");
 	/* Attack: the sandbox pushes while the user cannot see a question. */
 	if (!push_can_ask(r->app)) {
@@ -63,6 +72,7 @@ void slash_push_asked(void *arg, const char *branch, struct buf *told)
 		(void)app_fail(r->app, &err);
 	} else if (push_changes(r, 1, words, &status, &err) < 0)
 		(void)app_fail(r->app, &err);
+	r->push_declined = status == DECLINED;
 	if (status == 0)
 		buf_adds(told, "the user's machine has pushed the changes of "
 			       "this tree to that branch, as one commit of the "

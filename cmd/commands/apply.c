@@ -105,6 +105,8 @@ struct pushing {
 static void pushing_release(struct pushing *p, struct change_set *ch)
 {
 	ch->pushed = NULL;
+	ch->confirm = NULL;
+	ch->confirm_arg = NULL;
 	if (ch->given[CHANGES_BRANCH] == p->name)
 		ch->given[CHANGES_BRANCH] = NULL;
 	push_job_close(&p->job);
@@ -124,6 +126,8 @@ static int apply_and_push(struct change_set *ch, struct pushing *p,
 	if (!ch->given[CHANGES_BRANCH])
 		ch->given[CHANGES_BRANCH] = p->name;
 	ch->pushed = &p->record;
+	ch->confirm = push_job_confirm;
+	ch->confirm_arg = &p->job;
 	p->job.app = ch->app;
 	p->job.workspace = ch->workspace;
 	p->job.branch = ch->given[CHANGES_BRANCH];
@@ -133,7 +137,7 @@ static int apply_and_push(struct change_set *ch, struct pushing *p,
 	if (rc == 0)
 		rc = apply_and_print(ch, stop, err);
 	if (rc == 0 && ch->commit[0])
-		rc = push_job_run(&p->job, ch->commit, stop, err);
+		rc = push_job_run(&p->job, stop, err);
 	return rc;
 }
 

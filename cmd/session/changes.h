@@ -46,6 +46,12 @@ struct change_set { /* initialise with { .app = ..., ... } */
 	/* with --push: the branch that was pushed before, on which further
 	 * commits are made; or NULL */
 	const struct push_record *pushed;
+	/* with --push: called with the commit before anything is written to the
+	 * user's repository; -1 with err: nothing is written. The commit is in
+	 * dcode's own repository. user: a git with the user's refs. */
+	int (*confirm)(void *arg, const char *commit, const struct git *user,
+		       const struct stop *stop, struct error *err);
+	void *confirm_arg;
 	/* results, set by changes_apply() */
 	struct apply_result result;
 	char commit[GIT_OID]; /* with --branch: the commit made */

@@ -265,74 +265,6 @@ static int user_git_open(struct user_git *u, const struct workspace *w,
 	return 0;
 }
 
-/* Appends a name or address without the characters that git removes inside and
- * at the ends (crud() in git's ident.c). */
-static void add_half(struct buf *out, struct str value)
-{
-	static const char at_ends[] = ".,:;<>\"\\'";
-
-	while (value.len && ((unsigned char)value.ptr[0] <= ' ' ||
-			     strchr(at_ends, value.ptr[0])))
-		value = str_skip(value, 1);
-	while (value.len && ((unsigned char)value.ptr[value.len - 1] <= ' ' ||
-			     strchr(at_ends, value.ptr[value.len - 1])))
-		value.len--;
-	for (size_t i = 0; i < value.len; i++)
-		if (!strchr("<>\n\r", value.ptr[i]))
-			buf_addc(out, value.ptr[i]);
-}
-
-/* Reads the name or the email address of the identity. */
-static bool read_half(const struct user_git *u, const char *home, bool email,
-		      struct buf *out, const struct stop *stop)
-{
-	const char *key = email ? "user.email" : "user.name";
-	const char *env =
-		getenv(email ? "GIT_AUTHOR_EMAIL" : "GIT_AUTHOR_NAME");
-	struct buf value = BUF_INIT(VALUE_MAX);
-	struct error ignored = { 0 };
-
-	if (env)
-		add_half(out, str_of(env));
-	if (!out->len && user_repo_config(&u->repo, key, &u->git, &value, stop,
-					  &ignored) == 0)
-		add_half(out, buf_str(&value));
-	if (!out->len &&
-	    user_config_value(&u->repo, home, key, &u->git, &value, stop))
-		add_half(out, buf_str(&value));
-	buf_release(&value);
-	return out->len > 0;
-}
-
-/* Returns the author as git would: "Ann <ann@example.org>". Uses
- * GIT_AUTHOR_NAME and GIT_AUTHOR_EMAIL, else user.name and user.email of the
- * repository's config (without includes), else of the user's config. Owned.
- * ERR_CONFIG if there is none. */
-static int user_git_identity(const struct user_git *u, const char *home,
-			     char **identity, const struct stop *stop,
-			     struct error *err)
-{
-	struct buf name = BUF_INIT(VALUE_MAX);
-	struct buf email = BUF_INIT(VALUE_MAX);
-	int rc = 0;
-
-	if (read_half(u, home, false, &name, stop) &&
-	    read_half(u, home, true, &email, stop)) {
-		*identity = xasprintf("%s <%s>", name.ptr, email.ptr);
-	} else {
-		rc = error_set(err, ERR_CONFIG,
-			       "no author for the commit: git has no user.name "
-			       "or user.email");
-		error_hint(
-			err,
-			"Run git config --global user.name \"Your Name\" and "
-			"git config --global user.email you@example.org");
-	}
-	buf_release(&name);
-	buf_release(&email);
-	return rc;
-}
-
 /* True for a file with conflict markers, which must not be staged. */
 static bool is_in_conflict(const struct change_set *ch, const char *path)
 {
@@ -744,32 +676,54 @@ static bool is_continued(const struct branching *k)
 	       !strcmp(p->head, k->user.repo.head);
 }
 
+/* Sets oid to what the user's ref is; "" if it does not exist. */
+static int read_ref(const struct branching *k, const char *ref,
+		    char oid[GIT_OID], struct error *err)
+{
+	const char *argv[] = { "rev-parse", "-q", "--verify", ref, NULL };
+	struct buf out = BUF_INIT(LINE_MAX_BYTES);
+	int status = 0;
+	struct git_request r = { .argv = argv, .out = &out, .status = &status };
+	int rc = git_run(&k->user.git, &r, k->stop, err);
+	struct str found = str_trim(buf_str(&out));
+
+	oid[0] = '\0';
+	if (rc == 0 && status == 0 && found.len < GIT_OID)
+		snprintf(oid, GIT_OID, "%.*s", (int)found.len, found.ptr);
+	buf_release(&out);
+	return rc;
+}
+
 /* Sets k->old and k->parent. Fails if the branch is checked out anywhere, or
  * exists, is not continued, and --force is not given. */
 static int check_name(struct branching *k, struct error *err)
 {
 	const char *name = k->changes->given[CHANGES_BRANCH];
 	const char *format[] = { "check-ref-format", k->ref, NULL };
-	const char *parse[] = { "rev-parse", "-q", "--verify", k->ref, NULL };
-	struct buf out = BUF_INIT(LINE_MAX_BYTES);
-	struct str oid;
+	char *tag = xasprintf("refs/tags/%s", name);
+	char tagged[GIT_OID];
 	int status = 0;
 	struct git_request r = { .argv = format, .status = &status };
 	int rc = git_run(&k->user.git, &r, k->stop, err);
 
 	k->parent = k->user.repo.head;
 	if (rc == 0 && (status != 0 || name[0] == '-' || !strcmp(name, "HEAD")))
-		return error_set(err, ERR_USAGE,
-				 "not a valid branch name: '%s'", name);
-	if (rc < 0 || check_files(k, err) < 0)
-		return -1;
-	r.argv = parse;
-	r.out = &out;
-	rc = git_run(&k->user.git, &r, k->stop, err);
-	oid = str_trim(buf_str(&out));
-	if (rc == 0 && status == 0 && oid.len < GIT_OID)
-		snprintf(k->old, sizeof(k->old), "%.*s", (int)oid.len, oid.ptr);
-	buf_release(&out);
+		rc = error_set(err, ERR_USAGE, "not a valid branch name: '%s'",
+			       name);
+	if (rc == 0)
+		rc = check_files(k, err);
+	if (rc == 0)
+		rc = read_ref(k, k->ref, k->old, err);
+	if (rc == 0)
+		rc = read_ref(k, tag, tagged, err);
+	free(tag);
+	/* git would take the name for the tag, others for the branch */
+	if (rc == 0 && tagged[0]) {
+		rc = error_set(err, ERR_USAGE,
+			       "this repository has a tag with the name %s",
+			       name);
+		error_hint(err, "Choose another name for the branch.");
+	}
 	if (rc == 0 && k->old[0] && is_checked_out(k)) {
 		rc = error_set(
 			err, ERR_USAGE,
@@ -1066,6 +1020,15 @@ static bool is_unchanged(const struct branching *k)
 	return same;
 }
 
+static int confirm_commit(const struct branching *k, struct error *err)
+{
+	const struct change_set *ch = k->changes;
+
+	return ch->confirm ? ch->confirm(ch->confirm_arg, ch->commit,
+					 &k->user.git, k->stop, err)
+			   : 0;
+}
+
 /* Copies the objects first and moves the branch last, so that a failure leaves
  * only unreferenced objects. */
 static int commit_merge(struct branching *k, struct error *err)
@@ -1077,10 +1040,13 @@ static int commit_merge(struct branching *k, struct error *err)
 
 	if (is_unchanged(k)) {
 		memcpy(ch->commit, k->old, sizeof(ch->commit));
-		return 0;
+		rc = confirm_commit(k, err);
+		if (rc < 0)
+			ch->commit[0] = '\0';
+		return rc;
 	}
-	rc = user_git_identity(&k->user, settings_home(ch->app->settings),
-			       &identity, k->stop, err);
+	rc = user_repo_identity(&k->user.repo, settings_home(ch->app->settings),
+				&k->user.git, &identity, k->stop, err);
 	if (rc == 0)
 		rc = make_commit(k, identity, err);
 	if (rc == 0)
@@ -1089,6 +1055,8 @@ static int commit_merge(struct branching *k, struct error *err)
 				   err);
 	if (rc == 0)
 		rc = check_names(k, err);
+	if (rc == 0)
+		rc = confirm_commit(k, err);
 	if (rc == 0)
 		rc = copy_objects(k, err);
 	if (rc == 0)
@@ -1142,9 +1110,9 @@ int changes_check_branch(struct change_set *ch, const struct stop *stop,
 	int rc = init_branch(&k, ch, stop, err);
 
 	if (rc == 0)
-		rc = user_git_identity(&k.user,
-				       settings_home(ch->app->settings),
-				       &identity, stop, err);
+		rc = user_repo_identity(&k.user.repo,
+					settings_home(ch->app->settings),
+					&k.user.git, &identity, stop, err);
 	release_branch(&k);
 	free(identity);
 	return rc;

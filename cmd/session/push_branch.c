@@ -3,10 +3,17 @@
 /*
  * The commit was made by a model, and the push is made with the user's
  * credentials. So the user sees before it where it goes and what it contains:
- * push_job_run() prints the remote, the commits, the summary of the changes
+ * push_job_confirm() prints the remote, the commits, the summary of the changes
  * and the files that run programs (show_push()), and asks. Some pushes are
  * never made (check_branch()): to the server's default branch, to main and
  * master, and to the names in [push] protect.
+ *
+ * Attack: what runs in a sandbox asks for a push as often as it likes. So where
+ * there is a question, it comes before everything else: the commit is only in
+ * dcode's own repository yet, and no server knows of it. What the server has is
+ * then a memory (push_recall()). After a yes the server is asked, and if it has
+ * something else, the user is asked again (confirm_again()). Without a question
+ * the server is asked first, so that a run fails before its sandbox is made.
  */
 #include "cmd/session/push_branch.h"
 
@@ -78,19 +85,34 @@ static int check_allowed(const struct settings *set, struct error *err)
 			 "your settings forbid to push (push.allow = false)");
 }
 
-/* True if the branch is called as that of a remote. Attack: the sandbox asks to
- * push "origin/main". The commit stays here even after a no, and git then takes
- * origin/main for it. */
-static bool is_like_remote(const struct push_job *j)
+/* True if name is dir or begins with dir and a slash. */
+static bool is_below(const char *name, const char *dir)
 {
-	for (size_t i = 0; i < j->git.n; i++) {
-		const char *name = j->git.remotes[i].name;
-		size_t len = strlen(name);
+	size_t len = strlen(dir);
 
-		if (!strncmp(j->branch, name, len) && j->branch[len] == '/')
+	return !strncmp(name, dir, len) && (!name[len] || name[len] == '/');
+}
+
+/* True if git would take the branch for another ref (gitrevisions(7)). Attack:
+ * the sandbox asks to push "origin/main", or a branch that is called like a
+ * commit. git, here and at others, then takes one for the other. */
+static bool is_like_ref(const struct push_job *j)
+{
+	static const char *const starts[] = { "refs", "heads", "tags",
+					      "remotes" };
+	const char *end = strrchr(j->branch, '/');
+	size_t hex = strspn(j->branch, "0123456789abcdefABCDEF");
+
+	end = end ? end + 1 : j->branch;
+	for (size_t i = 0; i < j->git.n; i++)
+		if (is_below(j->branch, j->git.remotes[i].name))
 			return true;
-	}
-	return false;
+	for (size_t i = 0; i < sizeof(starts) / sizeof(*starts); i++)
+		if (is_below(j->branch, starts[i]))
+			return true;
+	if (str_ends(str_of(end), "HEAD"))
+		return true;
+	return !j->branch[hex] && (hex == 40 || hex == 64);
 }
 
 /* Fails if dcode never pushes to the branch. head: the server's default
@@ -110,8 +132,10 @@ static int check_branch(const struct push_job *j, const char *head,
 		why = "dcode never pushes to it";
 	else if (head && !strcmp(j->branch, head))
 		why = "it is the server's default branch";
-	else if (is_like_remote(j))
-		why = "git would take it for that of a remote";
+	else if (is_like_ref(j))
+		why = "git would take it for something else";
+	else if (j->p.is_tag)
+		why = "the server has a tag with this name";
 	for (size_t i = 0; !why && i < n; i++)
 		if (fnmatch(list[i], j->branch, 0) == 0)
 			why = "push.protect lists it";
@@ -143,6 +167,23 @@ bool push_can_ask(const struct app *app)
 	return !app->unattended && !app->json && secret_terminal(app);
 }
 
+/* Asks the server, and checks the branch's name with its answer. */
+static int ask_server(struct push_job *j, const struct stop *stop,
+		      struct error *err)
+{
+	if (push_ask_server(&j->p, stop, err) < 0)
+		return -1;
+	if (!j->p.refs.len) {
+		error_set(err, ERR_USAGE,
+			  "the repository of remote %s is empty: the first "
+			  "branch becomes its default branch",
+			  j->p.remote->name);
+		return error_hint(err, "Push that branch with git.");
+	}
+	return check_branch(j, j->p.head, err);
+}
+
+/* A pull request is shown in the question, and needs the server. */
 int push_job_open(struct push_job *j, const struct stop *stop,
 		  struct error *err)
 {
@@ -163,16 +204,9 @@ int push_job_open(struct push_job *j, const struct stop *stop,
 	j->p.git = &j->git;
 	j->p.remote = remote;
 	j->p.branch = j->branch;
-	if (push_ask_server(&j->p, stop, err) < 0)
-		return -1;
-	if (!j->p.refs.len) {
-		error_set(err, ERR_USAGE,
-			  "the repository of remote %s is empty: the first "
-			  "branch becomes its default branch",
-			  remote->name);
-		return error_hint(err, "Push that branch with git.");
-	}
-	if (check_branch(j, j->p.head, err) < 0)
+	if (asks && !j->early && !j->requests)
+		return 0;
+	if (ask_server(j, stop, err) < 0)
 		return -1;
 	return j->requests ? open_request(j, stop, err) : 0;
 }
@@ -341,8 +375,9 @@ static bool has_request(const struct push_job *j)
 }
 
 /* Asks the user, who can edit the text of a pull request. Returns 0 for yes. */
-static int confirm(struct push_job *j, bool pushes, struct error *err)
+static int ask_user(struct push_job *j, struct error *err)
 {
+	bool pushes = j->pushes;
 	int rc;
 
 	if (!push_can_ask(j->app))
@@ -361,23 +396,81 @@ static int confirm(struct push_job *j, bool pushes, struct error *err)
 		}
 	if (rc != 0)
 		return rc < 0 ? -1 : 0;
-	error_set(err, ERR_CANCELLED, pushes ? "not pushed" : "not opened");
-	return error_hint(err, "Branch %s stays in your repository.",
-			  j->branch);
+	return error_set(err, ERR_CANCELLED,
+			 pushes ? "not pushed" : "not opened");
 }
 
-/* Shows and asks, then pushes and opens the pull request. */
-static int ask_and_push(struct push_job *j, bool pushes,
-			const struct stop *stop, struct error *err)
+/* Finds what would be pushed, shows it and asks. */
+static int confirm(struct push_job *j, const struct stop *stop,
+		   struct error *err)
 {
 	bool shows = push_can_ask(j->app) || !j->quiet;
-	int rc = shows && pushes ? show_push(j, stop, err) : 0;
+	int rc = push_read(&j->p, stop, err);
 
+	j->pushes = strcmp(j->p.tip, j->p.commit) != 0;
+	/* as it is remembered: the server decides whether that is so */
+	if (rc == 0 && !j->p.asked && !j->p.n_commits)
+		return 0;
+	if (rc == 0 && j->pushes)
+		rc = push_check_lfs(&j->p, stop, err);
+	if (rc == 0 && shows && j->pushes)
+		rc = show_push(j, stop, err);
 	if (rc == 0 && shows && has_request(j))
 		pull_request_show(&j->pr);
+	if (rc == 0 && (j->pushes || has_request(j)))
+		rc = ask_user(j, err);
+	return rc;
+}
+
+/* Asks the server after the user has said yes to `shown`. If other commits
+ * would be pushed, asks the user again. */
+static int confirm_again(struct push_job *j, struct str shown,
+			 const struct stop *stop, struct error *err)
+{
+	if (ask_server(j, stop, err) < 0 || push_read(&j->p, stop, err) < 0)
+		return -1;
+	j->pushes = strcmp(j->p.tip, j->p.commit) != 0;
+	if (!j->pushes || str_eq(shown, buf_str(&j->p.commits)))
+		return 0;
+	if (shown.len)
+		app_warn("the server has other commits than at your last "
+			 "git fetch");
+	/* push_read() appends */
+	buf_clear(&j->p.commits);
+	j->p.n_commits = 0;
+	return confirm(j, stop, err);
+}
+
+int push_job_confirm(void *arg, const char *commit, const struct git *user,
+		     const struct stop *stop, struct error *err)
+{
+	struct push_job *j = arg;
+	struct buf shown;
+	int rc;
+
+	j->p.commit = commit;
+	if (j->p.asked)
+		return confirm(j, stop, err);
+	rc = push_recall(&j->p, user, stop, err);
 	if (rc == 0)
-		rc = confirm(j, pushes, err);
-	if (rc == 0 && pushes) {
+		rc = check_branch(j, j->p.head, err);
+	if (rc == 0)
+		rc = confirm(j, stop, err);
+	shown = j->p.commits;
+	j->p.commits = (struct buf){ 0 };
+	if (rc == 0)
+		rc = confirm_again(j, buf_str(&shown), stop, err);
+	buf_release(&shown);
+	return rc;
+}
+
+/* Pushes, and opens the pull request. */
+static int send_job(struct push_job *j, const struct stop *stop,
+		    struct error *err)
+{
+	int rc = 0;
+
+	if (j->pushes) {
 		rc = push_send(&j->p, stop, err);
 		j->done = rc == 0;
 	}
@@ -403,30 +496,23 @@ static void print_request(const struct push_job *j)
 		   j->pr.url, "");
 }
 
-int push_job_run(struct push_job *j, const char *commit,
-		 const struct stop *stop, struct error *err)
+int push_job_run(struct push_job *j, const struct stop *stop, struct error *err)
 {
 	struct push_record made = { .branch = (char *)j->branch };
 	struct buf line = BUF_INIT(2 * URL_SHOWN);
-	bool pushes;
 	int rc = 0;
 
-	j->p.commit = commit;
-	snprintf(made.commit, sizeof(made.commit), "%s", commit);
+	snprintf(made.commit, sizeof(made.commit), "%s", j->p.commit);
 	memcpy(made.head, j->git.repo.head, sizeof(made.head));
-	if (push_record_write(&made, j->workspace, err) < 0 ||
-	    push_read(&j->p, stop, err) < 0)
-		return -1;
-	pushes = strcmp(j->p.tip, commit) != 0;
-	if (pushes && push_check_lfs(&j->p, stop, err) < 0)
+	if (push_record_write(&made, j->workspace, err) < 0)
 		return -1;
 	add_remote(j, &line);
-	if (!pushes && !j->quiet)
+	if (!j->pushes && !j->quiet)
 		print_text(j->app, "Nothing to push: it is already on ",
 			   line.ptr, "");
 	buf_release(&line);
-	if (pushes || has_request(j))
-		rc = ask_and_push(j, pushes, stop, err);
+	if (j->pushes || has_request(j))
+		rc = send_job(j, stop, err);
 	if (rc == 0)
 		print_request(j);
 	return rc;

@@ -23,7 +23,8 @@ struct push_job {
 	struct push p;
 	struct server_git git;
 	struct pull_request pr;
-	bool done; /* the branch was pushed */
+	bool pushes; /* the server lacks the commit */
+	bool done;   /* the branch was pushed */
 };
 
 /* True if push_job_run() will ask the user. A push that is not the user's own
@@ -31,16 +32,20 @@ struct push_job {
 bool push_can_ask(const struct app *app);
 /*
  * Checks everything that does not need the commit: the policy, the branch's
- * name, the remote and its settings, and the server. Writes nothing. ERR_POLICY
- * if [push] allow is false. Call push_job_close() in any case.
+ * name, the remote and its settings; and the server, unless the user is asked
+ * first. Writes nothing. ERR_POLICY if [push] allow is false. Call
+ * push_job_close() in any case.
  */
 int push_job_open(struct push_job *j, const struct stop *stop,
 		  struct error *err);
-/* Shows what would be pushed, asks the user, and pushes. Does not ask where
- * nobody can answer: there --push is the consent. ERR_CANCELLED if the user
- * says no. */
-int push_job_run(struct push_job *j, const char *commit,
-		 const struct stop *stop, struct error *err);
+/* change_set.confirm, with the job: shows what would be pushed, and asks the
+ * user and the server. Does not ask the user where nobody can answer: there
+ * --push is the consent. ERR_CANCELLED if the user says no. */
+int push_job_confirm(void *job, const char *commit, const struct git *user,
+		     const struct stop *stop, struct error *err);
+/* Pushes the commit, which is in the user's repository now. */
+int push_job_run(struct push_job *j, const struct stop *stop,
+		 struct error *err);
 /* Appends the value of "push" in the JSON result. */
 void push_job_json(const struct push_job *j, struct buf *out);
 void push_job_close(struct push_job *j);

@@ -97,6 +97,7 @@ struct run {
 	bool (*go_on)(void *arg, const struct error *why);
 	/* agent.push callback, called with the run; NULL: nothing is pushed. */
 	void (*push)(void *arg, const char *branch, struct buf *told);
+	bool push_declined; /* by the user, since his last message */
 	struct agent_steering steering; /* agent.steering */
 	struct command_changes changes; /* without a sandbox: agent.watch */
 	/* If promises is set, run_open() may return before the sandbox is

@@ -513,6 +513,8 @@ static int merge_and_push(struct run *r, struct change_set *ch,
 	if (pushes) {
 		push_record_read(&record, ch->workspace);
 		ch->pushed = &record;
+		ch->confirm = push_job_confirm;
+		ch->confirm_arg = &job;
 		job.thread = ch->thread;
 		job.title = ch->task;
 		rc = push_job_open(&job, stop, err);
@@ -523,7 +525,7 @@ static int merge_and_push(struct run *r, struct change_set *ch,
 		changes_print(ch);
 	merged = rc == 0;
 	if (rc == 0 && pushes && ch->commit[0])
-		rc = push_job_run(&job, ch->commit, stop, err);
+		rc = push_job_run(&job, stop, err);
 	if (merged) { /* a commit that could not be pushed is named, too */
 		buf_addc(&r->applied, '{');
 		changes_json(ch, &r->applied);
@@ -536,6 +538,8 @@ static int merge_and_push(struct run *r, struct change_set *ch,
 	if (rc == 0)
 		rc = check_result(r, ch, err);
 	ch->pushed = NULL;
+	ch->confirm = NULL;
+	ch->confirm_arg = NULL;
 	push_job_close(&job);
 	free(record.branch);
 	return rc;

@@ -205,20 +205,30 @@ static char **make_args(const struct git *g, const char *const *argv)
 	return all;
 }
 
-/* Returns the environment variable with the object directory. The path is
- * quoted, because ":" separates directories. */
-static char *alternates_value(const char *objects)
+/* Appends a path in quotes, because ":" separates directories. */
+static void add_quoted(const char *path, struct buf *out)
+{
+	buf_addc(out, '"');
+	for (const char *p = path; *p; p++) {
+		if (*p == '"' || *p == '\\')
+			buf_addc(out, '\\');
+		buf_addc(out, *p);
+	}
+	buf_addc(out, '"');
+}
+
+/* Returns the environment variable with the object directories. */
+static char *alternates_value(const struct git *g)
 {
 	struct buf out = BUF_INIT(1 << 20);
 	char *value;
 
-	buf_adds(&out, "GIT_ALTERNATE_OBJECT_DIRECTORIES=\"");
-	for (const char *p = objects; *p; p++) {
-		if (*p == '"' || *p == '\\')
-			buf_addc(&out, '\\');
-		buf_addc(&out, *p);
+	buf_adds(&out, "GIT_ALTERNATE_OBJECT_DIRECTORIES=");
+	add_quoted(g->objects, &out);
+	if (g->more_objects) {
+		buf_addc(&out, ':');
+		add_quoted(g->more_objects, &out);
 	}
-	buf_addc(&out, '"');
 	value = xstrdup(out.ptr);
 	buf_release(&out);
 	return value;
@@ -333,7 +343,7 @@ static char **make_env(const struct git *g)
 	if (g->work_tree)
 		all[n++] = xasprintf("GIT_WORK_TREE=%s", g->work_tree);
 	if (g->objects)
-		all[n++] = alternates_value(g->objects);
+		all[n++] = alternates_value(g);
 	for (size_t i = 0; g->env && g->env[i] && i < ENV_MAX / 2; i++)
 		all[n++] = xstrdup(g->env[i]);
 	free(path);

@@ -51,7 +51,8 @@ struct git {                 /* all borrowed */
 	const char *index;   /* absolute; NULL: no index is used */
 	/* absolute, also git's working directory; or NULL */
 	const char *work_tree;
-	const char *objects; /* additional object directory; or NULL */
+	const char *objects;      /* additional object directory; or NULL */
+	const char *more_objects; /* another one; only beside objects */
 	/* additional NAME=value, NULL-terminated; or NULL */
 	const char *const *env;
 	/* new files get the user's umask, because they go into the user's

@@ -3,7 +3,8 @@
 /*
  * Three steps, in this order: push_ask_server() reads the server's branches,
  * push_read() finds what would be pushed, and push_send() pushes one commit to
- * one branch, never forced. The caller asks the user before the last step.
+ * one branch, never forced. The caller asks the user before the last step; or
+ * before the first, with what push_recall() knows without the server.
  * server_git.h says which settings git obeys meanwhile.
  */
 #include "worktree/push.h"
@@ -32,6 +33,7 @@ enum {
 };
 
 #define HEADS "refs/heads/"
+#define TAGS "refs/tags/"
 
 static bool is_oid(struct str s)
 {
@@ -47,22 +49,32 @@ static void set_oid(char to[GIT_OID], struct str oid)
 	snprintf(to, GIT_OID, "%.*s", (int)oid.len, oid.ptr);
 }
 
+static void set_head(struct push *p, struct str name)
+{
+	free(p->head);
+	p->head = xstrndup(name.ptr ? name.ptr : "", name.len);
+}
+
+static void add_branch(struct push *p, struct str oid, struct str name)
+{
+	buf_addf(&p->refs, "%.*s\n", (int)oid.len, oid.ptr);
+	if (str_is(name, p->branch))
+		set_oid(p->tip, oid);
+}
+
 /* Reads "ref: refs/heads/NAME\tHEAD" or "OID\tREF". */
 static void read_ref(struct push *p, struct str line)
 {
 	struct str first = { line.ptr, str_find(line, '\t') };
 	struct str ref = str_skip(line, first.len + 1);
 
-	if (str_starts(first, "ref: " HEADS) && str_is(ref, "HEAD")) {
-		first = str_skip(first, sizeof("ref: " HEADS) - 1);
-		free(p->head);
-		p->head = xstrndup(first.ptr, first.len);
-	}
-	if (!is_oid(first) || !str_starts(ref, HEADS))
-		return;
-	buf_addf(&p->refs, "%.*s\n", (int)first.len, first.ptr);
-	if (str_is(str_skip(ref, sizeof(HEADS) - 1), p->branch))
-		set_oid(p->tip, first);
+	if (str_starts(first, "ref: " HEADS) && str_is(ref, "HEAD"))
+		set_head(p, str_skip(first, sizeof("ref: " HEADS) - 1));
+	if (is_oid(first) && str_starts(ref, HEADS))
+		add_branch(p, first, str_skip(ref, sizeof(HEADS) - 1));
+	if (str_starts(ref, TAGS) &&
+	    str_is(str_skip(ref, sizeof(TAGS) - 1), p->branch))
+		p->is_tag = true;
 }
 
 /* True if git's messages say that the server does not accept the user. */
@@ -152,26 +164,75 @@ static int run_remote(struct push *p, const char *const *argv, struct buf *out,
 	return rc;
 }
 
+/* Forgets what is known of the server. */
+static void begin_read(struct push *p)
+{
+	push_release(p);
+	p->head = xstrdup("");
+	p->refs = BUF_INIT(REFS_MAX);
+	p->said = BUF_INIT(4 * SAID_MAX);
+	p->commits = BUF_INIT(COMMITS_MAX);
+	p->tip[0] = p->base[0] = '\0';
+	p->n_commits = 0;
+}
+
 int push_ask_server(struct push *p, const struct stop *stop, struct error *err)
 {
 	static const char all[] = HEADS "*";
+	char *tag = xasprintf(TAGS "%s", p->branch);
 	const char *argv[] = { "ls-remote", "--symref", "--", p->remote->name,
-			       "HEAD",      all,        NULL };
+			       "HEAD",      all,        tag,  NULL };
 	struct buf out = BUF_INIT(REFS_MAX);
 	struct str rest;
 	struct str line;
 	int rc;
 
-	p->head = xstrdup("");
-	p->refs = BUF_INIT(REFS_MAX);
-	p->said = BUF_INIT(4 * SAID_MAX);
-	p->commits = BUF_INIT(COMMITS_MAX);
+	begin_read(p);
+	p->asked = true;
 	rc = run_remote(p, argv, &out, "cannot read", stop, err);
 	rest = buf_str(&out);
 	while (rc == 0 && str_split(&rest, '\n', &line))
 		read_ref(p, line);
 	buf_release(&out);
 	buf_clear(&p->said);
+	free(tag);
+	return rc;
+}
+
+int push_recall(struct push *p, const struct git *user, const struct stop *stop,
+		struct error *err)
+{
+	char *all = xasprintf("refs/remotes/%s/", p->remote->name);
+	const char *argv[] = { "for-each-ref",
+			       "--format=%(objectname)%09%(refname)%09"
+			       "%(symref)",
+			       all, NULL };
+	struct buf out = BUF_INIT(REFS_MAX);
+	struct git_request r = { .argv = argv, .out = &out };
+	struct str rest;
+	struct str line;
+	int rc;
+
+	begin_read(p);
+	rc = git_run(user, &r, stop, err);
+	rest = buf_str(&out);
+	while (rc == 0 && str_split(&rest, '\n', &line)) {
+		struct str oid = { 0 };
+		struct str name = { 0 };
+
+		if (!str_split(&line, '\t', &oid) ||
+		    !str_split(&line, '\t', &name) || !is_oid(oid))
+			continue;
+		name = str_skip(name, strlen(all));
+		if (!line.len)
+			add_branch(p, oid, name);
+		else if (str_is(name, "HEAD") && str_starts(line, all))
+			set_head(p, str_skip(line, strlen(all)));
+	}
+	if (!p->refs.len && p->git->repo.head[0])
+		buf_addf(&p->refs, "%s\n", p->git->repo.head);
+	buf_release(&out);
+	free(all);
 	return rc;
 }
 
@@ -195,7 +256,7 @@ static int check_forward(const struct push *p, const struct stop *stop,
 	int status = 0;
 	struct git_request r = { .argv = argv, .status = &status };
 
-	if (!p->tip[0])
+	if (!p->tip[0] || !p->asked)
 		return 0;
 	if (git_run(&g, &r, stop, err) < 0)
 		return -1;
@@ -463,6 +524,7 @@ void push_release(struct push *p)
 	buf_release(&p->commits);
 	buf_release(&p->said);
 	p->head = NULL;
+	p->asked = p->is_tag = false;
 }
 
 static char *record_path(const struct workspace *w)

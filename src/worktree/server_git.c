@@ -263,11 +263,13 @@ int server_git_open(struct server_git *s, const struct workspace *w,
 					    stop, err) < 0)
 		return -1;
 	server_git_read_remotes(s);
+	s->made = path_join(w->git.dir, "objects");
 	s->user = (struct git_user){ .avoid = w->root, .terminal = terminal };
 	rc = make_dir(s, w, stop, err);
 	s->git = (struct git){ .program = w->program,
 			       .dir = s->dir,
 			       .objects = s->objects,
+			       .more_objects = s->made,
 			       .user = &s->user };
 	if (rc == 0)
 		rc = find_ssh_command(s, w, home, stop, err);
@@ -290,6 +292,7 @@ void server_git_close(struct server_git *s)
 	buf_release(&s->config);
 	free(s->dir);
 	free(s->objects);
+	free(s->made);
 	free(s->ssh_command);
 	*s = (struct server_git){ 0 };
 }

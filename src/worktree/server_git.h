@@ -29,8 +29,9 @@ struct server_git {
 	struct buf config; /* all of the repository's: "KEY\nVALUE\0" */
 	struct remote *remotes;
 	size_t n;
-	char *dir, *objects, *ssh_command; /* owned */
-	const char *env[1];
+	/* owned; made: the objects of dcode's own repository, where a commit is
+	 * until the user's repository gets it */
+	char *dir, *objects, *made, *ssh_command;
 };
 
 /* Opens s for the tree of w. terminal: git and ssh may ask there. ERR_USAGE if

@@ -823,6 +823,7 @@ enum {
 	LISTED_MAX = 1 << 20, /* bytes of a file, and of git's list of it */
 	INCLUDES_MAX = 10,    /* depth of includes, as in git */
 	FILES_MAX = 100,      /* files that are read for one value */
+	VALUE_MAX = 4096,     /* bytes of a name or address */
 };
 
 struct config_search {
@@ -1046,4 +1047,68 @@ bool user_config_value(const struct user_repo *u, const char *home,
 		free(files[i]);
 	}
 	return out->len > 0;
+}
+
+/* Appends a name or address without the characters that git removes inside and
+ * at the ends (crud() in git's ident.c). */
+static void add_half(struct buf *out, struct str value)
+{
+	static const char at_ends[] = ".,:;<>\"\\'";
+
+	while (value.len && ((unsigned char)value.ptr[0] <= ' ' ||
+			     strchr(at_ends, value.ptr[0])))
+		value = str_skip(value, 1);
+	while (value.len && ((unsigned char)value.ptr[value.len - 1] <= ' ' ||
+			     strchr(at_ends, value.ptr[value.len - 1])))
+		value.len--;
+	for (size_t i = 0; i < value.len; i++)
+		if (!strchr("<>\n\r", value.ptr[i]))
+			buf_addc(out, value.ptr[i]);
+}
+
+/* Reads the name or the email address of the identity. */
+static bool read_half(const struct user_repo *u, const char *home, bool email,
+		      const struct git *g, struct buf *out,
+		      const struct stop *stop)
+{
+	const char *key = email ? "user.email" : "user.name";
+	const char *env =
+		getenv(email ? "GIT_AUTHOR_EMAIL" : "GIT_AUTHOR_NAME");
+	struct buf value = BUF_INIT(VALUE_MAX);
+	struct error ignored = { 0 };
+
+	if (env)
+		add_half(out, str_of(env));
+	if (!out->len &&
+	    user_repo_config(u, key, g, &value, stop, &ignored) == 0)
+		add_half(out, buf_str(&value));
+	if (!out->len && user_config_value(u, home, key, g, &value, stop))
+		add_half(out, buf_str(&value));
+	buf_release(&value);
+	return out->len > 0;
+}
+
+int user_repo_identity(const struct user_repo *u, const char *home,
+		       const struct git *g, char **identity,
+		       const struct stop *stop, struct error *err)
+{
+	struct buf name = BUF_INIT(VALUE_MAX);
+	struct buf email = BUF_INIT(VALUE_MAX);
+	int rc = 0;
+
+	if (read_half(u, home, false, g, &name, stop) &&
+	    read_half(u, home, true, g, &email, stop)) {
+		*identity = xasprintf("%s <%s>", name.ptr, email.ptr);
+	} else {
+		rc = error_set(err, ERR_CONFIG,
+			       "no author for the commit: git has no user.name "
+			       "or user.email");
+		error_hint(
+			err,
+			"Run git config --global user.name \"Your Name\" and "
+			"git config --global user.email you@example.org");
+	}
+	buf_release(&name);
+	buf_release(&email);
+	return rc;
 }

@@ -92,4 +92,12 @@ bool user_config_value(const struct user_repo *u, const char *home,
 		       const char *key, const struct git *g, struct buf *out,
 		       const struct stop *stop);
 
+/* Returns the author as git would: "Ann <ann@example.org>". Uses
+ * GIT_AUTHOR_NAME and GIT_AUTHOR_EMAIL, else user.name and user.email of the
+ * repository's config (without includes), else of the user's config. Owned.
+ * ERR_CONFIG if there is none. */
+int user_repo_identity(const struct user_repo *u, const char *home,
+		       const struct git *g, char **identity,
+		       const struct stop *stop, struct error *err);
+
 #endif

@@ -298,7 +298,7 @@ def test_at_a_terminal_the_user_is_asked(
     t.until("Pushed to branch" if pushed else "not pushed")
     t.end()
     assert ("fix" in branches(bare)) == pushed
-    assert git(room.root, "show", "fix:made") == "by the agent\n"
+    assert ("fix" in branches(room.root)) == pushed
 
 
 @pytest.fixture
@@ -503,21 +503,36 @@ def pushing(branch):
     return json.loads(json.dumps(PUSH).replace("{0}", branch))
 
 
+def of_repository(root):
+    """All files of .git, with their contents."""
+    return {str(p.relative_to(root)): p.read_bytes()
+            for p in (root / ".git").rglob("*") if p.is_file()}
+
+
 def results(server):
     return json.dumps([r["body"] for r in server.requests])
 
 
 @pytest.mark.parametrize("answer, pushed", [("y", True), ("n", False)])
-def test_git_push_in_the_sandbox_asks_the_user_and_pushes_from_here(
-        talk, room, bare, answer, pushed):
+def test_git_push_in_the_sandbox_asks_before_it_does_anything_else(
+        talk, room, bare, site, answer, pushed):
+    """Until the yes nothing is sent to the server, and nothing is written to
+    the repository; after a no, too."""
     c = begin(talk, [pushing("fix"), {"text": "finished."}], "--sandbox",
               "local", "--workspace", "repo", "-y", "--on-exit", "delete")
+    before = of_repository(room.root)
+    asked = len(site.requests)
     c.say("push it", "Push? [y/N]")
     shown = c.until("Push? [y/N]")
     assert "The agent asks to push branch fix." in shown
-    assert "made | 1 +" in shown and branches(bare) == ["main"]
+    assert "made | 1 +" in shown and "Push to origin (https://" in shown
+    assert len(site.requests) == asked
+    assert of_repository(room.root) == before
     c.say(answer, "finished.")
     assert branches(bare) == (["fix", "main"] if pushed else ["main"])
+    assert (len(site.requests) > asked) == pushed
+    assert (of_repository(room.root) == before) != pushed
+    assert bool(list(room.store.glob("*.pushed"))) == pushed
     said = results(c.server)
     assert "dcode: this sandbox has no credentials" in said
     assert ("has pushed the changes" if pushed
@@ -579,6 +594,71 @@ def test_a_branch_that_is_called_as_that_of_a_remote_is_not_made(
     assert git(room.root, "for-each-ref", "refs/heads/origin") == ""
     c.say("n", "finished.")
     assert branches(bare) == ["main"]
+
+
+@pytest.mark.parametrize("name", [
+    "origin", "heads/main", "tags/v1", "refs/tags/v1", "remotes/origin/main",
+    "FETCH_HEAD", "x/HEAD", "0123456789" * 4])
+def test_a_branch_that_git_would_take_for_another_ref_is_not_pushed(
+        run, room, bare, work, name):
+    work()
+    done = run("apply", "--push", "--branch", name)
+    assert done.status == 2, done.err
+    assert "git would take it for something else" in done.err
+    assert branches(room.root) == branches(bare) == ["main"]
+    assert run("apply", "--push", "--branch", "fine/" + name[:3]).status == 0
+
+
+@pytest.mark.parametrize("where", ["the user's", "the server's"])
+def test_a_branch_that_is_called_as_a_tag_is_not_pushed(
+        run, room, bare, work, where):
+    git(room.root if where == "the user's" else bare, "tag", "v1")
+    work()
+    done = run("apply", "--push", "--branch", "v1")
+    assert done.status == 2 and " tag " in done.err, done.err
+    assert branches(room.root) == branches(bare) == ["main"]
+    assert run("apply", "--push", "--branch", "v1-fixes").status == 0
+
+
+def test_after_a_no_the_sandbox_cannot_ask_again_until_the_next_message(
+        talk, room, bare):
+    again = {"tool_calls": [{"name": "execute", "args": {
+        "command": "git push origin HEAD:other"}}]}
+    c = begin(talk, [pushing("fix"), again, again, {"text": "finished."},
+                     again, {"text": "ended."}], "--sandbox", "local",
+              "--workspace", "repo", "-y", "--on-exit", "delete")
+    c.say("push it", "Push? [y/N]")
+    c.say("n", "finished.")
+    assert results(c.server).count("asked again only after his next") == 3
+    c.say("do push it")
+    c.until(lambda t: "push branch other" in t and
+            "Push? [y/N]" in t.split("push branch other")[-1])
+    c.say("y", "ended.")
+    assert branches(bare) == ["main", "other"]
+
+
+def test_commits_that_only_the_server_lacks_are_asked_about(
+        talk, room, bare):
+    """git here remembers a main that the server does not have any more: the
+    user's own commit would go along unseen."""
+    old = git(room.root, "rev-parse", "HEAD").strip()
+    room.write(mine="secret\n")
+    room.commit()
+    git(room.root, "update-ref", "refs/remotes/origin/main", "HEAD")
+    c = begin(talk, [*writes("made", "by the agent\n"), {"text": "ok"}],
+              "--sandbox", "local", "--workspace", "repo", "-y",
+              "--on-exit", "delete")
+    c.say("add a file", "done.")
+    c.say("/push fix", "Push? [y/N]")
+    shown = c.until("Push? [y/N]")
+    assert "branch fix: 1 commit" in shown
+    c.say("y")
+    shown = c.until(lambda t: "fix: 2 commits" in t and
+                    "Push? [y/N]" in t.split("fix: 2 commits")[-1])
+    assert "the server has other commits" in shown
+    c.say("n", "not pushed")
+    assert branches(bare) == branches(room.root) == ["main"]
+    assert at_server(bare, "rev-parse", "main").strip() == old
 
 
 def test_a_run_without_a_chat_does_not_push_what_the_sandbox_pushes(
