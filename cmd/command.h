@@ -113,6 +113,7 @@ extern const struct command command_sandbox;
 extern const struct command command_skills;
 extern const struct command command_threads;
 extern const struct command command_trust;
+extern const struct command command_undo;
 extern const struct command command_uninstall;
 extern const struct command command_version;
 

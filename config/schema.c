@@ -399,6 +399,15 @@ const struct setting settings_core[] = {
 			"reads the query as JSON from stdin",
 	},
 	{
+		.key = "workspace.checkpoints",
+		.unit = "states",
+		.type = SETTING_INT,
+		.fallback = "100",
+		.help = "States of a sandbox's files that are stored for undo, "
+			"one after each turn that changed files (at most 100); "
+			"0: none",
+	},
+	{
 		.key = "workspace.fetch_mb",
 		.unit = "MiB",
 		.type = SETTING_INT,

@@ -26,6 +26,7 @@
 #include "cmd/chat/plan_review.h"
 #include "cmd/session/sandbox.h"
 #include "cmd/session/skills.h"
+#include "cmd/session/undo.h"
 #include "model/message.h"
 #include "sandbox/exec.h"
 #include "sandbox/files/files.h"
@@ -693,7 +694,9 @@ int message_run(struct run *r, enum message_kind kind, const char *text,
 			     : run_prompt(r, text, told, stop, err);
 		return rc < 0 ? -1 : plan_review(r, stop, err);
 	}
-	return agent_run_own_command(&r->agent, text,
-				     kind == MESSAGE_COMMAND ? told : NULL,
-				     stop, err);
+	rc = agent_run_own_command(&r->agent, text,
+				   kind == MESSAGE_COMMAND ? told : NULL, stop,
+				   err);
+	undo_checkpoint(r, CHECKPOINT_OTHER);
+	return rc;
 }

@@ -3,7 +3,9 @@
 /*
  * The list of this thread's prompts, newest first. The chosen one becomes the
  * draft, and the chat continues in a new thread with everything before it. The
- * old thread stays as it is. Begin reading at slash_cmd_rewind().
+ * old thread stays as it is. If turns from there on have changed files in the
+ * sandbox, the user chooses whether these go back, too, or alone. Begin reading
+ * at slash_cmd_rewind().
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -16,6 +18,7 @@
 #include "cmd/print.h"
 #include "cmd/session/conversation.h"
 #include "cmd/session/hooks.h"
+#include "cmd/session/undo.h"
 #include "session/thread.h"
 
 enum {
@@ -31,11 +34,13 @@ struct prompt_choice {
 	struct earlier_prompt {
 		char *typed;    /* owned */
 		int64_t before; /* number of messages before it */
+		int64_t turn;   /* number of prompts up to it */
 		int64_t created;
 	} prompts[MOST_PROMPTS];
 	struct fuzzy_item items[MOST_PROMPTS]; /* newest first; texts owned */
 	size_t n;
-	int64_t seen; /* number of messages so far */
+	int64_t seen;  /* number of messages so far */
+	int64_t turns; /* number of prompts among them */
 };
 
 static bool add_prompt(void *arg, struct thread_message *m)
@@ -44,8 +49,10 @@ static bool add_prompt(void *arg, struct thread_message *m)
 	struct earlier_prompt p = { .before = c->seen++,
 				    .created = m->created };
 
-	if (m->damaged || m->message.role != ROLE_USER || m->message.steering)
+	if (m->damaged || m->message.role != ROLE_USER || m->message.steering ||
+	    m->message.summary)
 		return true;
+	p.turn = ++c->turns;
 	p.typed = message_typed(&m->message);
 	if (str_starts(str_of(p.typed), MESSAGE_PLAN_ACCEPTED) ||
 	    str_starts(str_of(p.typed), MESSAGE_PLAN_CHANGED)) {
@@ -142,21 +149,67 @@ static void return_prompt(struct run *r, const char *typed)
 	buf_release(&clean);
 }
 
+/* What to bring back. */
+enum rewind_kind { REWIND_BOTH, REWIND_TALK, REWIND_FILES, REWIND_NOTHING };
+
+/* Asks which, if turns from the prompt on have changed files. */
+static enum rewind_kind choose_kind(struct run *r, int64_t turns)
+{
+	char *both = xasprintf("Conversation and files of the sandbox "
+			       "(undoes %" PRId64 " turn%s)",
+			       turns, turns == 1 ? "" : "s");
+	const struct fuzzy_item items[] = {
+		[REWIND_BOTH] = { .name = str_of(both) },
+		[REWIND_TALK] = { .name = STR("Conversation; files stay") },
+		[REWIND_FILES] = { .name = STR("Files; the conversation "
+					       "stays") },
+	};
+	const struct pick p = { .title = "Go back with",
+				.items = items,
+				.n = REWIND_NOTHING };
+	int chosen = turns ? r->pick(r->ui.arg, &p) : REWIND_TALK;
+
+	free(both);
+	return chosen < 0 ? REWIND_NOTHING : (enum rewind_kind)chosen;
+}
+
 /* Continues in a copy of the messages before the prompt. */
-static int go_back(struct run *r, const struct thread *t,
-		   const struct earlier_prompt *p, struct error *err)
+static int fork_thread(struct run *r, const struct thread *t,
+		       const struct earlier_prompt *p, enum rewind_kind kind,
+		       struct error *err)
 {
 	struct stop stop = app_stop(r->app);
 
-	if (conversation_rewind(r, t, p->before, err) < 0)
+	if (conversation_rewind(r, t, p->before, err) < 0 ||
+	    undo_forked(r, p->turn, kind == REWIND_BOTH, err) < 0)
 		return -1;
 	fprintf(stderr,
 		"Went back to before this prompt, in a new thread: %s\n"
-		"Files stay as they are now. Previous thread: /resume %s\n",
-		session_id(r->session), t->id);
+		"%sPrevious thread: /resume %s\n",
+		session_id(r->session),
+		kind == REWIND_BOTH ? "" : "Files stay as they are now. ",
+		t->id);
 	return_prompt(r, p->typed);
 	run_hooks_end(r, "resume");
 	return run_hooks_start(r, "resume", &stop, err);
+}
+
+/* Goes back to before the prompt, with what the user chooses. */
+static int go_back(struct run *r, const struct thread *t,
+		   const struct earlier_prompt *p, struct error *err)
+{
+	int64_t turns = 0;
+	enum rewind_kind kind;
+	int rc = undo_count(r, p->turn, &turns, err);
+
+	if (rc < 0)
+		return -1;
+	kind = choose_kind(r, turns);
+	if (kind == REWIND_BOTH || kind == REWIND_FILES)
+		rc = undo_in_chat(r, p->turn, err);
+	if (rc == 0 && kind != REWIND_FILES && kind != REWIND_NOTHING)
+		rc = fork_thread(r, t, p, kind, err);
+	return rc;
 }
 
 static int choose_prompt(struct run *r, const struct thread *t,

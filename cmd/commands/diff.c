@@ -5,6 +5,7 @@
  * (src/worktree/patch.c), which makes a patch that git can apply. */
 #include "base/diff.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +19,7 @@
 #include "cmd/print.h"
 #include "cmd/session/options.h"
 #include "markup/diffview.h"
+#include "worktree/checkpoint.h"
 #include "worktree/patch.h"
 #include "worktree/tree_watch.h"
 
@@ -31,6 +33,7 @@ struct diff {
 	struct app *app;
 	const struct args *args;
 	struct tree_session tree;
+	char before[GIT_OID]; /* the commit to compare with */
 	struct fetch fetch;
 	struct review review;
 	/* stdout is a terminal: masks secrets and makes control characters
@@ -43,6 +46,7 @@ struct diff {
 	struct mask_stream stream;
 	struct buf masked; /* masked text that is not printed yet, because its
 			      line is incomplete */
+	int64_t turn;      /* show what this turn changed; 0: all changes */
 	size_t n_here;     /* changed files, if tools run on this machine */
 };
 
@@ -123,10 +127,8 @@ static int print_form(struct diff *d, const char *form, const struct stop *stop,
 		      struct error *err)
 {
 	struct tree_session *t = &d->tree;
-	const char *const argv[] = {
-		"diff",          "-M", form, t->workspace.base,
-		d->fetch.theirs, "--", NULL
-	};
+	const char *const argv[] = { "diff",          "-M", form, d->before,
+				     d->fetch.theirs, "--", NULL };
 	const struct git_request r = { .argv = argv,
 				       .sink = on_bytes,
 				       .sink_arg = d };
@@ -186,7 +188,7 @@ static int print_diff(struct diff *d, const struct stop *stop,
 	else if (d->terminal)
 		rc = draw_diff(d, stop, err);
 	else
-		rc = patch_write(&w->git, w->base, d->fetch.theirs, &to, stop,
+		rc = patch_write(&w->git, d->before, d->fetch.theirs, &to, stop,
 				 err);
 	if (rc == 0 && d->terminal)
 		rc = print_piece(d, (struct str){ 0 }, true, err);
@@ -233,6 +235,33 @@ static void print_json(struct diff *d)
 	buf_release(&out);
 }
 
+/* Finds the states before and after a turn, without a request. */
+static int find_turn(struct diff *d, const struct stop *stop, struct error *err)
+{
+	const struct tree_session *t = &d->tree;
+	const struct checkpoint_turn turn = { t->thread, d->turn };
+	struct checkpoints all = { 0 };
+	const char *before;
+	const char *after;
+	int rc = 0;
+
+	if (t->sandbox) /* the last turn may still be stored */
+		rc = background_wait(t->sandbox->background, stop, err);
+	if (rc == 0)
+		rc = checkpoints_read(&all, &t->workspace, stop, err);
+	if (rc == 0 && checkpoint_of_turn(&all, &turn, &before, &after)) {
+		memcpy(d->before, before, sizeof(d->before));
+		memcpy(d->fetch.theirs, after, sizeof(d->fetch.theirs));
+	} else if (rc == 0) {
+		rc = error_set(err, ERR_NOT_FOUND,
+			       "no changes of turn %" PRId64 " are stored: it "
+			       "changed no files, or is too long ago",
+			       d->turn);
+	}
+	checkpoints_release(&all);
+	return rc;
+}
+
 /* Fetches the sandbox's state and lists the changed files. */
 static int read_changes(struct diff *d, const struct stop *stop,
 			struct error *err)
@@ -244,24 +273,37 @@ static int read_changes(struct diff *d, const struct stop *stop,
 	int rc = include ? 0 : -1;
 
 	with.include = include;
-	if (rc < 0 ||
-	    tree_open(&d->tree, d->app, d->args->argc ? d->args->argv[0] : NULL,
-		      stop, err) < 0 ||
-	    tree_fetch(&d->tree, d->app, &with, &d->fetch, stop, err) < 0 ||
-	    protect_load(&protect, d->app->settings, err) < 0)
-		rc = -1;
+	if (rc == 0)
+		rc = tree_open(&d->tree, d->app,
+			       d->args->argc ? d->args->argv[0] : NULL, stop,
+			       err);
+	if (rc == 0 && d->turn)
+		rc = find_turn(d, stop, err);
+	else if (rc == 0)
+		rc = tree_fetch(&d->tree, d->app, &with, &d->fetch, stop, err);
+	if (rc == 0)
+		rc = protect_load(&protect, d->app->settings, err);
 	free(include);
 	if (rc < 0)
 		return -1;
+	if (!d->turn)
+		memcpy(d->before, d->tree.workspace.base, sizeof(d->before));
 	d->review.protect = &protect;
-	rc = review_read(&d->review, &d->tree.workspace.git,
-			 d->tree.workspace.base, d->fetch.theirs, stop, err);
+	rc = review_read(&d->review, &d->tree.workspace.git, d->before,
+			 d->fetch.theirs, stop, err);
 	d->review.protect = NULL;
 	return rc;
 }
 
-static int check_forms(const struct args *args, struct error *err)
+static int check_forms(struct diff *d, struct error *err)
 {
+	const struct args *args = d->args;
+	const char *turn = args_value(args, "turn");
+
+	if (turn && (!str_to_int(str_of(turn), &d->turn) || d->turn < 1))
+		return error_set(err, ERR_USAGE,
+				 "--turn: not the number of a turn: '%s'",
+				 turn);
 	if (!args_flag(args, "stat") || !args_flag(args, "name-only"))
 		return 0;
 	return error_set(err, ERR_USAGE,
@@ -367,7 +409,7 @@ static int print_sandbox(struct diff *d, const struct stop *stop,
 		print_json(d);
 	else if (rc == 0 && d->review.n)
 		rc = print_diff(d, stop, err);
-	if (rc == 0 && !app->json) {
+	if (rc == 0 && !app->json && !d->turn) {
 		if (!d->review.n)
 			fputs("Nothing has changed in the sandbox.\n", stderr);
 		loud_print(app, &d->review); /* last, so that the user sees it
@@ -384,13 +426,14 @@ static int run(struct app *app, const struct args *args)
 	struct error err = { 0 };
 	struct diff d = { .app = app,
 			  .args = args,
-			  .tree = { .anywhere = true },
+			  .tree = { .anywhere = true,
+				    .offline = args_value(args, "turn") },
 			  .terminal = isatty(STDOUT_FILENO) != 0,
 			  .stream = { .held = BUF_INIT(HIDDEN_MAX) },
 			  .masked = BUF_INIT(HIDDEN_MAX) };
 	int rc;
 
-	rc = check_forms(args, &err);
+	rc = check_forms(&d, &err);
 	if (rc == 0)
 		rc = is_here(app, args) ? print_here(&d, &stop, &err)
 					: print_sandbox(&d, &stop, &err);
@@ -408,6 +451,7 @@ static const struct arg_row options[] = {
 	  "Show only how much of each file changed" },
 	{ "name-only", 0, ARG_FLAG, NULL,
 	  "Show only the names of changed files" },
+	{ "turn", 0, ARG_VALUE, "N", "Show what turn N of the thread changed" },
 	{ "include", 0, ARG_VALUE, "PATTERN",
 	  "Also show new files that git ignores and that match this pattern" },
 	{ "exit-code", 0, ARG_FLAG, NULL,

@@ -417,7 +417,7 @@ int tree_open(struct tree_session *t, struct app *app, const char *name,
 		return rc;
 	}
 	rc = tree_search(t, app, name, stop, err);
-	if (rc == 0)
+	if (rc == 0 && !t->offline)
 		attach_sandbox(t, app, t->workspace.label, stop);
 	if (t->gone.code == ERR_CANCELLED) {
 		*err = t->gone;

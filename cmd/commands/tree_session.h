@@ -12,6 +12,7 @@ struct tree_session {  /* initialise with { 0 } */
 	bool anywhere; /* set by the caller: also accept the tree of another
 			  directory, with a note on stderr; workspace.root is
 			  then "" */
+	bool offline;  /* set by the caller: do not connect to the sandbox */
 	struct workspace workspace;
 	char *thread; /* owned: the thread's id, or the sandbox's label if there
 			 is no thread */

@@ -114,7 +114,7 @@ void run_note_event(struct run *r, const struct agent_event *ev)
 	if (!tool || ev->replayed || tool->flags & (TOOL_READS | TOOL_SESSION))
 		return;
 	if (ev->kind == EVENT_TOOL_CALL) {
-		r->wrote.any = true;
+		r->wrote.any = r->wrote.turn = true;
 		r->wrote.commands |= (tool->flags & TOOL_RUNS) != 0;
 	} else if (ev->kind == EVENT_TOOL_RESULT && !ev->failed &&
 		   tool->path_arg && !(tool->flags & TOOL_DELETES)) {

@@ -31,6 +31,7 @@ struct command_changes {
 enum { RUN_WROTE_NAMED = 5 };
 struct run_wrote {
 	bool any;      /* a tool that may change something was called */
+	bool turn;     /* ... since run_agent() has begun */
 	bool commands; /* ... and one of them ran commands */
 	char *files[RUN_WROTE_NAMED]; /* owned; paths of changed files, as the
 					 model wrote them */

@@ -42,6 +42,7 @@
 #include "sandbox/exec.h"
 #include "session/ledger.h"
 #include "session/records.h"
+#include "worktree/checkpoint.h"
 #include "worktree/send.h"
 #include "worktree/server_git.h"
 #include "worktree/user_repo.h"
@@ -246,6 +247,7 @@ static void remove_records(const struct workspace *w, const struct stop *stop)
 	(void)odb_ref_set(&w->git, w->theirs_ref, NULL, stop, &ignored);
 	(void)odb_ref_set(&w->git, branch_ref, NULL, stop, &ignored);
 	free(branch_ref);
+	(void)checkpoints_remove(w, stop, &ignored);
 	if (odb_ref_set(&w->git, w->base_ref, NULL, stop, &ignored) == 0)
 		while (d && (entry = readdir(d)))
 			if (str_starts(str_of(entry->d_name), w->label) &&

@@ -6,7 +6,8 @@
 # changed: "MODE SHA256 MODE SHA256 PATH", the state before and after; zeros
 # mean that there is no file. A file that is still in the state before is
 # replaced. Another one stays, unless FORCE is set. ROOT is the hash of the
-# listing that both sides have. The body has a line for each path: "t PATH"
+# listing that both sides have; if it is empty, the listing is neither compared
+# nor changed. The body has a line for each path: "t PATH"
 # replaced, "k PATH" kept. st is "ok done ROOT" with the new hash, "ok nobase
 # STATE", "no_space", or "unpack".
 #
@@ -324,13 +325,17 @@ merge_batch() {
 }
 
 merge() {
-	force=$1 lines='' used='' n=0 last=1 queue='' waiting='' moved=''
+	force=$1 shared=$2
+	lines='' used='' n=0 last=1 queue='' waiting='' moved=''
 	while IFS= read -r line; do
 		add_line "$line"
 		[ "$n" -lt 256 ] && [ ${#lines} -lt 60000 ] ||
 			merge_batch || return
 	done <"$w/list"
 	merge_batch || return
+	st='ok done none'
+	[ -n "$shared" ] || return 0
+	st=no_space
 	# busybox's sort does not report write errors; cat does
 	for one in drop add; do
 		sort "$w/$one" | cat >"$w/$one.sorted" || return
@@ -369,12 +374,12 @@ op() {
 	h=none
 	[ ! -f "$s/base" ] || h=$(sha256sum <"$s/base")
 	unset TAR_OPTIONS POSIXLY_CORRECT
-	if [ "${h%% *}" != "$5" ]; then
+	if [ -n "$5" ] && [ "${h%% *}" != "$5" ]; then
 		st="ok nobase $s"
 	elif said=$(cd "$w/t" && stream |
 		EXTRACT_UNSAFE_SYMLINKS=1 $tar -xpof - 2>&1) &&
 		mv "$w/t/$2" "$w/list"; then
-		merge "$6"
+		merge "$6" "$5"
 	else
 		printf '%s\n' "$said" | tail -n 3 | head -c 600
 		st=unpack

@@ -186,18 +186,35 @@ const char *message_bridge(const struct message *m)
 				: "(interrupted)";
 }
 
+/* Drops one note of dcode from the front. False: there is none. */
+static bool drop_note(struct str *text)
+{
+	static const char *const notes[] = { MESSAGE_NOTE_PLAN,
+					     MESSAGE_NOTE_PLAN_OVER,
+					     MESSAGE_NOTE_MOVED };
+	size_t len = 0;
+
+	for (size_t i = 0; i < sizeof(notes) / sizeof(*notes); i++)
+		if (str_starts(*text, notes[i]))
+			len = strlen(notes[i]);
+	if (str_starts(*text, MESSAGE_NOTE_UNDO))
+		len = str_find(*text, '\n') + 1;
+	if (!len || len > text->len)
+		return false;
+	*text = str_skip(*text, len);
+	if (str_starts(*text, "\n"))
+		*text = str_skip(*text, 1);
+	return true;
+}
+
 char *message_with_commands(const struct message *m)
 {
-	static const char *const notes[] = { MESSAGE_NOTE_PLAN "\n",
-					     MESSAGE_NOTE_PLAN_OVER "\n",
-					     MESSAGE_NOTE_MOVED "\n" };
 	char *all = message_text(m);
 	struct str typed = str_of(all);
 	char *own;
 
-	for (size_t i = 0; i < sizeof(notes) / sizeof(*notes); i++)
-		if (str_starts(typed, notes[i]))
-			typed = str_skip(typed, strlen(notes[i]));
+	while (drop_note(&typed))
+		;
 	own = xstrndup(typed.len ? typed.ptr : "", typed.len);
 	free(all);
 	return own;

@@ -112,6 +112,8 @@ char *message_text(const struct message *m);
 	"a question that needs no plan, without that heading.]\n"
 #define MESSAGE_NOTE_PLAN_OVER                                                 \
 	"[Plan mode has ended: you have all your tools again.]\n"
+/* One line: it begins so, and ends at the first line break. */
+#define MESSAGE_NOTE_UNDO "[With `dcode undo` the user has "
 /* dcode's own prompts after a yes to the plan. The second is followed by the
  * plan. */
 #define MESSAGE_PLAN_ACCEPTED                                                  \

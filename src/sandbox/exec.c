@@ -35,87 +35,156 @@ int exec_collect_output(void *arg, enum exec_stream stream, struct str chunk,
 	return 0;
 }
 
+/* One for each sandbox, for all its works, because other threads may be waiting
+ * for the end of one. */
 struct background {
+	pthread_mutex_t lock; /* guards the members below */
 	struct background_work work;
-	struct cancel cancel;
-	/* triggered when the work has ended; why is final from then on */
-	struct cancel ended;
-	struct error why;
+	pthread_t thread; /* valid if begun */
+	bool begun;       /* the thread must be joined */
+	bool known;       /* rc and why are final */
+	bool said;        /* the failure was reported: do not report it again */
 	int rc;
-	atomic_bool known; /* rc and why are final */
-	bool said; /* the failure was reported: do not report it again */
-	pthread_t thread;
+	struct error why;
+	struct cancel cancel;
+	struct cancel ended; /* triggered when the work has ended */
 };
 
 static void *run_background(void *arg)
 {
 	struct background *b = arg;
 	struct stop stop = stop_on(&b->cancel);
+	struct error why = { 0 };
+	struct background_work work;
+	int rc;
 
-	b->rc = b->work.run(b->work.arg, &stop, &b->why);
-	atomic_store(&b->known, true);
+	pthread_mutex_lock(&b->lock);
+	work = b->work;
+	pthread_mutex_unlock(&b->lock);
+	rc = work.run(work.arg, &stop, &why);
+	pthread_mutex_lock(&b->lock);
+	b->rc = rc;
+	b->why = why;
+	b->known = true;
+	pthread_mutex_unlock(&b->lock);
 	cancel_trigger(&b->ended);
 	return NULL;
 }
 
-static void release_background(struct background *b)
+static void free_background(struct background *b)
 {
-	if (b->work.release)
-		b->work.release(b->work.arg);
 	cancel_release(&b->cancel);
 	cancel_release(&b->ended);
+	pthread_mutex_destroy(&b->lock);
 	free(b);
 }
 
-int background_start(struct background **at, const struct background_work *work,
-		     struct error *err)
+static struct background *new_background(struct error *err)
 {
 	struct background *b = xcalloc(1, sizeof(*b));
-	*b = (struct background){ .work = *work,
-				  .cancel = { { -1, -1 } },
-				  .ended = { { -1, -1 } } };
+
+	b->cancel = b->ended = (struct cancel){ { -1, -1 } };
+	pthread_mutex_init(&b->lock, NULL);
 	if (cancel_init(&b->cancel, err) == 0 &&
-	    cancel_init(&b->ended, err) == 0 &&
-	    thread_start(&b->thread, run_background, b, err) == 0) {
-		*at = b;
-		return 0;
-	}
-	release_background(b);
-	return -1;
+	    cancel_init(&b->ended, err) == 0)
+		return b;
+	free_background(b);
+	return NULL;
 }
 
-int background_wait(const struct background *b, const struct stop *stop,
+/* True if the work has not ended, and this is not its own thread. */
+static bool must_wait(struct background *b)
+{
+	bool must;
+
+	pthread_mutex_lock(&b->lock);
+	must = b->begun && !b->known &&
+	       !pthread_equal(b->thread, pthread_self());
+	pthread_mutex_unlock(&b->lock);
+	return must;
+}
+
+int background_wait(struct background *b, const struct stop *stop,
 		    struct error *err)
 {
-	return b ? cancel_await(&b->ended, stop, err) : 0;
+	return b && must_wait(b) ? cancel_await(&b->ended, stop, err) : 0;
 }
 
 int background_failed(struct background *b, struct error *err)
 {
-	if (!b || b->said || !atomic_load(&b->known) || b->rc == 0)
+	int rc = 0;
+
+	if (!b)
 		return 0;
-	b->said = true;
-	*err = b->why;
-	return -1;
+	pthread_mutex_lock(&b->lock);
+	if (b->begun && b->known && !b->said && b->rc < 0) {
+		b->said = true;
+		*err = b->why;
+		rc = -1;
+	}
+	pthread_mutex_unlock(&b->lock);
+	return rc;
 }
 
-int background_end(struct background **at, int64_t ms, struct error *err)
+/* Waits up to ms, then cancels the work. -1 with err if it has failed. */
+static int join_background(struct background *b, int64_t ms, struct error *err)
 {
-	struct background *b = *at;
 	struct stop limit = stop_cleanup(ms);
 	struct error ignored = { 0 };
 	int rc;
 
-	if (!b)
+	if (!b->begun)
 		return 0;
 	if (background_wait(b, &limit, &ignored) < 0)
 		cancel_trigger(&b->cancel);
 	pthread_join(b->thread, NULL);
-	rc = b->said ? 0 : b->rc;
-	if (rc < 0)
-		*err = b->why;
-	release_background(b);
-	*at = NULL;
+	rc = background_failed(b, err);
+	pthread_mutex_lock(&b->lock);
+	b->begun = false;
+	pthread_mutex_unlock(&b->lock);
+	if (b->work.release)
+		b->work.release(b->work.arg);
+	return rc;
+}
+
+int background_start(_Atomic(struct background *) *at,
+		     const struct background_work *work, struct error *err)
+{
+	struct background *b = atomic_load(at);
+	struct error ignored = { 0 };
+	int rc = -1;
+
+	if (b)
+		(void)join_background(b, INT32_MAX, &ignored);
+	if (!b) {
+		b = new_background(err);
+		atomic_store(at, b);
+	}
+	if (b) {
+		pthread_mutex_lock(&b->lock);
+		b->work = *work;
+		b->known = b->said = false;
+		cancel_reset(&b->cancel);
+		cancel_reset(&b->ended);
+		rc = thread_start(&b->thread, run_background, b, err);
+		b->begun = rc == 0;
+		pthread_mutex_unlock(&b->lock);
+	}
+	if (rc < 0 && work->release)
+		work->release(work->arg);
+	return rc;
+}
+
+int background_end(_Atomic(struct background *) *at, int64_t ms,
+		   struct error *err)
+{
+	struct background *b = atomic_exchange(at, NULL);
+	int rc;
+
+	if (!b)
+		return 0;
+	rc = join_background(b, ms, err);
+	free_background(b);
 	return rc;
 }
 

@@ -39,9 +39,6 @@ struct exec_request {
 	const char *aside;
 	/* for a plain command: deliver output as it arrives, not at the end */
 	bool live;
-	/* part of the background work that other commands wait for: see
-	 * background_start() */
-	bool ahead;
 	/* The command's standard input, followed by EOF or, with dialog, by
 	 * the callback's replies. Without SANDBOX_STDIN input, dialog and
 	 * source must all be unset. */
@@ -131,27 +128,30 @@ void supervise_read_forgot(struct supervise_read *r, const char *ids);
 struct background;
 
 struct background_work {
-	/* Runs on its own thread. Its commands must set exec_request.ahead. */
+	/* Runs on its own thread, whose commands do not wait for it. */
 	int (*run)(void *arg, const struct stop *stop, struct error *err);
 	void (*release)(void *arg);
 	void *arg; /* owned: released even if the thread cannot be started */
 };
 
-/* Starts the work and stores it in *b, which is the sandbox's `background`.
- * Until the work has ended, successfully or not, sandbox_execute() and
- * sandbox_upload() wait for it. */
-int background_start(struct background **b, const struct background_work *work,
-		     struct error *err);
-/* Waits for the end of the work. -1 only when stop ended the wait. 0 at once if
- * b is NULL. */
-int background_wait(const struct background *b, const struct stop *stop,
+/* Starts the work. *b is the sandbox's `background`, which is created if it is
+ * NULL. Until the work has ended, successfully or not, sandbox_execute() and
+ * sandbox_upload() wait for it. Waits for earlier work, whose failure is then
+ * forgotten. Only one thread may start and end works. */
+int background_start(_Atomic(struct background *) *b,
+		     const struct background_work *work, struct error *err);
+/* Waits for the end of the work; any thread. -1 only when stop ended the wait.
+ * 0 at once if b is NULL, without work, and on the work's own thread. */
+int background_wait(struct background *b, const struct stop *stop,
 		    struct error *err);
 /* Returns -1 with err if the work has failed. The failure is reported only
  * once: not again here or by background_end(). */
 int background_failed(struct background *b, struct error *err);
-/* Waits up to ms, then cancels the work. -1 with err if the work failed or was
- * cancelled; 0 also without work. No other thread may be waiting for it. */
-int background_end(struct background **b, int64_t ms, struct error *err);
+/* Waits up to ms, then cancels the work, and frees *b. -1 with err if the work
+ * failed or was cancelled; 0 also without work. No other thread may be waiting
+ * for it. */
+int background_end(_Atomic(struct background *) *b, int64_t ms,
+		   struct error *err);
 
 /* Kills one command. It is the first member of the heap struct that a provider
  * allocates for the command. The provider sets run and release and zeroes the

@@ -48,7 +48,6 @@ struct helper {
 	int64_t (*pull)(void *arg, char *room, size_t len, struct error *err);
 	bool no_base64; /* the sandbox has no base64 program */
 	bool exact;     /* args[0] is a real path: follow no symbolic link */
-	bool ahead;     /* see exec_request.ahead */
 	/* the script writes two frames; reply is called after the first */
 	bool dialog;
 	int64_t timeout_ms;

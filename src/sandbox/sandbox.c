@@ -746,9 +746,9 @@ int sandbox_execute(struct sandbox *sb, const struct exec_request *req,
 				 "%s cannot pass input to a command", p->name);
 	/* Work in the background may write what this command reads, and a
 	 * command that is being killed may still write. */
-	if (!req->ahead && background_wait(sb->background, stop, err) < 0)
+	if (background_wait(sb->background, stop, err) < 0)
 		return -1;
-	if (!req->ahead && sandbox_await_kills(sb, stop, err) < 0)
+	if (sandbox_await_kills(sb, stop, err) < 0)
 		return -1;
 	asks = asks_facts(sb, req);
 	if (asks)

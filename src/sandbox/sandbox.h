@@ -236,13 +236,13 @@ struct sandbox {
 	char *workdir;  /* owned, absolute: where tools and shells start */
 	char *made_dir; /* owned: workdir before sandbox_move(), or NULL */
 	void *priv;     /* owned by the provider */
-	struct network network;        /* if known: see reach_read() */
-	struct secrets secrets;        /* owned; for attach() as for create() */
-	struct sandbox_mounts mounts;  /* host directories that it can write */
-	struct opened *opened;         /* of reach.h; owned, or NULL */
-	struct supervise_read *read;   /* of exec.h; owned, or NULL */
-	struct background *background; /* of exec.h; owned, or NULL */
-	struct kill_queue *kills;      /* of exec.h; owned, or NULL */
+	struct network network;       /* if known: see reach_read() */
+	struct secrets secrets;       /* owned; for attach() as for create() */
+	struct sandbox_mounts mounts; /* host directories that it can write */
+	struct opened *opened;        /* of reach.h; owned, or NULL */
+	struct supervise_read *read;  /* of exec.h; owned, or NULL */
+	_Atomic(struct background *) background; /* of exec.h; owned, or NULL */
+	struct kill_queue *kills;                /* of exec.h; owned, or NULL */
 	/* reported by the sandbox; valid if facts_known is FACTS_KNOWN */
 	struct sandbox_facts facts;
 	_Atomic int facts_known;

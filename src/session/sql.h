@@ -53,6 +53,7 @@ enum statement { /* prepared on first use, kept until store_close() */
 		 SQL_MESSAGE_DELETE,
 		 SQL_MESSAGE_COPY,
 		 SQL_MESSAGE_EACH,
+		 SQL_MESSAGE_PROMPTS,
 		 SQL_MESSAGE_ADD,
 		 SQL_DRAFT_SET,
 		 SQL_DRAFT_UNCOUNT,

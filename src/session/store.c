@@ -852,6 +852,14 @@ const char *const store_texts[SQL_COUNT] = {
 	[SQL_MESSAGE_EACH] = "SELECT no, created, input, output, cache_read,"
 			     " cache_write, body FROM message WHERE thread=?1"
 			     " ORDER BY no LIMIT -1 OFFSET ?2",
+	/* the flags of a message stand before its parts */
+	[SQL_MESSAGE_PROMPTS] =
+		"SELECT count(*) FROM (SELECT substr(body, 1, instr(body,"
+		" '\"parts\":')) AS head, body FROM message WHERE thread=?1)"
+		" WHERE " IS_PROMPT(
+			"body") " AND instr(head,"
+				" '\"steering\":true')=0 AND instr(head,"
+				" '\"summary\":true')=0",
 	[SQL_MESSAGE_ADD] = "INSERT INTO message(thread, created, input,"
 			    " output, cache_read, cache_write, body)"
 			    " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)",

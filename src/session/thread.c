@@ -700,6 +700,21 @@ void store_compact(struct store *s)
 				   NULL, NULL, NULL);
 }
 
+int thread_count_prompts(struct store *s, int64_t no, int64_t *n,
+			 struct error *err)
+{
+	sqlite3_stmt *st = store_sql(s, SQL_MESSAGE_PROMPTS, err);
+	int rc;
+
+	if (!st)
+		return -1;
+	sqlite3_bind_int64(st, 1, no);
+	rc = sqlite3_step(st);
+	if (rc == SQLITE_ROW)
+		*n = sqlite3_column_int64(st, 0);
+	return store_finish(s, st, rc, err);
+}
+
 int compaction_find(struct store *s, int64_t no,
 		    void (*each)(void *arg, struct str body, int64_t after),
 		    void *arg, struct error *err)

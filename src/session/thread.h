@@ -92,6 +92,11 @@ int thread_each_message_from(struct store *s, int64_t no, int64_t skip,
 			     bool (*each)(void *arg, struct thread_message *m),
 			     void *arg, struct error *err);
 
+/* Counts the prompts of a thread: the user's messages, without those that were
+ * sent while the agent worked. */
+int thread_count_prompts(struct store *s, int64_t no, int64_t *n,
+			 struct error *err);
+
 /* Messages of a thread that leave the store for a file or a page. */
 struct thread_export {
 	int64_t no;

@@ -772,8 +772,7 @@ static int fetch_all(struct fetching *g, const struct scan_request *r,
 	note_records(g);
 	if (g->scan.same) {
 		memcpy(g->f->theirs, w->base, sizeof(g->f->theirs));
-		return odb_ref_set(&w->git, w->theirs_ref, w->base, g->stop,
-				   err);
+		return odb_ref_set(&w->git, g->ref, w->base, g->stop, err);
 	}
 	announce_all(g, SCAN_CHANGED, SCAN_NEW);
 	if (fetch_commit_archive(g, w->base, true, err) < 0)
@@ -807,7 +806,7 @@ static int fetch_once(struct workspace *w, const struct fetch_request *r,
 			      .request = r,
 			      .f = f,
 			      .stop = stop,
-			      .ref = w->theirs_ref,
+			      .ref = r->ref ? r->ref : w->theirs_ref,
 			      .scan = { .spool = -1 } };
 	struct buf text = BUF_INIT(LISTING_MAX);
 	char root[LISTING_HASH];
@@ -832,9 +831,9 @@ static int fetch_once(struct workspace *w, const struct fetch_request *r,
 		request.listing = buf_str(&text);
 		rc = fetch_all(&g, &request, err);
 	}
-	if (rc == 0)
+	if (rc == 0 && !r->ref)
 		rc = fetch_drop_uploaded(&g, err);
-	if (rc == 0)
+	if (rc == 0 && !r->ref)
 		forget_unchanged(&g);
 	if (rc == 0)
 		rc = fetch_refuse_repositories(&g, err);
@@ -845,7 +844,7 @@ static int fetch_once(struct workspace *w, const struct fetch_request *r,
 			&w->git, w->base, f->theirs,
 			&(struct odb_sink){ see_difference, &f->same }, stop,
 			err);
-	if (rc == 0)
+	if (rc == 0 && !r->ref)
 		rc = save_seen(w, f, err);
 	release_fetching(&g);
 	buf_release(&text);

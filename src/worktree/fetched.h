@@ -16,6 +16,10 @@ struct fetch_request { /* all borrowed */
 	size_t n_include;
 	int64_t file_max;  /* maximum bytes of one file */
 	int64_t total_max; /* maximum bytes of all files */
+	/* NULL: the work of the agent is fetched into workspace.theirs_ref.
+	 * Else all files are fetched into this ref, also those that the user
+	 * has uploaded, and LABEL.seen stays as it is. */
+	const char *ref;
 	/* Large files are only listed in fetch.later, so that the first answer
 	 * stays small; fetch_later() gets them. */
 	bool small_first;

@@ -220,7 +220,6 @@ static int run_commit(void *arg, const struct stop *stop, struct error *err)
 				      str_of(j->terms.message),
 				      str_of(j->terms.commits) },
 			    .n_args = 4,
-			    .ahead = true,
 			    .timeout_ms = COMMIT_MS,
 			    .out = BUF_INIT(SAID_MAX) };
 	int rc = helper_run(j->sandbox, &h, stop, err);

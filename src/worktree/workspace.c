@@ -109,9 +109,8 @@ static int open_git(struct workspace *w, const char *avoid,
 	return -1;
 }
 
-/* Returns the path of a label's file, owned; NULL if root does not exist. */
-static char *label_file(const char *state, const char *root, const char *label,
-			const char *kind)
+char *workspace_label_file(const char *state, const char *root,
+			   const char *label, const char *kind)
 {
 	char *real = realpath(root, NULL);
 	char *directory = real ? make_directory(state, real) : NULL;
@@ -135,18 +134,18 @@ static bool has_file(char *file)
 
 bool workspace_exists(const char *state, const char *root, const char *label)
 {
-	return has_file(label_file(state, root, label, "listing"));
+	return has_file(workspace_label_file(state, root, label, "listing"));
 }
 
 bool workspace_is_bound(const char *state, const char *root, const char *label)
 {
-	return has_file(label_file(state, root, label, "bound"));
+	return has_file(workspace_label_file(state, root, label, "bound"));
 }
 
 int workspace_note_bound(const char *state, const char *root, const char *label,
 			 struct error *err)
 {
-	char *file = label_file(state, root, label, "bound");
+	char *file = workspace_label_file(state, root, label, "bound");
 	char *directory =
 		file ? xstrndup(file, (size_t)(strrchr(file, '/') - file))
 		     : NULL;

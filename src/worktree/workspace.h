@@ -23,6 +23,9 @@
  *   LABEL.remotes  the remotes of the user's repository when the tree was sent
  *                  (server_git.h)
  *   LABEL.pushed   the branch that was pushed for the sandbox (push.h)
+ *   LABEL.turns    locked while a checkpoint is made or restored
+ *   LABEL.undoing  an undo that has begun (checkpoint.h)
+ *   LABEL.undone   text about undone changes that the model is not told yet
  *   LABEL.unsent   names of all files that were not sent, if there were too
  *                  many to print
  *   LABEL.bound    the tree itself is mounted into the sandbox: nothing was
@@ -38,6 +41,7 @@
  *   refs/dcode/LABEL/sandbox  what the last fetch found in the sandbox
  *   refs/dcode/LABEL/branch   an earlier .../sandbox: the last one that was
  *                             committed to a branch of the user
+ *   refs/dcode/LABEL/turns/...  states after turns (checkpoint.h)
  * LABEL is the sandbox's label in the ledger ("dcode-abcd2345").
  */
 struct workspace {
@@ -71,6 +75,10 @@ struct workspace {
 int workspace_open(struct workspace *w, const char *state, const char *root,
 		   const char *label, const struct stop *stop,
 		   struct error *err);
+/* Returns the path of the file LABEL.KIND, owned; NULL if root does not
+ * exist. */
+char *workspace_label_file(const char *state, const char *root,
+			   const char *label, const char *kind);
 /* True if a tree was sent to the sandbox of this label. Creates nothing. */
 bool workspace_exists(const char *state, const char *root, const char *label);
 /* workspace_note_bound() records that the user's tree itself is mounted into

@@ -34,10 +34,10 @@ struct work {
 	bool released;
 };
 
-static int execute(struct sandbox *sb, bool ahead, const struct stop *stop,
+static int execute(struct sandbox *sb, const struct stop *stop,
 		   struct error *err)
 {
-	struct exec_request req = { .command = STR("true"), .ahead = ahead };
+	struct exec_request req = { .command = STR("true") };
 	struct exec_result res;
 
 	*err = (struct error){ 0 };
@@ -50,7 +50,7 @@ static int run(void *arg, const struct stop *stop, struct error *err)
 	struct work *w = arg;
 	struct error ignored = { 0 };
 
-	(void)execute(w->sb, true, stop, err);
+	(void)execute(w->sb, stop, err);
 	while (!cancel_triggered(&w->go) && !err->code &&
 	       stop_check(stop, err) == 0)
 		(void)stop_sleep(stop, 1, &ignored);
@@ -92,14 +92,15 @@ static void test_a_command_waits_until_the_work_has_ended(void **state)
 
 	(void)state;
 	start(&p, false);
-	assert_int_equal(execute(&p.sb, false, &soon, &err), -1);
+	assert_int_equal(execute(&p.sb, &soon, &err), -1);
 	assert_int_equal(err.code, ERR_TIMEOUT);
 	cancel_trigger(&p.work.go);
-	assert_int_equal(execute(&p.sb, false, &ever, &err), 0);
+	assert_int_equal(execute(&p.sb, &ever, &err), 0);
 	assert_int_equal(background_end(&p.sb.background, 0, &err), 0);
 	assert_true(p.work.released && !p.work.cancelled);
-	assert_int_equal(execute(&p.sb, false, &ever, &err), 0);
+	assert_int_equal(execute(&p.sb, &ever, &err), 0);
 	cancel_release(&p.work.go);
+	sandbox_release(&p.sb);
 }
 
 static void test_a_failure_of_the_work_does_not_end_commands(void **state)
@@ -111,10 +112,11 @@ static void test_a_failure_of_the_work_does_not_end_commands(void **state)
 	(void)state;
 	start(&p, true);
 	cancel_trigger(&p.work.go);
-	assert_int_equal(execute(&p.sb, false, &ever, &err), 0);
+	assert_int_equal(execute(&p.sb, &ever, &err), 0);
 	assert_int_equal(background_end(&p.sb.background, 0, &err), -1);
 	assert_int_equal(err.code, ERR_REMOTE);
 	cancel_release(&p.work.go);
+	sandbox_release(&p.sb);
 }
 
 static void test_a_failure_is_said_once_and_when_it_has_happened(void **state)
@@ -134,6 +136,34 @@ static void test_a_failure_is_said_once_and_when_it_has_happened(void **state)
 	assert_int_equal(background_end(&p.sb.background, 0, &err), 0);
 	assert_int_equal(background_failed(NULL, &err), 0);
 	cancel_release(&p.work.go);
+	sandbox_release(&p.sb);
+}
+
+static void test_another_work_is_waited_for_too(void **state)
+{
+	struct background_work work = { run, release, NULL };
+	struct stop soon = stop_cleanup(SHORT_MS);
+	struct stop ever = stop_on(NULL);
+	struct error err = { 0 };
+	struct place p;
+
+	(void)state;
+	start(&p, true);
+	cancel_trigger(&p.work.go);
+	assert_int_equal(execute(&p.sb, &ever, &err), 0);
+	cancel_reset(&p.work.go);
+	p.work = (struct work){ .sb = &p.sb, .go = p.work.go };
+	work.arg = &p.work;
+	assert_int_equal(background_start(&p.sb.background, &work, &err), 0);
+	assert_int_equal(background_failed(p.sb.background, &err), 0);
+	assert_int_equal(execute(&p.sb, &soon, &err), -1);
+	assert_int_equal(err.code, ERR_TIMEOUT);
+	cancel_trigger(&p.work.go);
+	assert_int_equal(execute(&p.sb, &ever, &err), 0);
+	assert_int_equal(background_end(&p.sb.background, 0, &err), 0);
+	assert_true(p.work.released && !p.work.cancelled);
+	cancel_release(&p.work.go);
+	sandbox_release(&p.sb);
 }
 
 static void test_a_sandbox_that_is_left_cancels_the_work(void **state)
@@ -147,12 +177,13 @@ static void test_a_sandbox_that_is_left_cancels_the_work(void **state)
 	assert_int_equal(err.code, ERR_CANCELLED);
 	assert_true(p.work.cancelled && p.work.released);
 	cancel_release(&p.work.go);
+	sandbox_release(&p.sb);
 	start(&p, false);
 	sandbox_release(&p.sb);
 	assert_true(p.work.cancelled && p.work.released);
 	cancel_release(&p.work.go);
-	assert_int_equal(background_end(&p.sb.background, 0, &err),
-			 0); /* there is none */
+	/* there is none */
+	assert_int_equal(background_end(&p.sb.background, 0, &err), 0);
 }
 
 int main(void)
@@ -163,6 +194,7 @@ int main(void)
 			test_a_failure_of_the_work_does_not_end_commands),
 		cmocka_unit_test(
 			test_a_failure_is_said_once_and_when_it_has_happened),
+		cmocka_unit_test(test_another_work_is_waited_for_too),
 		cmocka_unit_test(test_a_sandbox_that_is_left_cancels_the_work),
 	};
 

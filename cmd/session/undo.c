@@ -1,0 +1,329 @@
+/* undo.c - checkpoints of a run's sandbox, and undo of turns. */
+/* SPDX-License-Identifier: MIT */
+/*
+ * After each turn that may have changed files, undo_checkpoint() lets
+ * worktree/checkpoint.h store the sandbox's tree. /undo and dcode undo
+ * (cmd/commands/undo.c) restore it. What they did is stored in LABEL.undone
+ * beside the tree's records until the next message tells the model.
+ */
+#include "cmd/session/undo.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "cmd/print.h"
+#include "cmd/session/options.h"
+#include "cmd/session/tree.h"
+#include "sandbox/changed_files.h"
+#include "session/thread.h"
+#include "worktree/send.h"
+#include "worktree/user_repo.h"
+
+enum {
+	EXCLUDE_MAX = 1 << 20,
+	TAKE_MS = 120000, /* for one checkpoint */
+	SHOWN_MOST = 50,  /* names of each kind */
+};
+
+struct checkpoint_job {
+	struct workspace w;
+	struct checkpoint_request request;
+	struct buf exclude;
+	char *thread; /* owned */
+};
+
+/* A background_work. */
+static int run_job(void *arg, const struct stop *stop, struct error *err)
+{
+	struct checkpoint_job *j = arg;
+	struct stop limit = stop_within(stop, TAKE_MS);
+
+	if (checkpoint_take(&j->w, &j->request, &limit, err) == 0)
+		return 0;
+	return error_wrap(err, "the last turn cannot be undone");
+}
+
+static void release_job(void *arg)
+{
+	struct checkpoint_job *j = arg;
+
+	workspace_close(&j->w);
+	buf_release(&j->exclude);
+	free(j->thread);
+	free(j);
+}
+
+/* Sets *turn to the number of prompts of a stored thread. */
+static int count_turns(struct app *app, const char *thread, int64_t *turn,
+		       struct error *err)
+{
+	struct thread t = { 0 };
+	struct store *store;
+	int rc = app_store(app, &store, err);
+
+	if (rc == 0)
+		rc = thread_find(store, thread, NULL, &t, err);
+	if (rc == 0)
+		rc = thread_count_prompts(store, t.no, turn, err);
+	thread_release(&t);
+	return rc;
+}
+
+/* Sets q for a workspace and a stored thread. exclude receives the user's
+ * ignore patterns, which q borrows. */
+static int prepare_request(struct app *app, const struct workspace *w,
+			   const char *thread, struct checkpoint_request *q,
+			   struct buf *exclude, struct error *err)
+{
+	q->turn.thread = thread;
+	if (settings_int(app->settings, NULL, "workspace.checkpoints", &q->most,
+			 err) < 0 ||
+	    workspace_read_exclude(w, exclude, err) < 0)
+		return -1;
+	if (q->most < 0 || q->most > CHECKPOINTS_MOST)
+		q->most = CHECKPOINTS_MOST;
+	q->fetch.exclude = buf_str(exclude);
+	return count_turns(app, thread, &q->turn.turn, err);
+}
+
+/* Opens the workspace of the run's sandbox. 1: it has no copy of a tree. */
+static int open_job(struct run *r, struct checkpoint_job *j, char kind,
+		    const struct stop *stop, struct error *err)
+{
+	int64_t most = 0;
+	int rc = settings_int(r->app->settings, NULL, "workspace.checkpoints",
+			      &most, err);
+
+	if (rc < 0 || !most)
+		return rc < 0 ? -1 : 1;
+	rc = tree_find(&j->w, r->app, settings_cwd(r->app->settings),
+		       r->box.label, stop, err);
+	if (rc)
+		return rc;
+	j->thread = xstrdup(session_id(r->session));
+	j->request.kind = kind;
+	j->request.resumed = r->box.resumed;
+	j->request.fetch.sandbox = &r->box.sandbox;
+	j->request.fetch.include = r->options.include;
+	j->request.fetch.n_include = r->options.n_include;
+	return prepare_request(r->app, &j->w, j->thread, &j->request,
+			       &j->exclude, err);
+}
+
+/* A run without a chat that deletes its sandbox needs no checkpoint. */
+void undo_checkpoint(struct run *r, char kind)
+{
+	struct stop stop = app_stop(r->app);
+	struct background_work work = { run_job, release_job, NULL };
+	struct checkpoint_job *j;
+	struct error err = { 0 };
+	int rc;
+
+	if (!r->box.label[0] || !session_is_stored(r->session) ||
+	    (!r->interactive && r->box.request.on_exit == LIFECYCLE_DELETE))
+		return;
+	/* the first one may still be making the tree a repository */
+	if (background_wait(r->box.sandbox.background, &stop, &err) == 0 &&
+	    background_failed(r->box.sandbox.background, &err) < 0)
+		app_warn("%s", err.message);
+	err = (struct error){ 0 };
+	j = xcalloc(1, sizeof(*j));
+	j->exclude = BUF_INIT(EXCLUDE_MAX);
+	rc = open_job(r, j, kind, &stop, &err);
+	if (rc) {
+		release_job(j);
+	} else {
+		work.arg = j;
+		rc = background_start(&r->box.sandbox.background, &work, &err);
+	}
+	if (rc < 0 && err.code != ERR_CANCELLED)
+		app_warn("this turn cannot be undone: %s", err.message);
+}
+
+static void add_names(struct buf *out, char *const *names, size_t n)
+{
+	struct changed_files l = { .out = out };
+
+	for (size_t i = 0; i < n; i++)
+		changed_files_add(&l, str_of(names[i]));
+	changed_files_end(&l);
+}
+
+/* The note is one line, and begins so that message_typed() finds it. */
+static void write_note(const struct undo_result *u, struct buf *out)
+{
+	buf_adds(out, MESSAGE_NOTE_UNDO);
+	if (u->redo)
+		buf_adds(out,
+			 "restored the changes that an undo had removed: ");
+	else
+		buf_addf(out,
+			 "undone the changes of the last %lld turn%s that "
+			 "changed files: ",
+			 (long long)u->count, u->count == 1 ? "" : "s");
+	if (u->n_changed)
+		add_names(out, u->changed, u->n_changed);
+	else
+		buf_adds(out, "no files");
+	if (u->n_kept) {
+		buf_adds(out,
+			 ". Not touched, because they have changed since: ");
+		add_names(out, u->kept, u->n_kept);
+	}
+	buf_adds(out, ". Read these files again before you edit them. Commits, "
+		      "processes and installed packages are as they were.]\n");
+}
+
+static char *note_file(const struct workspace *w)
+{
+	return xasprintf("%s/%s." UNDO_NOTE, w->directory, w->label);
+}
+
+/* Adds the text for the model to LABEL.undone. */
+static int add_note(const struct workspace *w, const struct undo_result *u,
+		    struct error *err)
+{
+	struct buf text = BUF_INIT(UNDO_NOTE_MAX);
+	char *file = note_file(w);
+	int rc = access(file, F_OK) == 0 ? path_read(file, &text, err) : 0;
+
+	if (rc == 0 && (u->n_changed || u->n_kept))
+		write_note(u, &text);
+	if (rc == 0)
+		rc = buf_check(&text, "the notes about undone changes", err);
+	if (rc == 0 && text.len)
+		rc = path_write(file, buf_str(&text), 0600, err);
+	buf_release(&text);
+	free(file);
+	return rc;
+}
+
+int undo_files(const struct undo_target *t, int64_t turn, bool redo,
+	       struct undo_result *u, const struct stop *stop,
+	       struct error *err)
+{
+	struct undo_request q = { .turn = turn, .redo = redo };
+	struct buf exclude = BUF_INIT(EXCLUDE_MAX);
+	const char **include =
+		include_read(t->app, NULL, &q.checkpoint.fetch.n_include, err);
+	int rc = include ? 0 : -1;
+
+	q.checkpoint.fetch.include = include;
+	q.checkpoint.fetch.sandbox = t->sandbox;
+	if (rc == 0)
+		rc = prepare_request(t->app, t->workspace, t->thread,
+				     &q.checkpoint, &exclude, err);
+	if (rc == 0)
+		rc = checkpoint_undo(t->workspace, &q, u, stop, err);
+	if (rc == 0)
+		rc = add_note(t->workspace, u, err);
+	buf_release(&exclude);
+	free(include);
+	return rc;
+}
+
+static void print_names(const struct app *app, char *const *names, size_t n,
+			const char *after)
+{
+	for (size_t i = 0; i < n && i < SHOWN_MOST; i++)
+		print_name(app, "  ", names[i], after);
+	if (n > SHOWN_MOST)
+		fprintf(stderr, "  ... and %zu more%s\n", n - SHOWN_MOST,
+			after);
+}
+
+void undo_print(const struct app *app, const struct undo_result *u)
+{
+	print_names(app, u->changed, u->n_changed, "");
+	print_names(app, u->kept, u->n_kept,
+		    " stays as it is: it was changed since");
+	fprintf(stderr, "%s %s turn %" PRId64, print_sign(app, GLYPH_CHECK),
+		u->finished ? "Finished an interrupted undo: turn"
+		: u->redo   ? "Restored"
+			    : "Undid",
+		u->turn);
+	if (u->count > 1)
+		fprintf(stderr, " and the turns after it");
+	fprintf(stderr, ": %zu file%s", u->n_changed,
+		u->n_changed == 1 ? "" : "s");
+	if (u->n_kept)
+		fprintf(stderr, ", %zu left alone", u->n_kept);
+	fputs(". The model is told with the next message.\n", stderr);
+	if (!u->redo)
+		app_print_advice(app, "To get the changes back: "
+				      "`dcode undo --redo`");
+}
+
+/* Opens the tree of the run's sandbox. 1: there is none. */
+static int open_tree(struct run *r, struct workspace *w,
+		     const struct stop *stop, struct error *err)
+{
+	*w = (struct workspace){ 0 };
+	return r->box.label[0]
+		       ? tree_find(w, r->app, settings_cwd(r->app->settings),
+				   r->box.label, stop, err)
+		       : 1;
+}
+
+int undo_count(struct run *r, int64_t turn, int64_t *n, struct error *err)
+{
+	const struct checkpoint_turn t = { session_id(r->session), turn };
+	struct stop stop = app_stop(r->app);
+	struct checkpoints c = { 0 };
+	struct workspace w;
+	int rc = open_tree(r, &w, &stop, err);
+
+	*n = 0;
+	if (rc == 0)
+		rc = background_wait(r->box.sandbox.background, &stop, err);
+	if (rc == 0)
+		rc = checkpoints_read(&c, &w, &stop, err);
+	if (rc == 0)
+		*n = (int64_t)(c.n_turns - checkpoint_first(&c, &t));
+	checkpoints_release(&c);
+	workspace_close(&w);
+	return rc < 0 ? -1 : 0;
+}
+
+int undo_in_chat(struct run *r, int64_t turn, struct error *err)
+{
+	struct stop stop = app_stop(r->app);
+	struct undo_result u = { 0 };
+	struct workspace w;
+	const struct undo_target t = { r->app, &w, &r->box.sandbox,
+				       session_id(r->session) };
+	int rc = open_tree(r, &w, &stop, err);
+
+	if (rc == 0)
+		rc = undo_files(&t, turn, false, &u, &stop, err);
+	if (rc == 0)
+		undo_print(r->app, &u);
+	undo_result_release(&u);
+	workspace_close(&w);
+	return rc < 0 ? -1 : 0;
+}
+
+int undo_forked(struct run *r, int64_t turn, bool with_files, struct error *err)
+{
+	const struct checkpoint_turn t = { session_id(r->session), turn };
+	struct stop stop = app_stop(r->app);
+	struct workspace w;
+	int rc = open_tree(r, &w, &stop, err);
+	char *note;
+
+	if (rc == 0 && with_files) {
+		note = note_file(&w);
+		(void)unlink(note);
+		free(note);
+	}
+	if (rc == 0)
+		rc = checkpoint_fork(&w, &t, &stop, err);
+	workspace_close(&w);
+	return rc < 0 ? -1 : 0;
+}

@@ -1,0 +1,45 @@
+/* undo.h - checkpoints of a run's sandbox, and undo of turns. */
+/* SPDX-License-Identifier: MIT */
+#ifndef CMD_SESSION_UNDO_H
+#define CMD_SESSION_UNDO_H
+
+#include "cmd/session/run.h"
+#include "worktree/checkpoint.h"
+
+/* After a turn or a command of the user that may have changed files in the
+ * sandbox: stores its tree, in the background. The next command in the sandbox
+ * waits for that. kind as in struct checkpoint_request. Failures are reported
+ * with the next message. Does nothing if the sandbox has no copy of a tree. */
+void undo_checkpoint(struct run *r, char kind);
+
+/* The sandbox whose files are restored, and the thread; all borrowed. */
+struct undo_target {
+	struct app *app;
+	struct workspace *workspace;
+	struct sandbox *sandbox;
+	const char *thread;
+};
+/* Restores files as checkpoint_undo() does, and stores the text for the model.
+ * turn and redo as in struct undo_request. Release u in any case. */
+int undo_files(const struct undo_target *t, int64_t turn, bool redo,
+	       struct undo_result *u, const struct stop *stop,
+	       struct error *err);
+/* Prints on stderr what was restored. */
+void undo_print(const struct app *app, const struct undo_result *u);
+
+/* For a chat that goes back to before a turn of its thread. undo_count() sets
+ * *n to the number of turns whose changes undo_in_chat() undoes, which also
+ * prints the result. undo_forked() is called once the run's thread is the copy:
+ * its first turn is `turn`. with_files: undo_in_chat() was called, so that the
+ * model has seen nothing of what was undone. */
+int undo_count(struct run *r, int64_t turn, int64_t *n, struct error *err);
+int undo_in_chat(struct run *r, int64_t turn, struct error *err);
+int undo_forked(struct run *r, int64_t turn, bool with_files,
+		struct error *err);
+
+/* The next message tells the model what was undone: until then the text is in
+ * LABEL.undone of the workspace. run_agent() reads and removes it. */
+#define UNDO_NOTE "undone"
+enum { UNDO_NOTE_MAX = 64 << 10 }; /* bytes */
+
+#endif

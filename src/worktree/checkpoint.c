@@ -1,0 +1,1105 @@
+/* checkpoint.c - states of a sandbox's tree after each turn, and undo. */
+/* SPDX-License-Identifier: MIT */
+/*
+ * checkpoint_take() fetches the tree after a turn and, if it differs from the
+ * last checkpoint, gives the commit a name. The names are the only records:
+ * reading them in their order gives the turns that are in effect and those that
+ * were undone (replay()).
+ *
+ * An undo takes the difference of two checkpoints. Each line of it is a file
+ * with its state that the turns have left and the one to restore. The script
+ * workspace_sync.sh, which also sends the user's own changes, replaces a file
+ * only if it is in the first state. So the undo overwrites nothing of which
+ * there is no checkpoint, even if the sandbox changes meanwhile, and it can be
+ * repeated after a kill: LABEL.undoing has what was intended.
+ *
+ * Nothing in a checkpoint is trusted. It went through the checks of a fetch
+ * (fetch_commit.h), and its files return to the sandbox only, through a
+ * directory of dcode in which nothing is run.
+ */
+#include "worktree/checkpoint.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <sodium.h>
+
+#include "base/mem.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "worktree/fetch.h"
+#include "worktree/odb.h"
+#include "worktree/stream_files.h"
+
+enum {
+	REFS_MAX = 1 << 20,
+	LOCK_MS = 30000,
+	REF_MS = 60000,
+	/* bytes of the names in one request, whose answer names them again */
+	BATCH_BYTES = 128 << 10,
+	LINE_BYTES = 2 * (6 + 1 + 64) + 2 + 1, /* without the path */
+	INTENT_MAX = 64 << 20,
+	LINK_MAX = 4096,
+};
+
+#define NO_HASH                                                                \
+	"0000000000000000000000000000000000000000000000000000000000000000"
+
+static char *turns_prefix(const struct workspace *w)
+{
+	return odb_ref_name(w->label, "turns/");
+}
+
+/* Ref for a commit that has no name yet. */
+static char *scratch_ref(const struct workspace *w)
+{
+	return odb_ref_name(w->label, "turn");
+}
+
+static char *label_path(const struct workspace *w, const char *ending)
+{
+	return xasprintf("%s/%s.%s", w->directory, w->label, ending);
+}
+
+/* Parses "NUMBER.KIND.TURN.COUNT.THREAD". */
+static bool parse_name(struct checkpoint *c, struct str name)
+{
+	struct str part[4];
+	int64_t number;
+
+	for (int i = 0; i < 4; i++)
+		if (!str_split(&name, '.', &part[i]))
+			return false;
+	if (!str_to_int(part[0], &number) || part[1].len != 1 ||
+	    !str_to_int(part[2], &c->turn) || !str_to_int(part[3], &c->count))
+		return false;
+	c->number = (unsigned long)number;
+	c->kind = part[1].ptr[0];
+	c->thread = xstrndup(name.len ? name.ptr : "", name.len);
+	return true;
+}
+
+/* Parses "REF OID TIME". */
+static void add_checkpoint(struct checkpoints *all, const char *prefix,
+			   struct str line)
+{
+	struct checkpoint c = { 0 };
+	struct str ref = { 0 };
+	struct str oid = { 0 };
+
+	if (!str_split(&line, ' ', &ref) || !str_split(&line, ' ', &oid) ||
+	    !str_starts(ref, prefix) || oid.len >= GIT_OID ||
+	    !parse_name(&c, str_skip(ref, strlen(prefix))))
+		return;
+	(void)str_to_int(line, &c.time);
+	snprintf(c.oid, sizeof(c.oid), "%.*s", (int)oid.len, oid.ptr);
+	c.ref = xstrndup(ref.ptr, ref.len);
+	if (!(all->n & (all->n - 1)))
+		all->list = xrealloc(all->list, all->n ? 2 * all->n : 1,
+				     sizeof(*all->list));
+	all->list[all->n++] = c;
+}
+
+/* Finds the turns that are in effect. The oldest checkpoints may be gone, so an
+ * undo may name more turns than there are. */
+static void replay(struct checkpoints *c)
+{
+	c->turns = xcalloc(c->n + 1, sizeof(*c->turns));
+	c->undone = xcalloc(c->n + 1, sizeof(*c->undone));
+	c->popped = xcalloc(c->n + 1, sizeof(*c->popped));
+	for (size_t i = 0; i < c->n; i++) {
+		size_t count = (size_t)c->list[i].count;
+
+		switch (c->list[i].kind) {
+		case CHECKPOINT_TURN:
+			c->turns[c->n_turns++] = i;
+			c->n_undone = 0;
+			break;
+		case CHECKPOINT_UNDO:
+			c->popped[i] = count < c->n_turns ? count : c->n_turns;
+			c->n_turns -= c->popped[i];
+			c->undone[c->n_undone++] = i;
+			break;
+		case CHECKPOINT_REDO:
+			if (c->n_undone)
+				c->n_turns +=
+					c->popped[c->undone[--c->n_undone]];
+			break;
+		default:
+			break;
+		}
+	}
+}
+
+int checkpoints_read(struct checkpoints *c, const struct workspace *w,
+		     const struct stop *stop, struct error *err)
+{
+	char *prefix = turns_prefix(w);
+	const char *argv[] = {
+		"for-each-ref",
+		"--format=%(refname) %(objectname) %(committerdate:unix)",
+		prefix, NULL
+	};
+	struct buf out = BUF_INIT(REFS_MAX);
+	const struct git_request q = { .argv = argv,
+				       .out = &out,
+				       .timeout_ms = REF_MS };
+	int rc = git_run(&w->git, &q, stop, err);
+	struct str rest = buf_str(&out);
+	struct str line;
+
+	*c = (struct checkpoints){ 0 };
+	while (rc == 0 && str_split(&rest, '\n', &line))
+		add_checkpoint(c, prefix, line);
+	if (rc == 0)
+		replay(c);
+	buf_release(&out);
+	free(prefix);
+	return rc;
+}
+
+void checkpoints_release(struct checkpoints *c)
+{
+	for (size_t i = 0; i < c->n; i++) {
+		free(c->list[i].thread);
+		free(c->list[i].ref);
+	}
+	free(c->list);
+	free(c->turns);
+	free(c->undone);
+	free(c->popped);
+	*c = (struct checkpoints){ 0 };
+}
+
+/* Carries out lines of git update-ref --stdin, all or none. */
+static int update_refs(const struct workspace *w, const struct buf *lines,
+		       const struct stop *stop, struct error *err)
+{
+	static const char *const argv[] = { "update-ref", "--no-deref",
+					    "--stdin", NULL };
+	const struct git_request q = { .argv = argv,
+				       .input = buf_str(lines),
+				       .timeout_ms = REF_MS };
+
+	return lines->len ? git_run(&w->git, &q, stop, err) : 0;
+}
+
+int checkpoints_remove(const struct workspace *w, const struct stop *stop,
+		       struct error *err)
+{
+	struct checkpoints c;
+	struct buf lines = BUF_INIT(REFS_MAX);
+	char *scratch = scratch_ref(w);
+	int rc = checkpoints_read(&c, w, stop, err);
+
+	for (size_t i = 0; i < c.n; i++)
+		buf_addf(&lines, "delete %s\n", c.list[i].ref);
+	if (rc == 0)
+		rc = update_refs(w, &lines, stop, err);
+	if (rc == 0)
+		rc = odb_ref_set(&w->git, scratch, NULL, stop, err);
+	checkpoints_release(&c);
+	buf_release(&lines);
+	free(scratch);
+	return rc;
+}
+
+static unsigned long next_number(const struct checkpoints *c)
+{
+	return c->n ? c->list[c->n - 1].number + 1 : 1;
+}
+
+/* Returns the ref of a new checkpoint. Owned. */
+static char *make_ref(const struct workspace *w, unsigned long number,
+		      const struct checkpoint *c)
+{
+	char *prefix = turns_prefix(w);
+	char *ref = xasprintf("%s%08lu.%c.%" PRId64 ".%" PRId64 ".%s", prefix,
+			      number, c->kind, c->turn, c->count, c->thread);
+
+	free(prefix);
+	return ref;
+}
+
+/* Appends a line that creates a checkpoint with the commit oid. */
+static void add_create(struct buf *lines, const struct workspace *w,
+		       unsigned long number, const struct checkpoint *c,
+		       const char *oid)
+{
+	char *ref = make_ref(w, number, c);
+
+	buf_addf(lines, "create %s %s\n", ref, oid);
+	free(ref);
+}
+
+/* Appends lines that delete the oldest checkpoints: too many, too old, too
+ * large. */
+static void add_trim(struct buf *lines, const struct checkpoints *c,
+		     int64_t most)
+{
+	int64_t oldest = time(NULL) - (int64_t)CHECKPOINT_DAYS * 86400;
+	int64_t kib = 0;
+	size_t keep = 0;
+
+	for (size_t i = c->n; i > 0; i--) {
+		const struct checkpoint *one = &c->list[i - 1];
+
+		if (one->kind == CHECKPOINT_TURN ||
+		    one->kind == CHECKPOINT_OTHER)
+			kib += one->count;
+		if (++keep > (size_t)most || one->time < oldest ||
+		    kib > CHECKPOINTS_KIB)
+			buf_addf(lines, "delete %s\n", one->ref);
+	}
+}
+
+static const struct checkpoint *find_fork(const struct checkpoints *c,
+					  const char *thread)
+{
+	for (size_t i = c->n; i > 0; i--)
+		if (c->list[i - 1].kind == CHECKPOINT_FORK &&
+		    !strcmp(c->list[i - 1].thread, thread))
+			return &c->list[i - 1];
+	return NULL;
+}
+
+/* True if the checkpoint's turn belongs to t's thread, or to the one from which
+ * that was copied before its turn t->turn. Then *thread becomes the owner. */
+static bool is_in_thread(const struct checkpoints *c,
+			 const struct checkpoint *one,
+			 const struct checkpoint_turn *t, const char **thread)
+{
+	const struct checkpoint *fork;
+
+	if (!strcmp(one->thread, *thread))
+		return true;
+	fork = find_fork(c, *thread);
+	if (!fork || t->turn >= fork->turn)
+		return false;
+	*thread = one->thread;
+	return true;
+}
+
+size_t checkpoint_first(const struct checkpoints *c,
+			const struct checkpoint_turn *t)
+{
+	struct checkpoint_turn last = *t;
+	const char *thread;
+	size_t i = c->n_turns;
+
+	if (!last.turn && i) {
+		last.thread = c->list[c->turns[i - 1]].thread;
+		last.turn = c->list[c->turns[i - 1]].turn;
+	}
+	thread = last.thread;
+	while (i) {
+		const struct checkpoint *one = &c->list[c->turns[i - 1]];
+
+		if (!is_in_thread(c, one, &last, &thread) ||
+		    one->turn < last.turn)
+			break;
+		i--;
+	}
+	return i;
+}
+
+bool checkpoint_of_turn(const struct checkpoints *c,
+			const struct checkpoint_turn *t, const char **before,
+			const char **after)
+{
+	const char *thread = t->thread;
+
+	for (size_t i = c->n; i > 1; i--) {
+		const struct checkpoint *one = &c->list[i - 1];
+
+		if (one->kind != CHECKPOINT_TURN ||
+		    !is_in_thread(c, one, t, &thread) || one->turn != t->turn)
+			continue;
+		*before = c->list[i - 2].oid;
+		*after = one->oid;
+		return true;
+	}
+	return false;
+}
+
+static int lock_turns(const struct workspace *w, const struct stop *stop,
+		      struct error *err)
+{
+	struct stop wait = stop_within(stop, LOCK_MS);
+	char *file = label_path(w, "turns");
+	int fd = path_lock(file, &wait, err);
+
+	free(file);
+	return fd;
+}
+
+static int see_difference(void *arg, const struct odb_record *r,
+			  struct error *err)
+{
+	(void)r;
+	(void)err;
+	*(bool *)arg = true;
+	return 0;
+}
+
+/* True if the last turn with a checkpoint is this one. */
+static bool has_turn(const struct checkpoints *c,
+		     const struct checkpoint_turn *t)
+{
+	for (size_t i = c->n; i > 0; i--)
+		if (c->list[i - 1].kind == CHECKPOINT_TURN &&
+		    !strcmp(c->list[i - 1].thread, t->thread))
+			return c->list[i - 1].turn >= t->turn;
+	return false;
+}
+
+/* Names the fetched commit, if it differs from the last checkpoint. */
+static int name_commit(struct workspace *w, const struct checkpoint_request *r,
+		       const struct fetch *f, const struct checkpoints *c,
+		       const struct stop *stop, struct error *err)
+{
+	const char *last = c->n ? c->list[c->n - 1].oid : w->base;
+	struct checkpoint first = { .kind = CHECKPOINT_FIRST,
+				    .thread = (char *)r->turn.thread };
+	struct checkpoint one = { .kind = r->kind,
+				  .turn = r->turn.turn,
+				  .count = f->bytes >> 10,
+				  .thread = (char *)r->turn.thread };
+	struct buf lines = BUF_INIT(REFS_MAX);
+	unsigned long number = next_number(c);
+	bool differs = !c->n && r->resumed;
+	int rc = odb_tree_diff(&w->git, last, f->theirs,
+			       &(struct odb_sink){ see_difference, &differs },
+			       stop, err);
+
+	if (!one.kind)
+		one.kind = has_turn(c, &r->turn) ? CHECKPOINT_OTHER
+						 : CHECKPOINT_TURN;
+	if (!c->n && r->resumed)
+		one.kind = CHECKPOINT_OTHER;
+	if (rc == 0 && differs) {
+		if (!c->n && !r->resumed)
+			add_create(&lines, w, number++, &first, w->base);
+		add_create(&lines, w, number, &one, f->theirs);
+		add_trim(&lines, c, r->most - 1);
+		rc = update_refs(w, &lines, stop, err);
+	}
+	buf_release(&lines);
+	return rc;
+}
+
+/* Does the work of checkpoint_take() while the lock is held. */
+static int take_locked(struct workspace *w, const struct checkpoint_request *r,
+		       const struct stop *stop, struct error *err)
+{
+	struct fetch_request q = r->fetch;
+	struct error ignored = { 0 };
+	struct checkpoints c = { 0 };
+	struct fetch f = { 0 };
+	char *ref = scratch_ref(w);
+	int rc;
+
+	q.ref = ref;
+	q.small_first = false;
+	q.file_max = CHECKPOINT_FILE;
+	q.total_max = CHECKPOINT_BYTES;
+	rc = fetch_changes(w, &q, &f, stop, err);
+	if (rc == 0)
+		rc = checkpoints_read(&c, w, stop, err);
+	if (rc == 0)
+		rc = name_commit(w, r, &f, &c, stop, err);
+	(void)odb_ref_set(&w->git, ref, NULL, stop, &ignored);
+	checkpoints_release(&c);
+	fetch_release(&f);
+	free(ref);
+	return rc;
+}
+
+int checkpoint_take(struct workspace *w, const struct checkpoint_request *r,
+		    const struct stop *stop, struct error *err)
+{
+	int lock = lock_turns(w, stop, err);
+	char *intent = label_path(w, "undoing");
+	int rc = lock < 0 ? -1 : take_locked(w, r, stop, err);
+
+	/* The agent has worked with what an interrupted undo has left. */
+	if (rc == 0)
+		(void)unlink(intent);
+	if (lock >= 0)
+		close(lock);
+	free(intent);
+	return rc;
+}
+
+int checkpoint_fork(const struct workspace *w,
+		    const struct checkpoint_turn *turn, const struct stop *stop,
+		    struct error *err)
+{
+	const struct checkpoint one = { .kind = CHECKPOINT_FORK,
+					.turn = turn->turn,
+					.thread = (char *)turn->thread };
+	struct buf lines = BUF_INIT(REFS_MAX);
+	struct checkpoints c = { 0 };
+	int lock = lock_turns(w, stop, err);
+	int rc = lock < 0 ? -1 : checkpoints_read(&c, w, stop, err);
+
+	if (rc == 0 && c.n)
+		add_create(&lines, w, next_number(&c), &one,
+			   c.list[c.n - 1].oid);
+	if (rc == 0)
+		rc = update_refs(w, &lines, stop, err);
+	if (lock >= 0)
+		close(lock);
+	checkpoints_release(&c);
+	buf_release(&lines);
+	return rc;
+}
+
+struct undo_side {
+	unsigned mode; /* 0: there is no file */
+	char oid[GIT_OID];
+	char hash[LISTING_HASH];
+};
+
+struct undo_line {
+	char *path; /* owned */
+	struct undo_side old, new;
+	bool taken;
+};
+
+/* Paths that the user has changed between the turns that are undone. */
+struct kept_paths {  /* initialise with { 0 } */
+	char **list; /* owned; sorted by sort_set() */
+	size_t n;
+};
+
+struct undoing {
+	struct workspace *w;
+	struct sandbox *sandbox;
+	const struct stop *stop;
+	struct undo_result *result;
+	/* what is intended, as in LABEL.undoing */
+	char from[GIT_OID], to[GIT_OID];
+	struct checkpoint entry; /* the checkpoint afterwards; thread owned */
+	struct kept_paths skip;
+	struct undo_line *lines; /* sorted by path */
+	size_t n;
+	char *scratch; /* owned: directory with the files to send */
+	struct undo_line **batch;
+	size_t n_batch;
+};
+
+static void add_to_set(struct kept_paths *s, struct str path)
+{
+	if (!(s->n & (s->n - 1)))
+		s->list = xrealloc(s->list, s->n ? 2 * s->n : 1,
+				   sizeof(*s->list));
+	s->list[s->n++] = xstrndup(path.len ? path.ptr : "", path.len);
+}
+
+static void sort_set(struct kept_paths *s)
+{
+	if (s->n)
+		qsort(s->list, s->n, sizeof(*s->list), str_compare);
+}
+
+static bool is_in_set(const struct kept_paths *s, const char *path)
+{
+	return s->n &&
+	       bsearch(&path, s->list, s->n, sizeof(*s->list), str_compare);
+}
+
+static void release_set(struct kept_paths *s)
+{
+	for (size_t i = 0; i < s->n; i++)
+		free(s->list[i]);
+	free(s->list);
+	*s = (struct kept_paths){ 0 };
+}
+
+static int skip_path(void *arg, const struct odb_record *r, struct error *err)
+{
+	struct undoing *u = arg;
+
+	(void)err;
+	add_to_set(&u->skip, str_of(r->path));
+	return 0;
+}
+
+/* Collects what the user has changed between two checkpoints. */
+static int skip_others(struct undoing *u, const struct checkpoints *c,
+		       size_t first, size_t last, struct error *err)
+{
+	const struct odb_sink sink = { skip_path, u };
+	int rc = 0;
+
+	for (size_t i = first + 1; i < last && rc == 0; i++)
+		if (c->list[i].kind == CHECKPOINT_OTHER)
+			rc = odb_tree_diff(&u->w->git, c->list[i - 1].oid,
+					   c->list[i].oid, &sink, u->stop, err);
+	sort_set(&u->skip);
+	return rc;
+}
+
+static void set_intent(struct undoing *u, const struct checkpoint *from,
+		       const struct checkpoint *to)
+{
+	memcpy(u->from, from->oid, sizeof(u->from));
+	memcpy(u->to, to->oid, sizeof(u->to));
+}
+
+/* Finds the two checkpoints for an undo. */
+static int plan_undo(struct undoing *u, const struct checkpoints *c,
+		     const struct undo_request *r, struct error *err)
+{
+	const struct checkpoint_turn t = { r->checkpoint.turn.thread, r->turn };
+	size_t at = checkpoint_first(c, &t);
+	size_t first;
+	size_t last;
+
+	if (at == c->n_turns && r->turn)
+		return error_set(err, ERR_NOT_FOUND,
+				 "nothing to undo: no turn from %" PRId64
+				 " on has changed files in this sandbox",
+				 r->turn);
+	if (at == c->n_turns)
+		return error_set(err, ERR_NOT_FOUND,
+				 "nothing to undo: no turn has changed files "
+				 "in this sandbox, or all are undone");
+	first = c->turns[at];
+	last = c->turns[c->n_turns - 1];
+	if (!first)
+		return error_set(err, ERR_NOT_FOUND,
+				 "the files from before turn %" PRId64
+				 " are not stored (any more)",
+				 c->list[first].turn);
+	set_intent(u, &c->list[last], &c->list[first - 1]);
+	u->entry = (struct checkpoint){ .kind = CHECKPOINT_UNDO,
+					.turn = c->list[first].turn,
+					.count = (int64_t)(c->n_turns - at),
+					.thread = xstrdup(
+						r->checkpoint.turn.thread) };
+	return skip_others(u, c, first, last, err);
+}
+
+static int plan_redo(struct undoing *u, const struct checkpoints *c,
+		     const struct undo_request *r, struct error *err)
+{
+	size_t at = c->n_undone ? c->undone[c->n_undone - 1] : 0;
+
+	if (!at)
+		return error_set(err, ERR_NOT_FOUND,
+				 "nothing to redo: no undo since the last turn "
+				 "that changed files");
+	set_intent(u, &c->list[at], &c->list[at - 1]);
+	u->entry = (struct checkpoint){ .kind = CHECKPOINT_REDO,
+					.turn = c->list[at].turn,
+					.count = (int64_t)c->popped[at],
+					.thread = xstrdup(
+						r->checkpoint.turn.thread) };
+	return 0;
+}
+
+/* Writes LABEL.undoing: "FROM TO KIND TURN COUNT THREAD\n", then the paths of
+ * skip, each terminated by NUL. */
+static int write_intent(const struct undoing *u, const char *file,
+			struct error *err)
+{
+	struct buf text = BUF_INIT(INTENT_MAX);
+	int rc;
+
+	buf_addf(&text, "%s %s %c %" PRId64 " %" PRId64 " %s\n", u->from, u->to,
+		 u->entry.kind, u->entry.turn, u->entry.count, u->entry.thread);
+	for (size_t i = 0; i < u->skip.n; i++)
+		buf_add(&text, u->skip.list[i], strlen(u->skip.list[i]) + 1);
+	rc = buf_check(&text, "the list of changed files", err);
+	if (rc == 0)
+		rc = path_write(file, buf_str(&text), 0600, err);
+	buf_release(&text);
+	return rc;
+}
+
+static bool parse_intent(struct undoing *u, struct str text)
+{
+	struct str line;
+	struct str part[5];
+	struct str path;
+
+	if (!str_split(&text, '\n', &line))
+		return false;
+	for (int i = 0; i < 5; i++)
+		if (!str_split(&line, ' ', &part[i]))
+			return false;
+	if (part[0].len >= GIT_OID || part[1].len >= GIT_OID ||
+	    part[2].len != 1 || !str_to_int(part[3], &u->entry.turn) ||
+	    !str_to_int(part[4], &u->entry.count))
+		return false;
+	snprintf(u->from, GIT_OID, "%.*s", (int)part[0].len, part[0].ptr);
+	snprintf(u->to, GIT_OID, "%.*s", (int)part[1].len, part[1].ptr);
+	u->entry.kind = part[2].ptr[0];
+	u->entry.thread = xstrndup(line.len ? line.ptr : "", line.len);
+	while (str_split(&text, '\0', &path))
+		if (path.len)
+			add_to_set(&u->skip, path);
+	return true;
+}
+
+/* Reads what a killed dcode has begun. Returns 1 if there is something. */
+static int read_intent(struct undoing *u, const char *file, struct error *err)
+{
+	struct buf text = BUF_INIT(INTENT_MAX);
+	int rc = 0;
+
+	if (access(file, F_OK) == 0) {
+		rc = path_read(file, &text, err);
+		if (rc == 0)
+			rc = parse_intent(u, buf_str(&text));
+	}
+	buf_release(&text);
+	return rc;
+}
+
+static void set_side(struct undo_side *s, unsigned mode, const char *oid)
+{
+	s->mode = mode;
+	snprintf(s->oid, sizeof(s->oid), "%s", oid);
+	memcpy(s->hash, NO_HASH, sizeof(s->hash));
+}
+
+/* An odb_sink from `from` to `to`. */
+static int add_line(void *arg, const struct odb_record *r, struct error *err)
+{
+	struct undoing *u = arg;
+	struct undo_line *l;
+
+	(void)err;
+	if (!(u->n & (u->n - 1)))
+		u->lines = xrealloc(u->lines, u->n ? 2 * u->n : 1,
+				    sizeof(*u->lines));
+	l = &u->lines[u->n++];
+	*l = (struct undo_line){ .path = xstrdup(r->path) };
+	set_side(&l->old, r->old_mode, r->old_oid);
+	set_side(&l->new, r->new_mode, r->new_oid);
+	return 0;
+}
+
+static int compare_lines(const void *a, const void *b)
+{
+	const struct undo_line *x = a;
+	const struct undo_line *y = b;
+
+	return strcmp(x->path, y->path);
+}
+
+/* Returns the file of dcode's own directory for a path. Owned. */
+static char *scratch_path(const struct undoing *u, const char *path)
+{
+	return xasprintf("%s/tree/%s", u->scratch, path);
+}
+
+static int make_parents(const char *file, struct error *err)
+{
+	char *directory = xstrndup(file, (size_t)(strrchr(file, '/') - file));
+	int rc = path_mkdirs(directory, 0700, err);
+
+	free(directory);
+	return rc;
+}
+
+/* Writes the files to restore, as regular files, and sets all hashes. */
+static int write_files(struct undoing *u, struct error *err)
+{
+	struct odb_file *files = xcalloc(2 * u->n + 1, sizeof(*files));
+	char **hashes = xcalloc(2 * u->n + 1, sizeof(*hashes));
+	size_t n = 0;
+	int rc = 0;
+
+	for (size_t i = 0; i < u->n && rc == 0; i++) {
+		struct undo_line *l = &u->lines[i];
+
+		if (l->old.mode) {
+			memcpy(files[n].oid, l->old.oid, GIT_OID);
+			hashes[n++] = l->old.hash;
+		}
+		if (!l->new.mode)
+			continue;
+		memcpy(files[n].oid, l->new.oid, GIT_OID);
+		files[n].path = scratch_path(u, l->path);
+		hashes[n] = l->new.hash;
+		rc = make_parents(files[n++].path, err);
+	}
+	if (rc == 0)
+		rc = odb_write_files(&u->w->git, files, n, u->stop, err);
+	for (size_t i = 0; i < n; i++) {
+		if (rc == 0)
+			sodium_bin2hex(hashes[i], LISTING_HASH, files[i].hash,
+				       ODB_HASH);
+		free(files[i].path);
+	}
+	free(files);
+	free(hashes);
+	return rc;
+}
+
+/* Replaces the file of a link by the link. All other files exist by now, so
+ * nothing is written through it. */
+static int make_link(struct undoing *u, const struct undo_line *l,
+		     struct error *err)
+{
+	struct buf target = BUF_INIT(LINK_MAX);
+	char *file = scratch_path(u, l->path);
+	int rc = path_read(file, &target, err);
+
+	buf_addc(&target, '\0');
+	if (rc == 0)
+		rc = buf_check(&target, "the target of a link", err);
+	if (rc == 0 && (unlink(file) < 0 || symlink(target.ptr, file) < 0))
+		rc = error_errno(err, "%s", file);
+	buf_release(&target);
+	free(file);
+	return rc;
+}
+
+static int make_root(const struct undoing *u, struct error *err)
+{
+	char *root = path_join(u->scratch, "tree");
+	int rc = path_mkdirs(root, 0700, err);
+
+	free(root);
+	return rc;
+}
+
+static int write_scratch(struct undoing *u, struct error *err)
+{
+	int rc;
+
+	u->scratch = path_join(u->w->directory, "undo.XXXXXX");
+	if (!mkdtemp(u->scratch)) {
+		rc = error_errno(err, "%s", u->scratch);
+		free(u->scratch);
+		u->scratch = NULL;
+		return rc;
+	}
+	rc = make_root(u, err);
+	if (rc == 0)
+		rc = write_files(u, err);
+	for (size_t i = 0; i < u->n && rc == 0; i++)
+		if (u->lines[i].new.mode == LISTING_LINK)
+			rc = make_link(u, &u->lines[i], err);
+	return rc;
+}
+
+/* Makes the lines of the difference, without the user's paths, and the files to
+ * send. */
+static int prepare(struct undoing *u, struct error *err)
+{
+	const struct odb_sink sink = { add_line, u };
+	size_t kept = 0;
+	int rc = odb_tree_diff(&u->w->git, u->from, u->to, &sink, u->stop, err);
+
+	if (u->n)
+		qsort(u->lines, u->n, sizeof(*u->lines), compare_lines);
+	for (size_t i = 0; i < u->n; i++) {
+		struct undo_line *l = &u->lines[i];
+
+		if (!is_in_set(&u->skip, l->path)) {
+			u->lines[kept++] = *l;
+			continue;
+		}
+		u->result->kept =
+			xrealloc(u->result->kept, u->result->n_kept + 1,
+				 sizeof(*u->result->kept));
+		u->result->kept[u->result->n_kept++] = l->path;
+	}
+	u->n = kept;
+	return rc == 0 && u->n ? write_scratch(u, err) : rc;
+}
+
+/* Appends the lines of the batch, in the form of workspace_sync.sh. */
+static void write_lines(void *arg, struct listing *read, struct buf *out)
+{
+	const struct undoing *u = arg;
+
+	for (size_t i = 0; i < u->n_batch; i++) {
+		const struct undo_line *l = u->batch[i];
+		size_t from;
+
+		if (l->new.mode && !listing_find(read, l->path))
+			continue;
+		buf_addf(out, "%06o %s %06o %s ", l->old.mode, l->old.hash,
+			 l->new.mode, l->new.hash);
+		from = out->len;
+		buf_adds(out, l->path);
+		for (size_t k = from; !out->over && k < out->len; k++)
+			if (out->ptr[k] == '\n')
+				out->ptr[k] = '\1';
+		buf_addc(out, '\n');
+	}
+}
+
+/* Marks what the sandbox says that it has done. Its paths count only if they
+ * are in the batch. */
+static void read_answer(struct undoing *u, struct str said)
+{
+	struct str line;
+
+	while (str_split(&said, '\n', &line)) {
+		struct undo_line *l;
+		struct undo_line key;
+		struct str name = str_skip(line, 2);
+
+		if (!str_starts(line, "t "))
+			continue;
+		key.path = xstrndup(name.len ? name.ptr : "", name.len);
+		for (char *p = key.path; *p; p++)
+			*p = *p == '\1' ? '\n' : *p;
+		l = bsearch(&key, u->lines, u->n, sizeof(*u->lines),
+			    compare_lines);
+		for (size_t i = 0; l && i < u->n_batch; i++)
+			l->taken |= u->batch[i] == l;
+		free(key.path);
+	}
+}
+
+/* Sets the files of the batch to send, and the paths to delete. */
+static int list_batch(const struct undoing *u, struct selected *files,
+		      const char **gone, struct stream_request *c,
+		      struct error *err)
+{
+	for (size_t i = 0; i < u->n_batch; i++) {
+		const struct undo_line *l = u->batch[i];
+		char *file = scratch_path(u, l->path);
+		struct stat st = { 0 };
+
+		if (!l->new.mode)
+			gone[c->n_deleted++] = l->path;
+		else if (lstat(file, &st) == 0)
+			files[c->n++] = (struct selected){ .path = l->path,
+							   .mode = l->new.mode,
+							   .size = st.st_size };
+		else
+			(void)error_errno(err, "%s", file);
+		free(file);
+		if (err->code)
+			return -1;
+	}
+	return 0;
+}
+
+/* Sends the lines of the batch with one request. */
+static int send_batch(struct undoing *u, struct error *err)
+{
+	char *cache = path_join(u->scratch, "stat");
+	char *root = path_join(u->scratch, "tree");
+	char *ref = scratch_ref(u->w);
+	struct workspace from = *u->w; /* its tree is that of the files */
+	const struct odb_commit_info info = { .ref = ref,
+					      .parent = u->from,
+					      .message = "undo\n" };
+	struct selected *files = xcalloc(u->n_batch + 1, sizeof(*files));
+	const char **gone = xcalloc(u->n_batch + 1, sizeof(*gone));
+	struct stream_result out = { .said = BUF_INIT(1) };
+	struct stream_request c = { .sandbox = u->sandbox,
+				    .workspace = &from,
+				    .files = files,
+				    .deleted = gone,
+				    .trailer = write_lines,
+				    .trailer_size = BATCH_BYTES + 8192 +
+						    u->n_batch * LINE_BYTES,
+				    .arg = u,
+				    .commit = &info,
+				    .script = HELPER_SYNC };
+	int rc = list_batch(u, files, gone, &c, err);
+
+	from.root = root;
+	from.cache = stat_cache_open(cache);
+	if (rc == 0)
+		rc = stream_files(&c, &out, u->stop, err);
+	if (rc == 0 && !str_starts(str_of(out.status), "ok done "))
+		rc = error_set(err, ERR_REMOTE,
+			       "restoring files in the sandbox: %s",
+			       out.status);
+	if (rc == 0)
+		read_answer(u, buf_str(&out.said));
+	stream_result_release(&out);
+	stat_cache_close(from.cache);
+	free(files);
+	free(gone);
+	free(cache);
+	free(root);
+	free(ref);
+	return rc;
+}
+
+/* Sends all lines, deletions first: a file may have replaced its directory. */
+static int send_lines(struct undoing *u, struct error *err)
+{
+	size_t bytes = 0;
+	int rc = 0;
+
+	u->batch = xcalloc(u->n + 1, sizeof(struct undo_line *));
+	for (int gone = 1; gone >= 0; gone--)
+		for (size_t i = 0; i < u->n && rc == 0; i++) {
+			struct undo_line *l = &u->lines[i];
+
+			if ((l->new.mode == 0) != (gone == 1))
+				continue;
+			u->batch[u->n_batch++] = l;
+			bytes += strlen(l->path) + 3;
+			if (bytes < BATCH_BYTES)
+				continue;
+			rc = send_batch(u, err);
+			u->n_batch = bytes = 0;
+		}
+	return rc == 0 && u->n_batch ? send_batch(u, err) : rc;
+}
+
+static void note_path(char ***list, size_t *n, const char *path)
+{
+	*list = xrealloc(*list, *n + 1, sizeof(**list));
+	(*list)[(*n)++] = xstrdup(path);
+}
+
+/* Makes the checkpoint of what the sandbox has now: the last one with the files
+ * that were restored. */
+static int add_entry(struct undoing *u, struct error *err)
+{
+	struct workspace *w = u->w;
+	struct checkpoints c = { 0 };
+	struct odb_commit_info info = { .message = "undo\n" };
+	struct odb_commit *commit = NULL;
+	char oid[GIT_OID];
+	char *ref = NULL;
+	int rc = checkpoints_read(&c, w, u->stop, err);
+
+	if (rc == 0 && !c.n)
+		rc = error_set(err, ERR_NOT_FOUND, "the checkpoints are gone");
+	if (rc == 0) {
+		ref = make_ref(w, next_number(&c), &u->entry);
+		info.ref = ref;
+		info.parent = c.list[c.n - 1].oid;
+		rc = odb_commit_begin(&commit, &w->git, &info, u->stop, err);
+	}
+	for (int gone = 1; gone >= 0; gone--)
+		for (size_t i = 0; i < u->n && rc == 0; i++) {
+			const struct undo_line *l = &u->lines[i];
+
+			if (!l->taken || (l->new.mode == 0) != (gone == 1))
+				continue;
+			rc = gone ? odb_commit_delete(commit, str_of(l->path),
+						      err)
+				  : odb_commit_blob(commit, l->new.mode,
+						    str_of(l->path), l->new.oid,
+						    err);
+		}
+	if (rc == 0)
+		rc = odb_commit_end(commit, oid, err);
+	else
+		odb_commit_abort(commit);
+	checkpoints_release(&c);
+	free(ref);
+	return rc;
+}
+
+/* Carries out the intention. */
+static int run_intent(struct undoing *u, struct error *err)
+{
+	struct undo_result *r = u->result;
+	struct error ignored = { 0 };
+	char *ref = scratch_ref(u->w);
+	int rc = prepare(u, err);
+
+	if (rc == 0 && u->n)
+		rc = send_lines(u, err);
+	if (rc == 0)
+		rc = add_entry(u, err);
+	(void)odb_ref_set(&u->w->git, ref, NULL, u->stop, &ignored);
+	free(ref);
+	if (u->scratch)
+		(void)path_remove_tree(u->scratch, &ignored);
+	if (rc < 0)
+		return -1;
+	r->redo = u->entry.kind == CHECKPOINT_REDO;
+	r->turn = u->entry.turn;
+	r->count = u->entry.count;
+	for (size_t i = 0; i < u->n; i++)
+		if (u->lines[i].taken)
+			note_path(&r->changed, &r->n_changed, u->lines[i].path);
+		else
+			note_path(&r->kept, &r->n_kept, u->lines[i].path);
+	return 0;
+}
+
+static void release_undoing(struct undoing *u)
+{
+	for (size_t i = 0; i < u->n; i++)
+		free(u->lines[i].path);
+	free(u->lines);
+	free(u->batch);
+	free(u->scratch);
+	free(u->entry.thread);
+	release_set(&u->skip);
+}
+
+/* Decides what to undo, and writes that down. */
+static int intend(struct undoing *u, const struct undo_request *r,
+		  const char *file, struct error *err)
+{
+	struct checkpoints c = { 0 };
+	int rc = take_locked(u->w, &r->checkpoint, u->stop, err);
+
+	if (rc == 0)
+		rc = checkpoints_read(&c, u->w, u->stop, err);
+	if (rc == 0)
+		rc = r->redo ? plan_redo(u, &c, r, err)
+			     : plan_undo(u, &c, r, err);
+	if (rc == 0)
+		rc = write_intent(u, file, err);
+	checkpoints_release(&c);
+	return rc;
+}
+
+int checkpoint_undo(struct workspace *w, const struct undo_request *r,
+		    struct undo_result *result, const struct stop *stop,
+		    struct error *err)
+{
+	struct undoing u = { .w = w,
+			     .sandbox = r->checkpoint.fetch.sandbox,
+			     .stop = stop,
+			     .result = result };
+	char *file = label_path(w, "undoing");
+	int lock = lock_turns(w, stop, err);
+	int rc = lock < 0 ? -1 : read_intent(&u, file, err);
+
+	result->finished = rc == 1;
+	if (rc == 0)
+		rc = intend(&u, r, file, err);
+	if (rc >= 0)
+		rc = run_intent(&u, err);
+	if (rc == 0)
+		(void)unlink(file);
+	if (lock >= 0)
+		close(lock);
+	release_undoing(&u);
+	free(file);
+	return rc;
+}
+
+static void release_paths(char **list, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		free(list[i]);
+	free(list);
+}
+
+void undo_result_release(struct undo_result *r)
+{
+	release_paths(r->changed, r->n_changed);
+	release_paths(r->kept, r->n_kept);
+	*r = (struct undo_result){ 0 };
+}
