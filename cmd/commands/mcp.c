@@ -18,6 +18,7 @@
 #include "base/str.h"
 #include "cmd/app.h"
 #include "cmd/args.h"
+#include "cmd/browser.h"
 #include "cmd/command.h"
 #include "cmd/print.h"
 #include "cmd/session/mcp_servers.h"
@@ -43,53 +44,6 @@ struct login_visit { /* a login in progress */
 	struct oauth_callback callback;
 	pid_t browser; /* process id; 0: no browser was started */
 };
-
-/* ---- the browser ---- */
-
-/* Returns the program in $BROWSER if that is a single word, otherwise the
- * desktop's program for opening addresses. Owned. NULL if there is none, or if
- * the browser would not appear on the user's screen. */
-static char *find_browser(const struct settings *set)
-{
-	const char *path = settings_exported(set, "PATH");
-	const char *own = settings_exported(set, "BROWSER");
-
-	if (own && own[0] == '/' && access(own, X_OK) == 0)
-		return xstrdup(own);
-	if (own && own[0] && !strpbrk(own, " :%/"))
-		return proc_find(own, path);
-	if (settings_exported(set, "SSH_CONNECTION") ||
-	    (!settings_exported(set, "DISPLAY") &&
-	     !settings_exported(set, "WAYLAND_DISPLAY")))
-		return NULL;
-	return proc_find("xdg-open", path);
-}
-
-/* Starts the browser with the login page, unless --no-browser was given. */
-static void open_browser(struct login_visit *v, char *url)
-{
-	char *program = args_flag(v->args, "no-browser")
-				? NULL
-				: find_browser(v->app->settings);
-	char *argv[] = { program, url, NULL };
-	static const int none[] = { -1, -1, -1 };
-	struct proc_spec spec = { .path = program,
-				  .argv = argv,
-				  .fds = none,
-				  .nfds = 3,
-				  .session = true };
-	struct error ignored = { 0 };
-	char **env;
-
-	if (!program)
-		return;
-	env = settings_environ_exported(v->app->settings);
-	spec.env = env;
-	if (proc_spawn(&spec, &v->browser, &ignored) < 0)
-		v->browser = 0;
-	settings_environ_free(env);
-	free(program);
-}
 
 /* ---- the login ---- */
 
@@ -223,7 +177,9 @@ static int wait_answer(struct login_visit *v, struct buf *code,
 	rc = buf_check(&url, "the address of the login", err);
 	if (rc == 0) {
 		app_borrow_terminal(v->app);
-		open_browser(v, url.ptr);
+		v->browser = args_flag(v->args, "no-browser")
+				     ? 0
+				     : browser_open(v->app, url.ptr);
 		show_address(v, url.ptr);
 		rc = oauth_callback_wait(&v->callback,
 					 reads ? STDIN_FILENO : -1, &expected,

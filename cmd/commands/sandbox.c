@@ -2,7 +2,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * session/target.c finds the sandboxes that the command line names. create,
- * start, stop and exec are in sandbox_use.c. Begin reading at the table subs,
+ * start, stop and exec are in sandbox_use.c, forward and url in
+ * session/forwards.c. Begin reading at the table subs,
  * at the end.
  */
 #include <inttypes.h>
@@ -876,48 +877,23 @@ static const struct arg_row create_options[] = {
 	{ 0 },
 };
 
+static const struct arg_row url_options[] = {
+	{ "open", 0, ARG_FLAG, NULL,
+	  "Show the port in a browser, through 127.0.0.1 unless --public is "
+	  "given, until Ctrl-C" },
+	{ "public", 0, ARG_FLAG, NULL,
+	  "Open the port to anybody who knows the address, until Ctrl-C if the "
+	  "vendor can close it" },
+	{ "token", 0, ARG_FLAG, NULL,
+	  "Also print the header that requests need: it is a secret" },
+	OF_PROVIDER,
+	ARG_JSON,
+	{ 0 },
+};
+
 static int list_secrets(struct app *app, const struct args *args)
 {
 	return secret_list_print(app, args_value(args, "sandbox"));
-}
-
-/* Opens the ports that args names after the sandbox, and waits for Ctrl-C. */
-static int forward_ports(struct app *app, struct target *t,
-			 const struct args *args, struct error *err)
-{
-	struct forwards forwards = { .prints = true };
-	struct stop stop = app_stop(app);
-	struct sandbox sb = { 0 };
-	struct buf text = BUF_INIT(1 << 14);
-	int rc = 0;
-
-	if (target_attach(t, &sb, &stop, err) < 0)
-		return -1;
-	for (int i = 1; rc == 0 && i < args->argc; i++)
-		rc = forwards_add(&forwards, &sb, args->argv[i], &text, err);
-	if (rc == 0) {
-		fputs(text.ptr, stdout);
-		fflush(stdout);
-		rc = cancel_await(stop.cancel,
-				  &(struct stop){ .deadline = INT64_MAX }, err);
-	}
-	forwards_close(&forwards);
-	sandbox_release(&sb);
-	buf_release(&text);
-	target_stop_again(t, app);
-	return rc;
-}
-
-static int forward_until_cancelled(struct app *app, const struct args *args)
-{
-	struct target t = { 0 };
-	struct error err = { 0 };
-	int rc = target_open(&t, app, args, args->argv[0], &err);
-
-	if (rc == 0)
-		rc = forward_ports(app, &t, args, &err);
-	target_close(&t);
-	return rc < 0 ? app_fail(app, &err) : 0;
 }
 
 static const struct arg_row network_options[] = {
@@ -1010,7 +986,15 @@ static const struct subcommand subs[] = {
 	  .options = sandbox_options,
 	  .least = 2,
 	  .most = -1,
-	  .run = forward_until_cancelled },
+	  .run = sandbox_cmd_forward },
+	{ .name = "url",
+	  .args = "ID PORT",
+	  .summary = "Print the address at which the vendor answers for a port "
+		     "of a sandbox",
+	  .options = url_options,
+	  .least = 2,
+	  .most = 2,
+	  .run = sandbox_cmd_url },
 	{ .name = "network",
 	  .args = "presets | check HOST | log [THREAD|ID]",
 	  .summary = "List the presets of hosts; say whether a new sandbox "

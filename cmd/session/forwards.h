@@ -6,6 +6,7 @@
 #include <pthread.h>
 
 #include "base/buf.h"
+#include "cmd/command.h"
 #include "sandbox/ports/ports.h"
 
 enum { FORWARDS_MAX = 32 };
@@ -31,5 +32,10 @@ int forwards_remove(struct forwards *fs, const char *port, struct error *err);
 /* Appends a line for each forward. */
 void forwards_print(struct forwards *fs, struct buf *out);
 void forwards_close(struct forwards *fs);
+
+/* Implement the subcommands. args does not contain the subcommand's name. They
+ * return the exit status. */
+int sandbox_cmd_forward(struct app *app, const struct args *args);
+int sandbox_cmd_url(struct app *app, const struct args *args);
 
 #endif

@@ -17,6 +17,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "config/settings_env.h"
+#include "sandbox/ports/ports.h"
 #include "sandbox/quote.h"
 
 enum {
@@ -624,6 +625,12 @@ static int agentcore_price(const struct settings *set, const char *snapshot,
 	return 0;
 }
 
+static const struct port_ops port_ops = {
+	.why_none = "AWS reaches a session by calls alone, without ports or "
+		    "standard input. A sandbox of another provider would have "
+		    "one",
+};
+
 static const struct sandbox_ops ops = {
 	.open = agentcore_open,
 	.close = agentcore_close,
@@ -631,6 +638,7 @@ static const struct sandbox_ops ops = {
 	.attach = agentcore_attach,
 	.list = agentcore_list,
 	.info = agentcore_info,
+	.ports = &port_ops,
 	.execute = agentcore_execute,
 	.upload = agentcore_upload,
 	.download = agentcore_download,

@@ -25,6 +25,7 @@
 enum {
 	COMMAND_MAX = 512 << 10,
 	LIFETIME_S = 1800,
+	PUBLIC_S = 86400, /* after which a public address expires */
 	/* ms; the server may hold a create request for 30 s */
 	CREATE_MS = 90000,
 	WAIT_MS = 180000,
@@ -819,25 +820,63 @@ static const struct vendor vendor = {
 	.files = &files,
 };
 
-/* Implements sandbox_ops.port_url (operation getPortPreviewUrl of Daytona's
+/* Implements port_ops.url (operation getPortPreviewUrl of Daytona's
  * OpenAPI document, 2026-11-26). The token serves all ports of the sandbox
  * until it is restarted. */
 static int daytona_port_url(struct sandbox *sb, unsigned port,
 			    struct port_url *u, const struct stop *stop,
 			    struct error *err)
 {
-	static const struct port_names names = { "url", "token" };
+	static const struct port_names names = { "url", "token",
+						 "x-daytona-preview-token" };
 	struct http_request ask = { .method = "GET",
 				    .path = xasprintf("/ports/%u/preview-url",
 						      port),
 				    .what = "asking for the port's address",
 				    .flags = REST_AGAIN };
 
-	u->header = "x-daytona-preview-token";
 	/* else a browser gets a page that warns of the sandbox */
-	u->more = "X-Daytona-Skip-Preview-Warning: true\r\n";
+	u->more = xstrdup("X-Daytona-Skip-Preview-Warning: true\r\n");
 	return vendor_port_url(sb, &ask, &names, u, stop, err);
 }
+
+/* Implements port_ops.publish: an address with a token in its host name
+ * (getSignedPortPreviewUrl). */
+static int publish_port(struct sandbox *sb, unsigned port, struct port_url *u,
+			const struct stop *stop, struct error *err)
+{
+	static const struct port_names names = { "url", "token", NULL };
+	struct http_request ask = { .method = "GET",
+				    .path = xasprintf(
+					    "/ports/%u/signed-preview-url"
+					    "?expiresInSeconds=%d",
+					    port, PUBLIC_S),
+				    .what = "opening the port",
+				    .flags = REST_AGAIN };
+
+	return vendor_port_url(sb, &ask, &names, u, stop, err);
+}
+
+/* Implements port_ops.withdraw (expireSignedPortPreviewUrl). */
+static int withdraw_port(struct sandbox *sb, unsigned port,
+			 const struct port_url *u, const struct stop *stop,
+			 struct error *err)
+{
+	char *path = xasprintf("/ports/%u/signed-preview-url/%s/expire", port,
+			       u->handle);
+	struct http_request ask = { .method = "POST",
+				    .path = path,
+				    .what = "closing the port",
+				    .flags = REST_AGAIN };
+	int rc = vendor_ask(sb->client->priv, sb->id, &ask, NULL, stop, err);
+
+	free(path);
+	return rc;
+}
+
+static const struct port_ops port_ops = { .url = daytona_port_url,
+					  .publish = publish_port,
+					  .withdraw = withdraw_port };
 
 static const struct sandbox_ops ops = {
 	.open = daytona_open,
@@ -849,8 +888,8 @@ static const struct sandbox_ops ops = {
 	.extend = vendor_extend,
 	.snapshot = daytona_snapshot,
 	.find_snapshot = daytona_find_snapshot,
+	.ports = &port_ops,
 	.execute = vendor_execute,
-	.port_url = daytona_port_url,
 	.upload = vendor_upload,
 	.download = vendor_download,
 	.stop = vendor_stop,

@@ -369,7 +369,8 @@ static int open_new(struct sandbox *sb, cJSON *config, int64_t lifetime_s,
 	struct rest server = { 0 };
 	char *id = NULL;
 	char *header = config_header(config, lifetime_s, err);
-	struct deno_opening o = { .server = &server,
+	struct deno_opening o = { .rpc = deno_box(sb)->rpc,
+				  .server = &server,
 				  .path = "/api/v3/sandboxes/create",
 				  .header = header,
 				  .id = &id };
@@ -710,6 +711,7 @@ static const struct sandbox_ops ops = {
 	.info = deno_info,
 	.extend = deno_extend,
 	.execute = deno_execute,
+	.ports = &deno_ports,
 	.upload = deno_upload,
 	.download = deno_download,
 	.remove = deno_remove,

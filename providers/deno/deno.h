@@ -79,15 +79,25 @@ struct deno_call { /* one request and its answer; owned by the caller */
 	 * is then the buffer in between and must hold DENO_FULL +
 	 * DENO_MESSAGE_MAX bytes. -1 (err filled) ends the call. */
 	int (*sink)(void *arg, struct str chunk, struct error *err);
+	void *arg;
 	/* If set, supplies data that is sent as a stream after the request.
 	 * Writes at most len bytes into room and returns how many; 0 at the
 	 * end, -1 (err filled) to fail the call. Runs on the calling thread. */
 	int64_t (*source)(void *arg, char *room, size_t len, struct error *err);
-	void *arg;
+	void *source_arg;
+	/* With source and sink, data passes in both directions at the same
+	 * time: source is called when this descriptor is readable, and may
+	 * return EXEC_LATER. */
+	int source_fd;
+	/* the parameter with the number of the source's stream */
+	const char *stream;
 	/* ms without answer and output, then ERR_NETWORK; 0: no limit */
 	int64_t idle_ms;
 	/* out: error code such as "ENOENT" if the call was refused */
 	char code[DENO_CODE];
+	/* out, only for "spawn": the process, or -1 if it has ended or is not
+	 * known */
+	int64_t pid;
 };
 
 struct deno_rpc *deno_rpc_new(void);
@@ -117,19 +127,20 @@ void deno_add_hint(struct error *err);
  * contains its region. The caller releases r. */
 int deno_server(const struct deno *d, const char *region, struct rest *r,
 		struct error *err);
-/* Sends a request about the sandbox to the server of its region, and sets
- * ask->path for that. The caller releases res. */
+/* Sends a request about the sandbox to the server of its region. ask->path is
+ * appended to the sandbox's path, and changed. The caller releases res. */
 int deno_call_server(struct sandbox_client *client, const char *id,
 		     struct http_request *ask, struct http_response *res,
 		     const struct stop *stop, struct error *err);
-struct deno_opening { /* how to open a sandbox's WebSocket */
+struct deno_opening {         /* how to open a sandbox's WebSocket */
+	struct deno_rpc *rpc; /* that will use it */
 	const struct rest *server;
 	const char *path;
 	const char *header; /* one more header line, or NULL */
 	/* NULL, or set to the id in the server's answer, owned by the caller */
 	char **id;
 };
-/* Opens a WebSocket and uses it for the sandbox. */
+/* Opens a WebSocket to the sandbox. */
 int deno_open_socket(struct sandbox *sb, const struct deno_opening *o,
 		     const struct stop *stop, struct error *err);
 /* Sets sb->workdir once: the configured directory, created if missing, or the
@@ -145,6 +156,8 @@ int deno_upload(struct sandbox *sb, struct transfer *files, size_t n,
 		const struct stop *stop, struct error *err);
 int deno_download(struct sandbox *sb, struct transfer *files, size_t n,
 		  const struct stop *stop, struct error *err);
+
+extern const struct port_ops deno_ports;
 
 extern const struct sandbox_provider deno_provider;
 

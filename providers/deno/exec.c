@@ -26,6 +26,7 @@
 #include "providers/deno/deno.h"
 #include "providers/kit/files.h"
 #include "providers/kit/rest.h"
+#include "sandbox/ports/ports.h"
 #include "sandbox/quote.h"
 #include "sandbox/supervise/supervise.h"
 #include "sandbox/transfer.h"
@@ -47,6 +48,7 @@ enum {
 	/* for pings of the WebSocket protocol; "ping" texts are in rpc.c */
 	PING_MS = 15000,
 	PONG_MS = 30000,
+	KILL_MS = 2000,
 	/* ms between two checks whether another thread has connected */
 	DIAL_MS = 20,
 	HEADERS = REST_HEADERS + 2,
@@ -114,7 +116,8 @@ int deno_call_server(struct sandbox_client *client, const char *id,
 		     struct http_request *ask, struct http_response *res,
 		     const struct stop *stop, struct error *err)
 {
-	char *path = xasprintf("/api/v3/sandbox/%s", id);
+	char *path = xasprintf("/api/v3/sandbox/%s%s", id,
+			       ask->path ? ask->path : "");
 	struct rest server = { 0 };
 	int rc = deno_server(client->priv, id, &server, err);
 
@@ -230,26 +233,28 @@ int deno_open_socket(struct sandbox *sb, const struct deno_opening *o,
 	if (rc < 0)
 		classify_failure(&answer, err);
 	else
-		rc = deno_rpc_set_socket(deno_box(sb)->rpc, ws, err);
+		rc = deno_rpc_set_socket(o->rpc, ws, err);
 	http_response_release(&answer);
 	free(url);
 	return rc;
 }
 
 /* Opens a new socket to a sandbox that already exists. */
-static int reconnect_sandbox(struct sandbox *sb, const struct stop *stop,
-			     struct error *err)
+static int open_again(struct sandbox *sb, struct deno_rpc *rpc,
+		      const struct stop *stop, struct error *err)
 {
 	char *path = xasprintf("/api/v3/sandbox/%s/connect", sb->id);
 	char *id = NULL;
 	struct rest server = { 0 };
-	struct deno_opening o = { .server = &server, .path = path, .id = &id };
+	struct deno_opening o = {
+		.rpc = rpc, .server = &server, .path = path, .id = &id
+	};
 	int rc = deno_server(sb->client->priv, sb->id, &server, err);
 
 	if (rc == 0)
 		rc = deno_open_socket(sb, &o, stop, err);
 	if (rc == 0 && id && strcmp(id, sb->id) != 0) {
-		deno_rpc_end(deno_box(sb)->rpc);
+		deno_rpc_end(rpc);
 		rc = error_set(err, ERR_PROTOCOL,
 			       "unexpected server response: asked for sandbox "
 			       "%s, got %.100s",
@@ -278,7 +283,7 @@ static int ensure_connected(struct sandbox *sb, const struct stop *stop,
 		if (stop_sleep(stop, DIAL_MS, err) < 0)
 			return -1;
 	if (!deno_rpc_alive(b->rpc))
-		rc = reconnect_sandbox(sb, stop, err);
+		rc = open_again(sb, b->rpc, stop, err);
 	pthread_mutex_unlock(&b->dial);
 	return rc;
 }
@@ -426,6 +431,118 @@ int deno_set_workdir(struct sandbox *sb, const struct stop *stop,
 	return rc;
 }
 
+/* Ports. A connection is a process with the relay (src/sandbox/ports/relay.c),
+ * on a WebSocket of its own: a client that does not read stops that socket, and
+ * must not stop the sandbox's commands. */
+
+/* deno_call.sink */
+static int pass_output(void *arg, struct str chunk, struct error *err)
+{
+	const struct exec_request *req = arg;
+	struct buf ignored = BUF_INIT(0);
+
+	return req->output(req->arg, EXEC_STDOUT, chunk, &ignored, err);
+}
+
+static void kill_process(struct deno_rpc *rpc, int64_t pid)
+{
+	struct stop stop = stop_cleanup(KILL_MS);
+	struct error ignored = { 0 };
+	char params[64];
+	struct deno_call c = { .method = "processKill" };
+
+	snprintf(params, sizeof(params),
+		 "{\"pid\":%" PRId64 ",\"signal\":\"SIGKILL\"}", pid);
+	c.params = str_of(params);
+	(void)deno_rpc_call(rpc, &c, &stop, &ignored);
+}
+
+/* Runs a command with live output and a source: see ports_dial_by_command(). */
+static int run_relay(struct sandbox *sb, const struct exec_request *req,
+		     struct exec_result *res, const struct stop *stop,
+		     struct error *err)
+{
+	struct buf params = BUF_INIT(PARAMS_MAX);
+	struct buf out = BUF_INIT((size_t)DENO_FULL + DENO_MESSAGE_MAX);
+	struct deno_rpc *rpc = deno_rpc_new();
+	struct deno_call c = { .method = "spawn",
+			       .out = &out,
+			       .sink = pass_output,
+			       .arg = (void *)req,
+			       .source = req->source,
+			       .source_arg = req->source_arg,
+			       .source_fd = req->source_fd,
+			       .stream = "stdinStreamId",
+			       .pid = -1 };
+	int rc;
+
+	(void)res;
+	buf_adds(&params, "{\"command\":\"/bin/sh\",\"args\":[\"-c\",");
+	json_quote(&params, req->command);
+	buf_adds(&params, "],\"stdout\":\"piped\",\"stderr\":\"null\"");
+	c.params = buf_str(&params);
+	rc = open_again(sb, rpc, stop, err);
+	if (rc == 0)
+		rc = deno_rpc_call(rpc, &c, stop, err);
+	if (rc < 0 && c.pid >= 0)
+		kill_process(rpc, c.pid);
+	deno_rpc_free(rpc);
+	buf_release(&params);
+	buf_release(&out);
+	return rc;
+}
+
+static int dial_port(struct sandbox *sb, unsigned port, struct port_link *link,
+		     const struct stop *stop, struct error *err)
+{
+	extend_if_due(sb, stop);
+	return ports_dial_by_command(sb, run_relay, port, link, stop, err);
+}
+
+/* True if it is a host name, and nothing more. */
+static bool is_host(const char *host)
+{
+	return *host && strspn(host, "abcdefghijklmnopqrstuvwxyz"
+				     "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				     "0123456789-.") == strlen(host);
+}
+
+/* exposeHttp() of @deno/sandbox 0.13.2, read 2026-11-26. */
+static int publish_port(struct sandbox *sb, unsigned port, struct port_url *u,
+			const struct stop *stop, struct error *err)
+{
+	struct http_request ask = { .method = "POST",
+				    .path = "/expose/http",
+				    .body = STR("{}"),
+				    .what = "opening the port" };
+	struct http_response res = { 0 };
+	struct buf params = BUF_INIT(PATH_MAX_BYTES);
+	struct deno_call c = { .method = "exposeHttp" };
+	cJSON *tree = NULL;
+	const char *domain;
+	int rc = deno_call_server(sb->client, sb->id, &ask, &res, stop, err);
+
+	if (rc == 0)
+		tree = json_parse(buf_str(&res.body));
+	domain = json_string(tree, "domain", "");
+	if (rc == 0 && !is_host(domain))
+		rc = error_set(err, ERR_PROTOCOL,
+			       "unexpected server response: no domain");
+	buf_addf(&params, "{\"domain\":\"%s\",\"port\":%u}", domain, port);
+	c.params = buf_str(&params);
+	if (rc == 0)
+		rc = call_sandbox(sb, &c, "opening the port", stop, err);
+	if (rc == 0)
+		u->url = xasprintf("https://%s", domain);
+	cJSON_Delete(tree);
+	buf_release(&params);
+	http_response_release(&res);
+	return rc;
+}
+
+const struct port_ops deno_ports = { .dial = dial_port,
+				     .publish = publish_port };
+
 /* Maps names of system errors. For errors without such a name, maps the names
  * of Deno's error classes. */
 static enum file_error file_error_of(const char *code)
@@ -479,7 +596,8 @@ static int write_once(struct sandbox *sb, struct file_source *s, char *code,
 	struct buf params = BUF_INIT(FILE_PARAMS_MAX);
 	struct deno_call c = { .method = "writeFile",
 			       .source = s->is_held ? NULL : file_source_read,
-			       .arg = s,
+			       .source_arg = s,
+			       .stream = "contentStreamId",
 			       .idle_ms = WRITE_MS };
 	int rc;
 

@@ -20,6 +20,7 @@
 
 #include <sodium.h>
 
+#include "base/io.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/sanitize.h"
@@ -637,12 +638,13 @@ static int pause_if_full(struct deno_rpc *r)
 	return full;
 }
 
-/* Waits for a message. Returns earlier when the next ping is due or when there
- * is something to send. */
+/* Waits for a message, until the next ping is due or there is something to
+ * send. busy: something was sent just now, so only what is there is read. */
 static int receive_message(struct deno_rpc *r, struct buf *text, int64_t ping,
-			   struct error *err)
+			   bool busy, struct error *err)
 {
-	const struct stop stop = { .cancel = &r->wake, .deadline = ping };
+	const struct stop stop = { .cancel = busy ? &r->quit : &r->wake,
+				   .deadline = busy ? clock_ms() + 1 : ping };
 	struct deno_frame f = { 0 };
 	struct error why = { 0 };
 	enum ws_kind kind;
@@ -718,8 +720,10 @@ static void *serve_socket(void *arg)
 			ping = clock_ms() + PING_MS;
 			rc = send_text(r, STR("ping"), &why);
 		}
-		if (rc == 0 && !pause_if_full(r))
-			rc = receive_message(r, &text, ping, &why);
+		/* also between messages, or a long upload would hold up what
+		 * comes back */
+		if (rc >= 0 && !pause_if_full(r))
+			rc = receive_message(r, &text, ping, rc > 0, &why);
 	}
 	count_close(r, ws_code(r->ws), &why);
 	ws_free(r->ws);
@@ -819,7 +823,7 @@ queue_call(struct deno_rpc *r, const struct deno_call *c, struct error *err)
 		if (c->source) {
 			w->sending = r->next_stream++;
 			queue_stream_event(r, "start", w->sending, "");
-			buf_addf(&params, ",\"contentStreamId\":%" PRId64 "}",
+			buf_addf(&params, ",\"%s\":%" PRId64 "}", c->stream,
 				 w->sending);
 		}
 		queue_message(r, w->id, c->method, buf_str(&params));
@@ -851,6 +855,31 @@ static int wait_queue(struct deno_rpc *r, const struct deno_waiting *w,
 	}
 }
 
+/* Sends what the source has: a piece, or the end of the stream. Returns the
+ * number of bytes, EXEC_LATER if there is nothing yet, or -1. */
+static int64_t send_piece(struct deno_rpc *r, const struct deno_call *c,
+			  const struct deno_waiting *w, char room[PIECE],
+			  struct error *err)
+{
+	struct buf more = BUF_INIT(2 * PIECE);
+	int64_t n = c->source(c->source_arg, room, PIECE, err);
+
+	if (n > 0) {
+		buf_adds(&more, ",\"data\":\"");
+		json_base64(&more, (struct str){ room, (size_t)n });
+		buf_addc(&more, '"');
+	}
+	pthread_mutex_lock(&r->lock);
+	if (n >= 0)
+		queue_stream_event(r, n ? "enqueue" : "end", w->sending,
+				   n ? more.ptr : "");
+	else if (n != EXEC_LATER)
+		queue_stream_event(r, "error", w->sending, NO_MORE("error"));
+	pthread_mutex_unlock(&r->lock);
+	buf_release(&more);
+	return n;
+}
+
 /* Sends the source's data and then the end of the stream. */
 static int send_stream(struct deno_rpc *r, const struct deno_call *c,
 		       const struct deno_waiting *w, const struct stop *stop,
@@ -861,63 +890,108 @@ static int send_stream(struct deno_rpc *r, const struct deno_call *c,
 	int rc = 0;
 
 	while (rc == 0 && n > 0) {
-		struct buf more = BUF_INIT(2 * PIECE);
-
 		rc = wait_queue(r, w, stop, err);
 		if (rc == 0)
-			n = c->source(c->arg, room, PIECE, err);
-		if (rc == 0 && n > 0) {
-			buf_adds(&more, ",\"data\":\"");
-			json_base64(&more, (struct str){ room, (size_t)n });
-			buf_addc(&more, '"');
-		}
+			n = send_piece(r, c, w, room, err);
 		if (n < 0)
 			rc = -1;
-		pthread_mutex_lock(&r->lock);
-		if (rc < 0)
-			queue_stream_event(r, "error", w->sending,
-					   NO_MORE("error"));
-		else if (rc == 0)
-			queue_stream_event(r, n ? "enqueue" : "end", w->sending,
-					   n ? more.ptr : "");
-		pthread_mutex_unlock(&r->lock);
-		buf_release(&more);
 	}
 	free(room);
 	return rc < 0 ? -1 : 0;
 }
 
-/* Passes the output to the sink as it arrives, until the call is done. Output
- * arrives in one buffer while the sink reads the other, so the sink runs
- * without the lock. */
+/* Passes the output that has arrived to the sink. Output arrives in one buffer
+ * while the sink reads the other, so the sink runs without the lock. Returns 1
+ * when the call is done. */
+static int pass_arrived(struct deno_rpc *r, const struct deno_call *c,
+			struct deno_waiting *w, struct buf *chunk,
+			struct error *err)
+{
+	struct buf taken;
+	bool done;
+	int rc = 0;
+
+	pthread_mutex_lock(&r->lock);
+	taken = *c->out;
+	*c->out = *chunk;
+	done = w->done;
+	if (!done)
+		cancel_reset(&w->ready);
+	pthread_mutex_unlock(&r->lock);
+	*chunk = taken;
+	if (chunk->len)
+		rc = c->sink(c->arg, buf_str(chunk), err);
+	if (rc == 0)
+		rc = buf_check(chunk, "the output", err);
+	buf_clear(chunk);
+	return rc < 0 ? -1 : done;
+}
+
+/* Passes the output to the sink as it arrives, until the call is done. */
 static int pass_output(struct deno_rpc *r, const struct deno_call *c,
 		       struct deno_waiting *w, const struct stop *stop,
 		       struct error *err)
 {
 	struct buf chunk = BUF_INIT(c->out->max);
-	bool done = false;
 	int rc = 0;
 
-	while (rc == 0 && !done) {
-		struct buf taken;
-
+	while (rc == 0) {
 		rc = wait_call(w, c->idle_ms, stop, err);
-		pthread_mutex_lock(&r->lock);
-		taken = *c->out;
-		*c->out = chunk;
-		done = w->done;
-		if (!done)
-			cancel_reset(&w->ready);
-		pthread_mutex_unlock(&r->lock);
-		chunk = taken;
-		if (rc == 0 && chunk.len)
-			rc = c->sink(c->arg, buf_str(&chunk), err);
 		if (rc == 0)
-			rc = buf_check(&chunk, "the output", err);
-		buf_clear(&chunk);
+			rc = pass_arrived(r, c, w, &chunk, err);
 	}
 	buf_release(&chunk);
-	return rc;
+	return rc < 0 ? -1 : 0;
+}
+
+/* True if the queue has room for more data of w's stream. *over: nobody reads
+ * that stream any more. */
+static bool has_room(struct deno_rpc *r, const struct deno_waiting *w,
+		     bool *over)
+{
+	bool room;
+
+	pthread_mutex_lock(&r->lock);
+	room = r->queued < QUEUE_MAX;
+	*over = *over || w->done || w->cancelled;
+	pthread_mutex_unlock(&r->lock);
+	return room && !*over;
+}
+
+/* Passes data in both directions, until the call is done. */
+static int pass_both(struct deno_rpc *r, const struct deno_call *c,
+		     struct deno_waiting *w, const struct stop *stop,
+		     struct error *err)
+{
+	struct buf chunk = BUF_INIT(c->out->max);
+	char *room = xcalloc(1, PIECE);
+	bool over = false; /* the source has ended */
+	int rc = 0;
+
+	while (rc == 0) {
+		bool sends = has_room(r, w, &over);
+		struct pollfd fds[] = {
+			{ .fd = w->ready.fd[0], .events = POLLIN },
+			{ .fd = stop_fd(stop), .events = POLLIN },
+			{ .fd = sends ? c->source_fd : -1, .events = POLLIN },
+		};
+		int64_t n = 1;
+
+		if (io_poll(fds, 3, sends || over ? -1 : ROOM_MS) < 0)
+			rc = error_errno(err, "poll");
+		if (rc == 0)
+			rc = stop_check(stop, err);
+		if (rc == 0 && fds[2].revents)
+			n = send_piece(r, c, w, room, err);
+		over = over || !n;
+		if (n == -1)
+			rc = -1;
+		if (rc == 0 && fds[0].revents)
+			rc = pass_arrived(r, c, w, &chunk, err);
+	}
+	free(room);
+	buf_release(&chunk);
+	return rc < 0 ? -1 : 0;
 }
 
 /* Sends "processWait" for a process that still runs, as the SDK does. The
@@ -963,11 +1037,14 @@ int deno_rpc_call(struct deno_rpc *r, struct deno_call *c,
 	int rc = 0;
 
 	c->code[0] = '\0';
+	c->pid = -1;
 	if (!w)
 		return -1;
-	if (c->source)
+	if (c->source && !c->sink)
 		rc = send_stream(r, c, w, stop, err);
-	if (rc == 0 && c->sink)
+	if (rc == 0 && c->source && c->sink)
+		rc = pass_both(r, c, w, stop, err);
+	else if (rc == 0 && c->sink)
 		rc = pass_output(r, c, w, stop, err);
 	else if (rc == 0 && c->out)
 		rc = wait_output(r, c, w, stop, err);
@@ -980,9 +1057,11 @@ int deno_rpc_call(struct deno_rpc *r, struct deno_call *c,
 			*err = w->why;
 			rc = -1;
 		}
-	} else if (w->stream >= 0 && !w->done)
+	} else if (w->stream >= 0 && !w->done) {
 		/* nobody reads the rest: the server must not send it */
 		queue_stream_event(r, "cancel", w->stream, NO_MORE("reason"));
+		c->pid = w->pid;
+	}
 	release_call(&r->calls, w);
 	pthread_mutex_unlock(&r->lock);
 	return rc == 0 && c->out ? buf_check(c->out, "the answer", err) : rc;

@@ -996,7 +996,7 @@ static bool is_container(int64_t pid, const char *id)
 	return is;
 }
 
-/* Implements sandbox_ops.dial: through the container's network namespace, if
+/* Implements port_ops.dial: through the container's network namespace, if
  * this process may enter it, else through a command. */
 static int docker_dial(struct sandbox *sb, unsigned port,
 		       struct port_link *link, const struct stop *stop,
@@ -1020,8 +1020,11 @@ static int docker_dial(struct sandbox *sb, unsigned port,
 			return rc;
 		*err = (struct error){ 0 };
 	}
-	return ports_dial_by_command(sb, port, link, stop, err);
+	return ports_dial_by_command(sb, sandbox_execute, port, link, stop,
+				     err);
 }
+
+static const struct port_ops port_ops = { .dial = docker_dial };
 
 static const struct sandbox_ops ops = {
 	.open = docker_open,
@@ -1035,8 +1038,8 @@ static const struct sandbox_ops ops = {
 	.proxy = &docker_reach,
 	.snapshot = docker_snapshot,
 	.find_snapshot = docker_find_snapshot,
+	.ports = &port_ops,
 	.execute = docker_execute,
-	.dial = docker_dial,
 	.settle = docker_settle,
 	.stop = docker_stop,
 	.remove = docker_remove,

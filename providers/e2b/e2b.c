@@ -28,6 +28,7 @@
 #include "providers/kit/rest.h"
 #include "providers/kit/vault.h"
 #include "providers/kit/vendor.h"
+#include "sandbox/ports/ports.h"
 
 enum {
 	PORT = 49983, /* envd's port in every sandbox */
@@ -59,6 +60,9 @@ struct e2b_box { /* sandbox.priv points to it */
 	/* owned; NULL: e2b.domain. kit.lock guards these fields */
 	char *domain;
 	char *token; /* owned, or NULL */
+	/* owned: what requests to its ports need; NULL: nothing, anybody who
+	 * knows the id reaches them */
+	char *traffic;
 	int version; /* envd's version: 0.6.4 is 604; 0 unknown */
 };
 
@@ -165,6 +169,7 @@ static void free_box(struct sandbox *sb)
 
 	free(b->domain);
 	free(b->token);
+	mem_wipe(b->traffic);
 }
 
 /* Create, and making a sandbox run. */
@@ -275,10 +280,16 @@ static int describe(struct vendor_client *c, const struct sandbox_spec *spec,
 	cJSON_AddObjectToObject(body, "metadata");
 	if (body_add_settings(c->client, "env auto_pause", body, err) < 0)
 		return -1;
+	cJSON_AddItemToObject(body, "network",
+			      spec->network->mode == NETWORK_LIST
+				      ? network_object(spec->network)
+				      : cJSON_CreateObject());
+	/* The default is true: its ports would be open to the world. */
+	cJSON_AddBoolToObject(body_object(body, "network"),
+			      "allowPublicTraffic", false);
 	if (spec->network->mode == NETWORK_LIST)
-		cJSON_AddItemToObject(body, "network",
-				      network_object(spec->network));
-	else if (spec->network->mode != NETWORK_DEFAULT)
+		return 0;
+	if (spec->network->mode != NETWORK_DEFAULT)
 		cJSON_AddBoolToObject(body, "allow_internet_access",
 				      spec->network->mode == NETWORK_FULL);
 	return 0;
@@ -485,6 +496,8 @@ static int set_endpoint(struct sandbox *sb, const cJSON *answer,
 	pthread_mutex_lock(&b->kit.lock);
 	replace_text(&b->domain, domain);
 	replace_text(&b->token, json_string(answer, "envdAccessToken", NULL));
+	replace_text(&b->traffic,
+		     json_string(answer, "trafficAccessToken", NULL));
 	if (version)
 		b->version = parse_version(version);
 	envd.base = envd_address(e, sb->id, b->domain ? b->domain : e->domain);
@@ -837,6 +850,71 @@ static int run_script(void *arg, struct str command, int64_t wait_ms,
 	return rc;
 }
 
+/* Ports. A port has a host name of its own, or all sandboxes have one address
+ * (E2B_SANDBOX_URL), where headers name the sandbox and the port. */
+
+/* Sets the address, and *token, owned by the caller: NULL if anybody who knows
+ * the address reaches the port. */
+static void get_port(struct sandbox *sb, unsigned port, struct port_url *u,
+		     char **token)
+{
+	const struct e2b *e = sb->client->priv;
+	struct e2b_box *b = (struct e2b_box *)vendor_box(sb);
+
+	pthread_mutex_lock(&b->kit.lock);
+	u->url = e->envd ? xstrdup(e->envd)
+			 : xasprintf("https://%u-%s.%s", port, sb->id,
+				     b->domain ? b->domain : e->domain);
+	if (e->envd)
+		u->more = xasprintf("E2b-Sandbox-Id: %s\r\n"
+				    "E2b-Sandbox-Port: %u\r\n",
+				    sb->id, port);
+	*token = xstrdup(b->traffic);
+	pthread_mutex_unlock(&b->kit.lock);
+}
+
+/* Implements port_ops.url (getHost() and the header of
+ * trafficAccessToken, SDK 2.51.0, read 2026-11-26). */
+static int e2b_port_url(struct sandbox *sb, unsigned port, struct port_url *u,
+			const struct stop *stop, struct error *err)
+{
+	char *token;
+	int rc;
+
+	(void)stop;
+	get_port(sb, port, u, &token);
+	if (token) {
+		rc = port_url_set_token(u, "e2b-traffic-access-token", "",
+					token, err);
+	} else {
+		error_set(err, ERR_USAGE,
+			  "anybody reaches the ports of this sandbox: it was "
+			  "created without network.allowPublicTraffic = false");
+		rc = error_hint(err, "Create another one with dcode, or use "
+				     "`dcode sandbox url --public`.");
+	}
+	mem_wipe(token);
+	return rc;
+}
+
+/* Implements port_ops.publish. */
+static int publish_port(struct sandbox *sb, unsigned port, struct port_url *u,
+			const struct stop *stop, struct error *err)
+{
+	char *token;
+	bool is_protected;
+
+	(void)stop;
+	get_port(sb, port, u, &token);
+	is_protected = token != NULL;
+	mem_wipe(token);
+	if (!is_protected)
+		return 0;
+	return error_set(err, ERR_USAGE,
+			 "the ports of this sandbox are protected, and E2B "
+			 "cannot change that");
+}
+
 /* Files, transferred by envd. */
 
 static void fill_get(struct sandbox *sb, const char *file,
@@ -1061,6 +1139,9 @@ static const struct vendor vendor = {
 	.discard = free_box,
 };
 
+static const struct port_ops port_ops = { .url = e2b_port_url,
+					  .publish = publish_port };
+
 static const struct sandbox_ops ops = {
 	.open = e2b_open,
 	.close = vendor_close,
@@ -1071,6 +1152,7 @@ static const struct sandbox_ops ops = {
 	.extend = vendor_extend,
 	.snapshot = e2b_snapshot,
 	.find_snapshot = e2b_find_snapshot,
+	.ports = &port_ops,
 	.execute = vendor_execute,
 	.upload = vendor_upload,
 	.download = vendor_download,

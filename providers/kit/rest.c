@@ -432,6 +432,33 @@ int body_add_settings(const struct sandbox_client *client, const char *keys,
 	return 0;
 }
 
+int body_read_ports(const struct sandbox_client *client, size_t most,
+		    cJSON **list, struct error *err)
+{
+	const char *const *items = NULL;
+	size_t n = 0;
+	int rc = settings_list(client->settings, client->provider->name,
+			       "ports", &items, &n, err);
+
+	*list = cJSON_CreateArray();
+	if (rc == 0 && n > most)
+		rc = error_set(err, ERR_CONFIG, "ports: at most %zu", most);
+	for (size_t i = 0; rc == 0 && i < n; i++) {
+		int64_t port = 0;
+
+		if (!str_to_int(str_of(items[i]), &port) || port < 1 ||
+		    port > 65535)
+			rc = error_set(err, ERR_CONFIG,
+				       "ports: not a port: '%.40s'", items[i]);
+		cJSON_AddItemToArray(*list, cJSON_CreateNumber((double)port));
+	}
+	if (rc == 0)
+		return 0;
+	cJSON_Delete(*list);
+	*list = NULL;
+	return -1;
+}
+
 cJSON *body_hosts(const struct network *n, unsigned which)
 {
 	cJSON *array = NULL;

@@ -118,6 +118,16 @@ cJSON *jwt_claims(const char *token);
  * not say. */
 int64_t jwt_expires(const char *token);
 
+/* Row for the ports that a vendor must know when it creates a sandbox. */
+#define PORTS_ROW(text)                                                        \
+	{                                                                      \
+		.key = "ports", .example = "[\"3000\"]", .type = SETTING_LIST, \
+		.help = text                                                   \
+	}
+/* Sets *list, owned by the caller, to the numbers of PORTS_ROW. ERR_CONFIG if
+ * there are more than most, or one is not a port. */
+int body_read_ports(const struct sandbox_client *client, size_t most,
+		    cJSON **list, struct error *err);
 /* Adds settings of the provider to body: those that are named in keys ("user
  * region", in this order) and have a value. struct setting.field names the JSON
  * member ("resources.vcpus" also creates the object). A value is written as

@@ -311,22 +311,23 @@ int vendor_port_url(struct sandbox *sb, const struct http_request *ask,
 {
 	struct vendor_client *c = sb->client->priv;
 	cJSON *tree = NULL;
-	const char *token = "";
+	const char *token;
 	int rc = vendor_ask(c, sb->id, ask, &tree, stop, err);
 
 	if (rc == 0) {
-		token = json_string(tree, names->token, "");
 		u->url = vendor_server_url(c, json_string(tree, names->url, ""),
 					   err);
 		rc = u->url ? 0 : -1;
 	}
-	/* a line break would add headers to the user's requests */
-	if (rc == 0 && (!*token || !str_is_visible(str_of(token))))
+	token = json_string(tree, names->token, "");
+	if (rc == 0 && names->header)
+		rc = port_url_set_token(u, names->header, "", token, err);
+	else if (rc == 0 && vendor_id_ok(token))
+		u->handle = xstrdup(token);
+	else if (rc == 0)
 		rc = error_set(err, ERR_PROTOCOL,
-			       "unexpected server response: no token for the "
-			       "port");
-	if (rc == 0)
-		u->token = xstrdup(token);
+			       "unexpected server response: no token with "
+			       "which the port could be closed");
 	cJSON_Delete(tree);
 	free((char *)ask->path);
 	free((char *)ask->body.ptr);

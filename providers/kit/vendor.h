@@ -49,6 +49,7 @@ struct vendor_fields {
 	const char *image[2];
 };
 
+struct port_url;     /* sandbox/ports/ports.h */
 struct http_files;   /* see files.h */
 struct vendor_vault; /* see vault.h */
 struct vendor_client;
@@ -251,11 +252,14 @@ int vendor_post(struct vendor_client *c, const struct http_request *ask,
 int vendor_change_network(struct sandbox *sb, const char *method, char *path,
 			  cJSON *body, const struct stop *stop,
 			  struct error *err);
-/* For sandbox_ops.port_url: sends ask about the sandbox, and takes the members
+/* For port_ops.url: sends ask about the sandbox, and takes the members
  * url and token of the answer. ERR_PROTOCOL if the token must not be sent to
  * that address. Takes ownership of ask's path and body. */
-struct port_names {
+struct port_names { /* all static */
 	const char *url, *token;
+	/* for the token; NULL: the address is public, and the token becomes its
+	 * handle */
+	const char *header;
 };
 int vendor_port_url(struct sandbox *sb, const struct http_request *ask,
 		    const struct port_names *names, struct port_url *u,

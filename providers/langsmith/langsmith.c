@@ -1001,13 +1001,15 @@ static const struct vendor vendor = {
 	.files = &langsmith_files,
 };
 
-/* Implements sandbox_ops.port_url (service-url of the SDK langsmith 0.12.0,
+/* Implements port_ops.url (service-url of the SDK langsmith 0.12.0,
  * read 2026-11-26). */
 static int langsmith_port_url(struct sandbox *sb, unsigned port,
 			      struct port_url *u, const struct stop *stop,
 			      struct error *err)
 {
-	static const struct port_names names = { "service_url", "token" };
+	static const struct port_names names = {
+		"service_url", "token", "X-Langsmith-Sandbox-Service-Token"
+	};
 	char *body = xasprintf("{\"port\":%u,\"expires_in_seconds\":%d}", port,
 			       PORT_S);
 	struct http_request ask = { .method = "POST",
@@ -1015,10 +1017,11 @@ static int langsmith_port_url(struct sandbox *sb, unsigned port,
 				    .body = str_of(body),
 				    .what = "asking for the port's address" };
 
-	u->header = "X-Langsmith-Sandbox-Service-Token";
 	u->until = clock_ms() + (PORT_S - PORT_EARLY_S) * 1000LL;
 	return vendor_port_url(sb, &ask, &names, u, stop, err);
 }
+
+static const struct port_ops port_ops = { .url = langsmith_port_url };
 
 static const struct sandbox_ops ops = {
 	.open = langsmith_open,
@@ -1030,8 +1033,8 @@ static const struct sandbox_ops ops = {
 	.extend = vendor_extend,
 	.snapshot = langsmith_snapshot,
 	.find_snapshot = langsmith_find_snapshot,
+	.ports = &port_ops,
 	.execute = langsmith_execute,
-	.port_url = langsmith_port_url,
 	.upload = vendor_upload,
 	.download = vendor_download,
 	.stop = vendor_stop,

@@ -750,7 +750,7 @@ static bool set_gate(struct sandbox *sb, const struct network_gate *gate)
 static const struct reach_ops proxy_ops = { widen_network, take_contacts,
 					    set_gate };
 
-/* Implements sandbox_ops.dial: in each bubblewrap of the sandbox, also those of
+/* Implements port_ops.dial: in each bubblewrap of the sandbox, also those of
  * other dcodes, until one has a server at the port. */
 static int local_dial(struct sandbox *sb, unsigned port, struct port_link *link,
 		      const struct stop *stop, struct error *err)
@@ -1017,6 +1017,8 @@ static void local_facts(const struct sandbox_client *client,
 		 access("/bin/bash", X_OK) == 0 ? "bash" : "sh");
 }
 
+static const struct port_ops port_ops = { .dial = local_dial };
+
 static const struct sandbox_ops local_ops = {
 	.facts = local_facts,
 	.open = local_open,
@@ -1031,8 +1033,8 @@ static const struct sandbox_ops local_ops = {
 	.proxy = &proxy_ops,
 	.snapshot = local_snapshot,
 	.find_snapshot = local_find_snapshot,
+	.ports = &port_ops,
 	.execute = local_execute,
-	.dial = local_dial,
 	.stop = local_stop,
 	.remove = local_remove,
 	.check = local_check,

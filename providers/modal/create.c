@@ -32,6 +32,7 @@ enum {
 	JOIN_S = 55,
 	JOIN_FAILURES = 3,
 	LOG_MAX = 200,
+	PORTS_MAX = 64,
 	PAGES_MAX = 1000, /* pages of a list, at most */
 	GPUS_MAX = 64,
 	/* Constants of the protocol. */
@@ -459,6 +460,27 @@ static int add_times(const struct modal *m, const struct sandbox_spec *spec,
 	return 0;
 }
 
+/* Adds the ports that get a public address. */
+static int add_ports(const struct sandbox_client *client, cJSON *open_ports,
+		     struct error *err)
+{
+	cJSON *numbers = NULL;
+	const cJSON *port;
+	cJSON *specs;
+
+	if (body_read_ports(client, PORTS_MAX, &numbers, err) < 0)
+		return -1;
+	specs = cJSON_AddArrayToObject(open_ports, "ports");
+	cJSON_ArrayForEach (port, numbers) {
+		cJSON *spec = cJSON_CreateObject();
+
+		cJSON_AddNumberToObject(spec, "port", port->valuedouble);
+		cJSON_AddItemToArray(specs, spec);
+	}
+	cJSON_Delete(numbers);
+	return 0;
+}
+
 /* Fills the request of a create, which send_request() sends. */
 static int fill_request(struct sandbox *sb, const struct sandbox_spec *spec,
 			cJSON *request, const struct stop *stop,
@@ -472,9 +494,9 @@ static int fill_request(struct sandbox *sb, const struct sandbox_spec *spec,
 	int rc;
 
 	body_object(box, "resources.gpu_config");
-	body_object(box, "open_ports");
 	add_network(spec->network, body_object(box, "network_access"));
-	if (add_times(m, spec, box, err) < 0 ||
+	if (add_ports(sb->client, body_object(box, "open_ports"), err) < 0 ||
+	    add_times(m, spec, box, err) < 0 ||
 	    add_tags(m, spec, request, err) < 0 ||
 	    add_resources(m, body_object(box, "resources"), err) < 0 ||
 	    body_add_settings(sb->client, "memory cloud region", box, err) <

@@ -100,6 +100,8 @@ static const struct setting settings[] = {
 	  .type = SETTING_LIST,
 	  .help = "variables of every command: NAME=value" },
 	LABELS_ROW("tags of the sandbox: NAME=value"),
+	PORTS_ROW("ports that `dcode sandbox url --public` may open; Modal "
+		  "gives each a public address at once"),
 	NETWORK_ROW,
 	LIFETIME_ROW("3600",
 		     "seconds that a sandbox lives (default and maximum "
@@ -691,6 +693,7 @@ static const struct sandbox_ops ops = {
 	.set_network = modal_set_network,
 	.snapshot = modal_snapshot,
 	.find_snapshot = modal_find_snapshot,
+	.ports = &modal_ports,
 	.execute = modal_execute,
 	.upload = modal_upload,
 	.download = modal_download,

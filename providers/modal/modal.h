@@ -169,6 +169,12 @@ int modal_route(struct sandbox *sb, const struct protobuf_ask *ask,
 		ProtobufCMessage **answer, const struct stop *stop,
 		struct error *err);
 
+/* Returns the address of an answer without a slash at its end, owned by the
+ * caller. NULL with ERR_PROTOCOL if a token must not be sent there; what names
+ * it. */
+char *modal_take_address(const struct modal *m, const char *url,
+			 const char *what, struct error *err);
+
 struct modal_exec { /* one process in the sandbox */
 	struct sandbox *sb;
 	char *task; /* borrowed */
@@ -193,6 +199,9 @@ int modal_write(struct modal_exec *x, struct file_source *in,
  * signal n, -1 if the server does not say. */
 int modal_wait(struct modal_exec *x, int *status, const struct stop *stop,
 	       struct error *err);
+
+/* ports.c */
+extern const struct port_ops modal_ports;
 
 /* create.c */
 int modal_create(struct sandbox *sb, const struct sandbox_spec *spec,

@@ -684,6 +684,26 @@ static char *cleartext_url(const struct modal *m, struct str url)
 	return xasprintf("http://%.*s", (int)(url.len - 8), url.ptr + 8);
 }
 
+char *modal_take_address(const struct modal *m, const char *url,
+			 const char *what, struct error *err)
+{
+	struct str base = str_of(url);
+	char *clear;
+
+	while (str_ends(base, "/"))
+		base.len--;
+	if (!loopback_or_https(base) ||
+	    (!m->near && !str_starts(base, "https://"))) {
+		error_set(err, ERR_PROTOCOL,
+			  "unexpected server response: the %s's address is "
+			  "'%.100s'",
+			  what, url);
+		return NULL;
+	}
+	clear = cleartext_url(m, base);
+	return clear ? clear : xstrndup(base.ptr, base.len);
+}
+
 /* Stores the router's address and token. Fails if a token must not be sent to
  * that address. */
 static int set_router(struct sandbox *sb, const char *url, const char *jwt,
@@ -691,26 +711,19 @@ static int set_router(struct sandbox *sb, const char *url, const char *jwt,
 {
 	const struct modal *m = sb->client->priv;
 	struct modal_box *b = modal_box(sb);
-	struct str base = str_of(url);
-	char *clear;
+	char *address;
 
-	while (str_ends(base, "/"))
-		base.len--;
-	if (!loopback_or_https(base) ||
-	    (!m->near && !str_starts(base, "https://")))
-		return error_set(err, ERR_PROTOCOL,
-				 "unexpected server response: the router's "
-				 "address is '%.100s'",
-				 url);
 	if (strlen(jwt) > JWT_MAX || !str_is_visible(str_of(jwt)))
 		return error_set(err, ERR_PROTOCOL,
 				 "unexpected server response: no token for the "
 				 "router");
-	clear = cleartext_url(m, base);
+	address = modal_take_address(m, url, "router", err);
+	if (!address)
+		return -1;
 	pthread_mutex_lock(&b->lock);
 	free(b->router);
 	free(b->bearer);
-	b->router = clear ? clear : xstrndup(base.ptr, base.len);
+	b->router = address;
 	b->bearer = xasprintf("authorization: Bearer %s", jwt);
 	b->expires = jwt_expires(jwt);
 	pthread_mutex_unlock(&b->lock);

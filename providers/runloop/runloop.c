@@ -1084,6 +1084,7 @@ static const struct sandbox_ops ops = {
 	.stop = vendor_stop,
 	.set_network = set_network,
 	.get_network = get_network,
+	.ports = &runloop_ports,
 	.remove = vendor_remove,
 	.clean = vault_clean,
 	.discard = vendor_discard,

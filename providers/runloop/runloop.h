@@ -21,6 +21,9 @@ extern const struct secret_limits runloop_secrets;
 /* Its objects are also the network policies. */
 extern const struct vendor_vault runloop_vault;
 
+/* tunnel.c */
+extern const struct port_ops runloop_ports;
+
 extern const struct sandbox_provider runloop_provider;
 
 #endif

@@ -786,7 +786,7 @@ static int ssh_remove(struct sandbox_client *client, const char *id,
 	return end_box(client, "remove", id, stop, err);
 }
 
-/* Implements sandbox_ops.dial. */
+/* Implements port_ops.dial. */
 static int dial_host(struct sandbox *sb, unsigned port, struct port_link *link,
 		     const struct stop *stop, struct error *err)
 {
@@ -801,6 +801,8 @@ static int dial_host(struct sandbox *sb, unsigned port, struct port_link *link,
 	return ssh_dial(c, box->name.host, port, link, err);
 }
 
+static const struct port_ops port_ops = { .dial = dial_host };
+
 static const struct sandbox_ops ops = {
 	.open = ssh_open,
 	.close = ssh_close,
@@ -808,8 +810,8 @@ static const struct sandbox_ops ops = {
 	.attach = ssh_attach,
 	.list = ssh_list,
 	.info = ssh_info,
+	.ports = &port_ops,
 	.execute = ssh_execute,
-	.dial = dial_host,
 	.stop = ssh_stop,
 	.remove = ssh_remove,
 	.discard = ssh_discard,

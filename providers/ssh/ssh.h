@@ -6,7 +6,7 @@
 #include <pthread.h>
 
 #include "providers/held/held.h"
-#include "sandbox/sandbox.h"
+#include "sandbox/ports/ports.h"
 
 /* dcode runs the user's ssh program with the user's configuration (ssh(1),
  * ssh_config(5) of OpenSSH, read 2026-11-23). A sandbox's id is HOST/LABEL. The

@@ -26,6 +26,7 @@ enum {
 	/* tags of a sandbox, as many as the API allows */
 	TAGS_MAX = 5,
 	SCOPE_MAX = 200,
+	PORTS_V1 = 4,
 	DAY_S = 86400,
 	/* memory per vCPU, according to the page with the prices */
 	MIB_EACH = 2048,
@@ -82,6 +83,8 @@ static const struct setting settings[] = {
 	  .help = "iad1, sfo1, cle1, cdg1" },
 	ENV_ROW("env"),
 	LABELS_ROW("tags of the sandbox, at most three: NAME=value"),
+	PORTS_ROW("ports that get a public address at once, at most 15; "
+		  "`dcode sandbox url --public` opens others later"),
 	NETWORK_ROW,
 	LIFETIME_ROW("3600", "seconds from the last command to the end of the "
 			     "sandbox (default 1800)"),
@@ -167,6 +170,16 @@ static int find_access(const struct settings *set, struct access *a,
 	return fail_missing(a, err);
 }
 
+/* Returns "&projectId=P" or, for lists, "&project=P"; owned by the caller. */
+static char *project_query(const struct vercel *v, const char *name)
+{
+	struct buf b = BUF_INIT(1024);
+
+	buf_addf(&b, "&%s=", name);
+	rest_encode(&b, str_of(v->project));
+	return buf_detach(&b);
+}
+
 static int use_access(struct vercel *v, const struct access *a,
 		      struct error *err)
 {
@@ -178,6 +191,7 @@ static int use_access(struct vercel *v, const struct access *a,
 				 "long");
 	v->token = a->token;
 	v->project = xstrdup(a->project);
+	v->query = project_query(v, "projectId");
 	rest_encode(&team, str_of(a->team));
 	v->team = buf_detach(&team);
 	v->endpoint =
@@ -223,16 +237,6 @@ static int vercel_open(struct sandbox_client *client,
 		 * does not keep stopped sandboxes. */
 		client->lacks = SANDBOX_LIST | SANDBOX_STOP;
 	return rc;
-}
-
-/* Returns "&projectId=P" or, for lists, "&project=P"; owned by the caller. */
-static char *project_query(const struct vercel *v, const char *name)
-{
-	struct buf b = BUF_INIT(1024);
-
-	buf_addf(&b, "&%s=", name);
-	rest_encode(&b, str_of(v->project));
-	return buf_detach(&b);
 }
 
 static const char *session_path(const struct vercel *v)
@@ -404,10 +408,14 @@ static int describe(struct vendor_client *c, const struct sandbox_spec *spec,
 		    cJSON *body, const struct stop *stop, struct error *err)
 {
 	struct vercel *v = (struct vercel *)c;
+	cJSON *ports = NULL;
 
 	(void)stop;
+	if (body_read_ports(c->client, v->v1 ? PORTS_V1 : VERCEL_PORTS, &ports,
+			    err) < 0)
+		return -1;
 	cJSON_AddStringToObject(body, "projectId", v->project);
-	cJSON_AddArrayToObject(body, "ports");
+	cJSON_AddItemToObject(body, "ports", ports);
 	cJSON_AddNumberToObject(body, "timeout",
 				(double)(spec->lifetime_s * 1000));
 	if (add_machine(v, spec, body, err) < 0 ||
@@ -485,8 +493,7 @@ static int get_sandbox(struct vendor_client *c, const char *id,
 		       const struct stop *stop, struct error *err)
 {
 	const struct vercel *v = (const struct vercel *)c;
-	char *project = project_query(v, "projectId");
-	char *query = xasprintf("%s%s", project, more);
+	char *query = xasprintf("%s%s", v->query, more);
 	char *bare = xasprintf("/%s/sandboxes/%s", v->v1 ? "v1" : "v2", id);
 	char *path = vercel_path(v, bare, v->v1 ? "" : query);
 	struct http_request ask = { .method = "GET",
@@ -499,7 +506,6 @@ static int get_sandbox(struct vendor_client *c, const char *id,
 	free(path);
 	free(bare);
 	free(query);
-	free(project);
 	return rc == 0 ? unwrap_answer(v, answer, err) : rc;
 }
 
@@ -604,12 +610,10 @@ static int extend_life(struct sandbox *sb, int64_t lifetime_s,
 /* Returns the path of the sandbox with this name; owned by the caller. */
 static char *name_path(const struct vercel *v, const char *id, const char *more)
 {
-	char *project = project_query(v, "projectId");
-	char *query = xasprintf("%s%s", project, more);
+	char *query = xasprintf("%s%s", v->query, more);
 	char *bare = xasprintf("/v2/sandboxes/%s", id);
 	char *path = vercel_path(v, bare, query);
 
-	free(project);
 	free(query);
 	free(bare);
 	return path;
@@ -963,6 +967,7 @@ static void free_client(struct vendor_client *c)
 	struct vercel *v = (struct vercel *)c;
 
 	free(v->project);
+	free(v->query);
 	free(v->team);
 	free(v->endpoint);
 }
@@ -1077,6 +1082,7 @@ static const struct sandbox_ops ops = {
 	.stop = vendor_stop,
 	.set_network = set_network,
 	.get_network = get_network,
+	.ports = &vercel_ports,
 	.remove = vendor_remove,
 	.discard = vendor_discard,
 };

@@ -21,6 +21,7 @@ struct vercel { /* sandbox_client.priv points to it */
 	bool v1;
 	const char *token; /* borrowed */
 	char *project;     /* owned */
+	char *query;       /* owned: "&projectId=PROJECT", percent-encoded */
 	char *team;        /* owned, percent-encoded */
 	char *endpoint;    /* owned */
 };
@@ -35,6 +36,10 @@ char *vercel_path(const struct vercel *v, const char *path, const char *more);
 /* Implements supervisor.call: runs one script in the sandbox. */
 int vercel_call(void *arg, struct str command, int64_t wait_ms, struct buf *out,
 		const struct stop *stop, struct error *err);
+
+/* ports.c */
+enum { VERCEL_PORTS = 15 }; /* of one sandbox, at most */
+extern const struct port_ops vercel_ports;
 
 /* rules.c */
 /* Returns the names of the network, as a list, or with the rules that put the

@@ -76,8 +76,7 @@ struct sandbox_spec { /* What to create. Borrowed for the call. */
 
 struct sandbox;
 struct sandbox_client;
-struct port_link; /* ports/ports.h */
-struct port_url;
+struct port_ops; /* ports/ports.h */
 /*
  * A provider's operations. Only open, close, create or attach, execute, remove
  * and discard are required. NULL means not supported; upload and download then
@@ -136,12 +135,8 @@ struct sandbox_ops {
 	/* 1: a snapshot of this name exists; 0: none. */
 	int (*find_snapshot)(struct sandbox_client *client, const char *name,
 			     const struct stop *stop, struct error *err);
-	/* Connects to a TCP port; ERR_NOT_FOUND: nothing listens there. */
-	int (*dial)(struct sandbox *sb, unsigned port, struct port_link *link,
-		    const struct stop *stop, struct error *err);
-	/* Asks for an address at which the vendor passes on HTTP. */
-	int (*port_url)(struct sandbox *sb, unsigned port, struct port_url *u,
-			const struct stop *stop, struct error *err);
+	/* The ways to its ports. NULL: there are none. */
+	const struct port_ops *ports;
 	/* Runs on the caller's thread, and returns promptly when stop is
 	 * cancelled. A command that must be killed is handed to
 	 * sandbox_kill(). */

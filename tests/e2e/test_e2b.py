@@ -157,7 +157,8 @@ def test_params(e2b, model, task, config):
     assert body == {
         "templateID": "code-interpreter-v1", "timeout": 900,
         "envVars": {"A": "b=c"}, "autoPause": True,
-        "network": {"allowOut": ["1.1.1.1"], "denyOut": ["0.0.0.0/0"]}}
+        "network": {"allowOut": ["1.1.1.1"], "denyOut": ["0.0.0.0/0"],
+                    "allowPublicTraffic": False}}
 
 
 def test_no_network(e2b, model, task):

@@ -17,6 +17,7 @@ import urllib.request
 
 import pytest
 from slash_chat import begin, on_screen, talk  # noqa: F401
+from preview import Front
 from sshd_rig import Rig, free_port
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
@@ -192,7 +193,10 @@ def test_a_server_on_ipv6_alone_is_reached(forward, box):
 
 
 def test_events_are_not_held_back(forward, box):
-    port = forward(box, 7002).ports[7002]
+    check_events(forward(box, 7002).ports[7002])
+
+
+def check_events(port):
     with connect(port) as s:
         s.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
         at = []
@@ -487,6 +491,9 @@ def test_a_host_by_ssh(forward, run, config, env, tmp_path):
 
 # Vendors: HTTP to an address of theirs, with a token.
 
+GO = threading.Event()
+
+
 class Page(http.server.BaseHTTPRequestHandler):
     """Stands for a server in an emulated sandbox."""
     protocol_version = "HTTP/1.1"
@@ -495,6 +502,13 @@ class Page(http.server.BaseHTTPRequestHandler):
         pass
 
     def do_GET(self):
+        if self.path == "/events":
+            self.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Type: "
+                             b"text/event-stream\r\n\r\ndata: first\n\n")
+            GO.wait(60)
+            self.wfile.write(b"data: second\n\n")
+            self.close_connection = True
+            return
         if self.headers.get("Upgrade"):
             self.wfile.write(b"HTTP/1.1 101 Switching Protocols\r\n"
                              b"Connection: Upgrade\r\nUpgrade: websocket"
@@ -518,26 +532,51 @@ class Page(http.server.BaseHTTPRequestHandler):
         self.wfile.write(body)
 
 
-@pytest.fixture(params=["daytona", "langsmith"])
-def far(request, run, vendor, forward):
+def fronted(name, cloud, env, folder):
+    """The vendor at host names, of which each port has one."""
+    front = Front(cloud, name, folder)
+    env["SSL_CERT_FILE"] = front.cert
+    if name == "e2b":
+        del env["E2B_API_URL"], env["E2B_SANDBOX_URL"]
+        env["E2B_DOMAIN"] = front.zone
+    else:
+        env["RUNLOOP_BASE_URL"] = f"https://api.{front.zone}"
+    return front
+
+
+@pytest.fixture
+def page():
+    class Server(http.server.ThreadingHTTPServer):
+        daemon_threads = True
+        request_queue_size = 128
+    page = Server(("127.0.0.1", 0), Page)
+    GO.clear()
+    threading.Thread(target=page.serve_forever, daemon=True).start()
+    yield page.server_address[1]
+    page.shutdown()
+
+
+@pytest.fixture(params=["daytona", "langsmith", "e2b", "modal", "runloop"])
+def far(request, run, vendor, forward, env, tmp_path, page):
     """(here, cloud): a forward to Page in a vendor's sandbox."""
     cloud = vendor(request.param)
-    page = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Page)
-    page.daemon_threads = True
-    threading.Thread(target=page.serve_forever, daemon=True).start()
+    front = None
+    if request.param in ("e2b", "runloop"):
+        front = fronted(request.param, cloud, env, tmp_path)
     done = run("sandbox", "create", "--sandbox", request.param)
     assert done.status == 0, done.err
     name = done.out.strip()
-    there = page.server_address[1]
     here = free_port()
-    f = forward(name, f"{here}:{there}")
+    f = forward(name, f"{here}:{page}")
     yield here, cloud
     done = f.close()
     assert done.status == 0
     for preview in cloud.previews:
-        assert preview.token not in done.out + done.err
+        secret = preview.token.removeprefix("Bearer ")
+        assert secret and secret not in done.out + done.err
     assert run("sandbox", "rm", name).status == 0
-    page.shutdown()
+    if front:
+        front.close()
 
 
 def test_a_vendors_address_is_reached_with_its_token(far):
@@ -558,7 +597,9 @@ def test_a_clients_token_and_connection_headers_do_not_pass(far):
     c = http.client.HTTPConnection("127.0.0.1", here, timeout=30)
     c.request("GET", "/", headers={
         "Connection": "keep-alive", "Keep-Alive": "9", "Accept": "a/b",
-        "X-Daytona-Preview-Token": "mine",
+        "X-Daytona-Preview-Token": "mine", "authorization": "mine",
+        "E2B-Traffic-Access-Token": "mine",
+        "x-runloop-tunnel-authorization": "mine",
         "x-langsmith-sandbox-service-token": "mine"})
     answer = c.getresponse()
     assert answer.status == 200
@@ -569,7 +610,7 @@ def test_a_clients_token_and_connection_headers_do_not_pass(far):
     assert [n for n in lines if n.startswith("connection")] == \
         ["connection: close"]
     mine = [n for n in lines if n.startswith(preview.header.lower() + ":")]
-    assert mine == [f"{preview.header.lower()}: {preview.token}"]
+    assert mine == [f"{preview.header}: {preview.token}".lower()]
 
 
 def test_a_websocket_passes_a_vendor(far):
@@ -605,11 +646,126 @@ def test_a_foreign_host_and_other_protocols_do_not_reach_a_vendor(far):
     assert b" 200 " in http_get(here, "Host: localhost\r\n")[:20]
 
 
-def test_a_provider_without_a_way_says_so(run, vendor):
-    vendor("e2b")
-    done = run("sandbox", "create", "--sandbox", "e2b")
+def test_a_hundred_megabytes_pass_a_vendor_exactly(far):
+    here, _ = far
+    body = os.urandom(1 << 20) * 100
+    back = urllib.request.urlopen(f"http://localhost:{here}/", body,
+                                  timeout=300).read()
+    assert len(back) == len(body)
+    assert hashlib.sha256(back).digest() == hashlib.sha256(body).digest()
+
+
+def test_events_pass_a_vendor_at_once_for_fifty_clients(far):
+    """The page sends the second event when all clients have the first."""
+    here, cloud = far
+    held = []
+    for _ in range(50):
+        held.append(connect(here))
+        held[-1].sendall(b"GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    for word in (b"data: first\n\n", b"data: second\n\n"):
+        for s in held:
+            seen = b""
+            while not seen.endswith(word):
+                part = s.recv(4096)
+                assert part
+                seen += part
+        GO.set()
+    for s in held:
+        s.close()
+    assert len(cloud.previews) == 1
+
+
+# Deno: a process for each connection.
+
+@pytest.fixture
+def deno_box(run, vendor, start, tmp_path):
+    """(id, cloud, ports): a sandbox, and where SERVER listens for it."""
+    cloud = vendor("deno")
+    server, ports = start_server(tmp_path)
+    done = run("sandbox", "create", "--sandbox", "deno")
     assert done.status == 0, done.err
-    name = done.out.strip()
-    refused = run("sandbox", "forward", name, "3000")
-    assert refused.status == 2 and "no way to a port" in refused.err
-    assert run("sandbox", "rm", name).status == 0
+    yield done.out.strip(), cloud, ports
+    assert run("sandbox", "rm", "--force", done.out.strip()).status == 0
+    server.kill()
+    server.wait()
+
+
+def start_server(folder):
+    """SERVER on this machine, where emulated sandboxes run, at ports that
+    nobody else has: {7001: ..., 7002: ...}."""
+    ports = {n: free_port() for n in (7001, 7002, 7003)}
+    text = re.sub(r"700\d", lambda m: str(ports[int(m[0])]), SERVER)
+    p = subprocess.Popen(["/usr/bin/python3", "-c", text], cwd=folder)
+    deadline = time.monotonic() + 30
+    while not (folder / "ready").exists():
+        assert p.poll() is None and time.monotonic() < deadline
+        time.sleep(0.02)
+    return p, ports
+
+
+def left_over(cloud):
+    kept, = cloud.boxes.values()
+    return [p for p in kept.__dict__.get("processes", {}).values()
+            if p.status is None]
+
+
+def test_deno_passes_bytes_both_ways_and_their_ends(forward, deno_box):
+    name, cloud, ports = deno_box
+    here = free_port()  # emulated sandboxes share this machine's ports
+    there = ports[7001]
+    f = forward(name, there, f"{here}:{free_port()}")
+    data = os.urandom(1 << 20) * 100
+    back = exchange(f.ports[there], data)
+    assert len(back) == len(data) + 11
+    assert hashlib.sha256(back[6:-5]).digest() == \
+        hashlib.sha256(data).digest()
+    assert exchange(here, b"x") == b""
+    assert "nothing listens on port" in f.close().err
+    wait_for(lambda: not left_over(cloud))
+
+
+def wait_for(condition):
+    deadline = time.monotonic() + 30
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def test_deno_serves_fifty_connections_and_ends_their_processes(
+        forward, deno_box):
+    name, cloud, ports = deno_box
+    f = forward(name, ports[7001])
+    held = [connect(f.ports[ports[7001]]) for _ in range(50)]
+    for s in held:
+        assert s.recv(6) == b"hello\n"
+    for i, s in enumerate(held):
+        s.sendall(b"%d" % i)
+    for i, s in enumerate(held):
+        assert s.recv(10) == b"%d" % i
+    assert len(left_over(cloud)) == 50
+    assert f.close().status == 0  # with all of them open
+    wait_for(lambda: not left_over(cloud))
+
+
+def test_deno_does_not_hold_events_back(forward, deno_box):
+    name, _, ports = deno_box
+    check_events(forward(name, ports[7002]).ports[ports[7002]])
+
+
+def test_a_client_that_does_not_read_stops_no_command(
+        run, forward, deno_box):
+    name, _, ports = deno_box
+    port = forward(name, ports[7001]).ports[ports[7001]]
+    with connect(port) as s:
+        s.setblocking(False)
+        data, quiet = bytes(1 << 16), 0
+        while quiet < 50:  # until all buffers on the way are full
+            try:
+                s.send(data)
+                quiet = 0
+            except BlockingIOError:
+                quiet += 1
+                time.sleep(0.02)
+        done = run("sandbox", "exec", name, "echo", "works")
+        assert done.out == "works\n"
+        assert exchange(port, b"x") == b"hello\nx\nbye\n"

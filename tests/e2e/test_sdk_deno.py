@@ -7,5 +7,5 @@ from deno import Deno
 def test_sdk(top):
     with Deno() as cloud:
         out = sdk.run(top, "deno.mjs", cloud.env)
-        assert out.splitlines()[-1] == "18 steps"
+        assert out.splitlines()[-1] == "19 steps"
         assert cloud.violations == [] and cloud.left() == []

@@ -10,6 +10,6 @@ from modal import Modal
 def test_sdk(top, v2):
     with Modal(lenient=True) as cloud:
         out = sdk.run(top, "modal.mjs", {**cloud.env, "MODAL_SANDBOX_V2": v2})
-        assert out.splitlines()[-1] == "20 steps"
+        assert out.splitlines()[-1] == "21 steps"
         assert cloud.violations == [] and cloud.left() == []
         assert (cloud.count("POST .*/SandboxCreateV2") > 0) == (v2 == "1")

@@ -7,5 +7,5 @@ from vercel import Vercel
 def test_sdk(top):
     with Vercel() as cloud:
         out = sdk.run(top, "vercel.mjs", cloud.env)
-        assert out.splitlines()[-1] == "16 steps"
+        assert out.splitlines()[-1] == "17 steps"
         assert cloud.violations == [] and cloud.left() == []

@@ -93,7 +93,7 @@ class Daytona(Toolbox, Cloud):
         self.page, self.minute, self.moves = page, minute, moves
         self.fail_start = None  # a reason: the next create ends in "error"
         self.snapshots, self.roots = dict(SNAPSHOTS), {}
-        self.secrets, self.previews = {}, []
+        self.secrets, self.previews, self.signed = {}, [], {}
 
     @property
     def env(self):
@@ -401,6 +401,26 @@ class Daytona(Toolbox, Cloud):
         self.previews.append(Preview(int(port), "x-daytona-preview-token"))
         return 200, {"sandboxId": id, "url": self.previews[-1].url,
                      "token": self.previews[-1].token}
+
+    @route("GET", HERE + "/ports/(?P<port>[0-9]+)/signed-preview-url")
+    def sign(self, req, id, port):
+        check(req.query, {"?expiresInSeconds": lambda v: int(v) > 0}, "query")
+        self.settled(req, id)
+        made = Preview(int(port), None)
+        self.signed[made.token] = made
+        return 200, {"sandboxId": id, "port": int(port), "url": made.url,
+                     "token": made.token}
+
+    @route("POST", HERE + "/ports/(?P<port>[0-9]+)/signed-preview-url/"
+                          "(?P<token>[^/]+)/expire")
+    def expire_signed(self, req, id, port, token):
+        self.settled(req, id)
+        if token not in self.signed:
+            raise self.refuse(req, 404, "no such URL")
+        made = self.signed.pop(token)
+        made.shutdown()
+        made.server_close()
+        return 200, None
 
     @route("POST", HERE + "/stop")
     def stop(self, req, id):

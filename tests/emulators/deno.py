@@ -65,6 +65,7 @@ class Kept:
         self.box = Box(workdir="/home/sandbox", env=self.placeholders,
                        network=listed(config.get("allow_net")))
         self.sessions = set()
+        self.domains = {}  # domain: port
 
     def record(self):
         return {"id": self.id, "createdAt": stamp(self.created),
@@ -215,6 +216,14 @@ class Deno(Cloud):
         self.kept(id)
         self.destroy(id)
         return 200, {"id": id}
+
+    @route("POST", f"/api/v3/sandbox/{ID}/expose/http")
+    def expose(self, req, id):
+        check(req.json(), {})
+        kept = self.kept(id)
+        domain = "".join(random.choices(ALPHABET, k=20)) + ".sandbox.deno.net"
+        kept.domains[domain] = None
+        return 200, {"domain": domain}
 
     # The console.
     @route("GET", "/api/v2/sandboxes")

@@ -53,6 +53,7 @@ SHAPES = {
     "spawn": {"command": str, "?args": ([str], None),
               "?env": ({str: str}, None), "?clearEnv": FLAG, "?cwd": WORD,
               "?stdinStreamId": COUNT, "stdout": PIPE, "stderr": PIPE},
+    "exposeHttp": {"domain": str, "port": lambda v: 0 < v < 65536},
     "processWait": {"pid": NUMBER, "?vscode": FLAG},
     "processKill": {"pid": NUMBER, "?signal": WORD, "?vscode": FLAG},
 }
@@ -327,6 +328,11 @@ class Session:
         if p.status is not None:
             raise error(errno.ENOENT, "No such process")
         p.signal(getattr(signals, signal or "SIGTERM"))
+
+    def do_exposeHttp(self, domain, port):
+        if domain not in self.kept.domains:
+            raise error(errno.ENOENT, "No such domain")
+        self.kept.domains[domain] = port
 
     # Files.
     def path(self, path):

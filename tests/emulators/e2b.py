@@ -29,7 +29,9 @@ from cloud import (
     Box, Cloud, Invalid, Refused, Reply, check, listed, main, route)
 from e2b_envd import Envd
 from outside import most_specific
+from preview import Preview
 
+TRAFFIC = "e2b-traffic-access-token"
 KEY = "e2b_0123456789abcdef0123456789abcdef01234567"
 TEMPLATES = {"base": "rki5dems9wqfm4r03t7g", "code-interpreter-v1": "nlhz8vlwy"}
 STRINGS = {str: str}
@@ -64,7 +66,11 @@ class Kept:
         letters = string.ascii_lowercase + string.digits
         self.id = "i" + "".join(random.choices(letters, k=19))
         self.token = "envd-" + "".join(random.choices(letters, k=24))
+        self.previews = {}  # by port
         self.body, self.box, self.state = body, box, "running"
+        self.traffic = None
+        if not body.get("network", {}).get("allowPublicTraffic", True):
+            self.traffic = "".join(random.choices(letters, k=24))
         self.started = time.time()
         self.ends = self.end_unix = None
         self.running = {}  # envd's processes by number
@@ -83,6 +89,20 @@ class E2B(Envd, Cloud):
         self.version, self.old, self.most = version, old, most
         self.page, self.delay = page, delay
         self.snapshots, self.secrets = {}, {}
+        self.previews = []
+
+    def preview(self, port, id):
+        """Who answers for a port of a sandbox; None: envd."""
+        kept = self.boxes.get(id)
+        if not kept or port == 49983:
+            return None
+        with self.lock:
+            if port not in kept.previews:
+                made = Preview(port, TRAFFIC if kept.traffic else None)
+                made.token = kept.traffic or ""
+                kept.previews[port] = made
+                self.previews.append(made)
+        return kept.previews[port]
 
     def __exit__(self, *what):
         super().__exit__(*what)
@@ -147,7 +167,8 @@ class E2B(Envd, Cloud):
         return {"templateID": TEMPLATES.get(template, template),
                 "sandboxID": kept.id, "alias": template,
                 "clientID": "6532622b", "envdVersion": self.version,
-                "envdAccessToken": kept.token, "trafficAccessToken": None,
+                "envdAccessToken": kept.token,
+                "trafficAccessToken": kept.traffic,
                 "domain": None}
 
     def full(self, kept, token=False):
@@ -289,7 +310,8 @@ class E2B(Envd, Cloud):
 
     @route("PUT", "/sandboxes/(?P<id>[^/]+)/network")
     def network(self, req, id):
-        self.kept(id).body["network"] = check(req.json(), CHANGE)
+        kept = self.kept(id)
+        kept.body["network"] = check(req.json(), CHANGE)
         return 204, None
 
     # Secrets of the account. No answer has a value.

@@ -31,6 +31,7 @@ from grpc_link import Failure, GrpcCloud
 from modal_messages import as_json, parse, pb
 from modal_router import Router, jwt
 from outside import below
+from preview import Preview
 
 SERVICE = "/modal.client.ModalClient/"
 ID, SECRET = "ak-0123456789", "as-0123456789abcdef"
@@ -88,6 +89,7 @@ class Modal(Router, GrpcCloud):
         self.apps, self.images, self.published = {}, {}, {}
         self.tasks, self.ended, self.snapshots = {}, {}, {}
         self.secrets, self.ephemeral = {}, {}
+        self.previews = []
         self.auth = set()
         self.n_execs = 0
 
@@ -371,6 +373,26 @@ class Modal(Router, GrpcCloud):
         elif time.monotonic() >= kept.ready:
             answer.task_id = kept.task
         return answer
+
+    @rpc(pb.SandboxCreateConnectTokenRequest, "SandboxCreateConnectToken",
+         "SandboxCreateConnectTokenV2")
+    def connect_token(self, req, ask, v2):
+        if self.kept(ask.sandbox_id, v2).status or not 0 < ask.port < 65536:
+            raise Failure(9, "the sandbox is not running, or no port")
+        made = Preview(ask.port, "Authorization", scheme="Bearer ")
+        self.previews.append(made)
+        return pb.SandboxCreateConnectTokenResponse(
+            url=made.url, token=made.token.removeprefix("Bearer "))
+
+    @rpc(pb.SandboxGetTunnelsRequest, "SandboxGetTunnels",
+         "SandboxGetTunnelsV2")
+    def tunnels(self, req, ask, v2):
+        kept = self.kept(ask.sandbox_id, v2)
+        return pb.SandboxGetTunnelsResponse(
+            result=pb.GenericResult(status=SUCCESS), tunnels=[
+                pb.TunnelData(host=f"{kept.id.lower()}.w.modal.host", port=443,
+                              container_port=spec.port)
+                for spec in kept.ask.definition.open_ports.ports])
 
     def access(self, kept):
         ends = int(time.time()) + self.token_s

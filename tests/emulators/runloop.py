@@ -25,8 +25,10 @@ import threading
 import time
 
 from cloud import Box, Cloud, Invalid, Refused, Reply, check, main, route
+from preview import Preview
 from runloop_exec import Executions
 
+TUNNEL = "X-Runloop-Tunnel-Authorization"
 KEY = "ak_0123456789abcdef"
 STRINGS = {str: str}
 STATUSES = {"scheduled", "queued", "provisioning", "initializing", "running",
@@ -109,6 +111,7 @@ class Kept:
         self.status, self.transitions = None, []
         self.changed = threading.Condition()
         self.executions, self.commands = {}, {}
+        self.tunnel, self.previews = None, {}
 
     def become(self, status):
         with self.changed:
@@ -142,7 +145,8 @@ class Kept:
                 "shutdown_reason": self.shutdown,
                 "launch_parameters": self.launch,
                 "capabilities": ["unknown"],
-                "state_transitions": self.transitions, "tunnel": None,
+                "state_transitions": self.transitions,
+                "tunnel": self.tunnel,
                 "gateway_specs": None, "mcp_specs": None}
 
 
@@ -157,10 +161,51 @@ class Runloop(Executions, Cloud):
         self.known, self.blueprints, self.policies = {}, {}, {}
         self.build_fails = 0
         self.secrets, self.gateways = {}, {}
+        self.previews = []
 
     @property
     def env(self):
         return {"RUNLOOP_API_KEY": KEY, "RUNLOOP_BASE_URL": self.url}
+
+    # Tunnels. A port has an address as soon as there is one.
+    def preview(self, port, key):
+        for kept in list(self.boxes.values()):
+            if kept.tunnel and kept.tunnel["tunnel_key"] == key:
+                with self.lock:
+                    if port not in kept.previews:
+                        token = kept.tunnel["auth_token"]
+                        made = Preview(port, token and TUNNEL)
+                        made.token = f"Bearer {token}"
+                        kept.previews[port] = made
+                        self.previews.append(made)
+                return kept.previews[port]
+        return None
+
+    @route("POST", "/v1/devboxes/(?P<id>[^/]+)/enable_tunnel")
+    def enable_tunnel(self, req, id):
+        body = check(req.json(), {
+            "?auth_mode": maybe({"open", "authenticated"}),
+            "?http_keep_alive": maybe(bool), "?wake_on_http": maybe(bool)})
+        kept = self.kept(id)
+        if kept.status != "running" or kept.tunnel:
+            raise Refused(400, {"message": "already has a tunnel"})
+        closed = body.get("auth_mode") == "authenticated"
+        letters = string.ascii_lowercase + string.digits
+        kept.tunnel = {
+            "tunnel_key": "".join(random.choices(letters, k=20)),
+            "auth_mode": "authenticated" if closed else "open",
+            "auth_token": "".join(random.choices(letters, k=30))
+            if closed else None, "create_time_ms": now_ms(),
+            "http_keep_alive": body.get("http_keep_alive") is not False,
+            "wake_on_http": bool(body.get("wake_on_http"))}
+        return 200, kept.tunnel
+
+    @route("POST", "/v1/devboxes/(?P<id>[^/]+)/remove_tunnel")
+    def remove_tunnel(self, req, id):
+        check(req.json() if req.body() else {}, {})
+        kept = self.kept(id)
+        kept.tunnel, kept.previews = None, {}
+        return 200, {}
 
     # What cloud.py asks for.
     def authorize(self, req):

@@ -96,6 +96,12 @@ class Kept:
         self.ends = self.snapshot = None
         self.commands = {}
 
+    def routes(self):
+        start = self.session[4:].lower()
+        return [{"url": f"https://{start}-{n}.vercel.run", "port": n,
+                 "subdomain": f"{start}-{n}"}
+                for n in self.body.get("ports", [])]
+
     @property
     def size(self):
         n = self.body.get("resources", {}).get("vcpus", 2)
@@ -306,7 +312,7 @@ class Vercel(Session, Cloud):
 
     def whole(self, kept, **more):
         return {"sandbox": kept.shown(), "session": kept.shown_session(),
-                "routes": [], **more}
+                "routes": kept.routes(), **more}
 
     @route("POST", API + "/v2/sandboxes")
     def create_2(self, req):
@@ -350,10 +356,10 @@ class Vercel(Session, Cloud):
         kept.timeout = body.get("timeout", kept.timeout)
         kept.persistent = body.get("persistent", kept.persistent)
         kept.body.update({k: body[k] for k in ("tags", "resources",
-                                               "persistent",
+                                               "persistent", "ports",
                                                "keepLastSnapshots")
                           if k in body})
-        return 200, {"sandbox": kept.shown(), "routes": []}
+        return 200, {"sandbox": kept.shown(), "routes": kept.routes()}
 
     @route("DELETE", API + "/v2/sandboxes/" + NAME)
     def delete(self, req, name):
@@ -396,7 +402,8 @@ class Vercel(Session, Cloud):
     def create_1(self, req):
         check(req.query, {}, "query")
         kept = self.make(check(req.json(), NEW_1), True)
-        return 200, {"sandbox": kept.shown_session(), "routes": []}
+        return 200, {"sandbox": kept.shown_session(),
+                     "routes": kept.routes()}
 
     @route("GET", API + "/v1/sandboxes")
     def list_1(self, req):
@@ -410,7 +417,8 @@ class Vercel(Session, Cloud):
     def get_1(self, req, sid):
         check(req.query, {}, "query")
         kept = self.session(sid, True)
-        return 200, {"sandbox": kept.shown_session(), "routes": []}
+        return 200, {"sandbox": kept.shown_session(),
+                     "routes": kept.routes()}
 
     # Snapshots.
     def drop(self, id):

@@ -135,7 +135,8 @@ class Session:
     def get_session(self, req, sid, v):
         check(req.query, {}, "query")
         kept = self.session(sid, False)
-        return 200, {"session": kept.shown_session(), "routes": []}
+        return 200, {"session": kept.shown_session(),
+                     "routes": kept.routes()}
 
     @route("POST", AT + "/stop")
     def stop(self, req, sid, v):

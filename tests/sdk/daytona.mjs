@@ -114,6 +114,16 @@ step("directories", async () => {
   await assert.rejects(box.fs.getFileDetails("/tmp/one"), status(404));
   assert.equal(await box.getWorkDir(), "/home/daytona");
 });
+step("ports", async () => {
+  const { url, token } = await box.getPreviewLink(9);
+  assert.equal((await fetch(url)).status, 401);
+  assert.equal((await fetch(url, { headers:
+    { "x-daytona-preview-token": token } })).status, 502);
+  const open = await box.getSignedPreviewUrl(9, 600);
+  assert.equal((await fetch(open.url)).status, 502);
+  await box.expireSignedPreviewUrl(9, open.token);
+  await assert.rejects(fetch(open.url));
+});
 step("list", async () => {
   const found = [];
   for await (const s of daytona.list({ labels: { app: "dcode-sdk" } }))

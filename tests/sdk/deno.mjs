@@ -159,6 +159,9 @@ step("connect: a second socket, and after the first is closed", async () => {
 step("connect: no such sandbox", () =>
   assert.rejects(Sandbox.connect("sbx_ord_0123456789abcdefghjk"),
     /not found/));
+step("ports", async () => {
+  assert.match(await box.exposeHttp({ port: 3000 }), /^https:.*deno\.net$/);
+});
 step("kill", async () => {
   await box.kill();
   await assert.rejects(Sandbox.connect(box.id), /not found/);

@@ -119,6 +119,14 @@ step("directories", async () => {
   await box.files.remove("/tmp/new");
   assert.equal(await box.files.exists("/tmp/new"), false);
 });
+step("ports", async () => {
+  assert.match(box.getHost(3000), /^3000-/);
+  assert.equal(box.trafficAccessToken ?? undefined, undefined);
+  const closed = await Sandbox.create("base",
+    { network: { allowPublicTraffic: false } });
+  assert.ok(closed.trafficAccessToken);
+  await closed.kill();
+});
 step("list", async () => {
   const pages = Sandbox.list({ query: {
     metadata: { app: "dcode-sdk", odd: "a b&c=d" } }, limit: 1 });

@@ -131,6 +131,19 @@ step("snapshot: named, started from", async () => {
   assert.equal(back.length, enough.length);
   await other.terminate();
 });
+step("ports", async () => {
+  const { url, token } = await box.createConnectToken({ port: 9 });
+  assert.equal((await fetch(url)).status, 401);
+  assert.equal((await fetch(url, { headers:
+    { Authorization: `Bearer ${token}` } })).status, 502);
+  assert.deepEqual(await box.tunnels(), {});
+  const open = await modal.sandboxes.create(app, image,
+    { encryptedPorts: [3000], command: ["sleep", "600"] });
+  const tunnels = await open.tunnels();
+  assert.deepEqual(Object.keys(tunnels), ["3000"]);
+  assert.match(tunnels[3000].url, /^https:.*modal\.host$/);
+  await open.terminate();
+});
 step("terminate", async () => {
   assert.equal(await box.terminate({ wait: true }), 137);
   assert.equal(await box.poll(), 137);

@@ -176,6 +176,19 @@ step("network policy", async () => {
     { launch_parameters: { network_policy_id: made.id } });
   await devboxes.shutdown(other.id);
 });
+step("tunnel", async () => {
+  const made = await devboxes.enableTunnel(box.id,
+    { auth_mode: "authenticated" });
+  assert.ok(made.auth_token);
+  await assert.rejects(devboxes.enableTunnel(box.id), status(400));
+  assert.equal((await devboxes.retrieve(box.id)).tunnel.tunnel_key,
+    made.tunnel_key);
+  await devboxes.removeTunnel(box.id);
+  assert.equal((await devboxes.retrieve(box.id)).tunnel, null);
+  const open = await devboxes.enableTunnel(box.id);
+  assert.equal(open.auth_mode, "open");
+  await devboxes.removeTunnel(box.id);
+});
 step("shutdown", async () => {
   assert.equal((await devboxes.shutdown(box.id)).status, "shutdown");
   const info = await devboxes.retrieve(box.id);

@@ -115,6 +115,12 @@ step("network policy", async () => {
   assert.deepEqual(now.allow, ["github.com"]);
   assert.deepEqual(now.subnets.deny, ["10.0.0.0/8"]);
 });
+step("ports", async () => {
+  await box.update({ ports: [3000, 8080] });
+  assert.match(box.domain(8080), /^https:.*-8080\.vercel\.run$/);
+  await box.update({ ports: [3000] });
+  assert.throws(() => box.domain(8080));
+});
 step("list", async () => {
   const second = await Sandbox.create({ ...own, name: "dcode-sdk-2",
     image: "vercel/sandbox/ubuntu", persistent: false });

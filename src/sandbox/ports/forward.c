@@ -375,13 +375,6 @@ static void report_silent(struct passage *c)
 	warn(c->forward, said);
 }
 
-static void release_url(struct port_url *u)
-{
-	free(u->url);
-	mem_wipe(u->token);
-	*u = (struct port_url){ 0 };
-}
-
 /* Copies the vendor's address for the port, and asks for it first unless it is
  * known. */
 static int find_url(struct forward *f, struct port_url *u,
@@ -392,17 +385,14 @@ static int find_url(struct forward *f, struct port_url *u,
 
 	pthread_mutex_lock(&f->asking);
 	if (f->url.until && clock_ms() >= f->url.until)
-		release_url(&f->url);
+		port_url_release(&f->url);
 	if (!f->url.url)
-		rc = sb->client->provider->ops->port_url(sb, f->with.port,
-							 &f->url, stop, err);
+		rc = ports_ask_url(sb, f->with.port, false, &f->url, stop, err);
 	if (rc == 0) {
 		*u = f->url;
 		u->url = xstrdup(f->url.url);
 		u->token = xstrdup(f->url.token);
-	} else {
-		release_url(&f->url);
-		sandbox_blame(sb->client, err);
+		u->more = xstrdup(f->url.more);
 	}
 	pthread_mutex_unlock(&f->asking);
 	return rc < 0 ? -1 : 0;
@@ -523,7 +513,7 @@ static int pass_request(struct passage *c, struct direction *up,
 	if (rc == 0)
 		rc = copy_web(c, conn, up, stop, err);
 	conn_close(conn);
-	release_url(&u);
+	port_url_release(&u);
 	buf_wipe(&head);
 	return rc;
 }
@@ -536,8 +526,9 @@ static int pass_bytes(struct passage *c, struct direction *up,
 	struct sandbox *sb = c->forward->with.sandbox;
 	struct stop limit = stop_within(stop, DIAL_MS);
 
-	if (sb->client->provider->ops->dial(sb, c->forward->with.port, &c->link,
-					    &limit, err) < 0)
+	if (ports_ops(sb->client)
+		    ->dial(sb, c->forward->with.port, &c->link, &limit, err) <
+	    0)
 		return sandbox_blame(sb->client, err);
 	up->from = down->to = c->client;
 	up->to = down->from = c->link.fd;
@@ -556,7 +547,7 @@ static void serve(struct passage *c)
 	struct error err = { 0 };
 	int rc = 0;
 
-	if (client->provider->ops->dial)
+	if (ports_ops(client)->dial)
 		rc = pass_bytes(c, &up, &down, &stop, &err);
 	else if (admit(c, &up, &down))
 		rc = pass_request(c, &up, &stop, &err);
@@ -704,11 +695,21 @@ static int choose_port(struct forward *f, struct error *err)
 	return error_hint(err, "Choose another port: LOCAL:%u.", f->with.port);
 }
 
-bool forward_is_possible(const struct sandbox_client *client)
+int forward_check(const struct sandbox_client *client, struct error *err)
 {
-	const struct sandbox_ops *ops = client->provider->ops;
+	const struct port_ops *ops = ports_ops(client);
 
-	return ops->dial || ops->port_url;
+	if (ops->dial || ops->url)
+		return 0;
+	error_set(err, ERR_USAGE,
+		  "dcode has no way to a port of this sandbox (%s)%s%s",
+		  client->provider->name, ops->why_none ? ": " : "",
+		  ops->why_none ? ops->why_none : "");
+	return error_hint(err, ops->publish ? "`dcode sandbox url ID PORT "
+					      "--public` opens a port to "
+					      "everybody."
+					    : "`dcode help ports` names the "
+					      "providers that have one.");
 }
 
 int forward_open(struct forward **out, const struct forward_request *r,
@@ -773,7 +774,7 @@ void forward_close(struct forward *f)
 		pthread_cond_wait(&f->changed, &f->lock);
 	pthread_mutex_unlock(&f->lock);
 	cancel_release(&f->over);
-	release_url(&f->url);
+	port_url_release(&f->url);
 	pthread_mutex_destroy(&f->asking);
 	pthread_mutex_destroy(&f->lock);
 	pthread_cond_destroy(&f->changed);

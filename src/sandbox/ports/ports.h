@@ -10,16 +10,16 @@
 /*
  * A server in a sandbox listens on a port. A forward (forward.c) is a listener
  * on 127.0.0.1 of the user's machine. For each connection it connects to the
- * server in the way that the provider has (sandbox_ops.dial): through the
+ * server in the way that the provider has (port_ops.dial): through the
  * network namespace, if the sandbox runs on this machine (inside.c), or through
  * a command that copies bytes (relay.c). Or it passes HTTP requests on to an
- * address of the vendor (sandbox_ops.port_url), with the vendor's token, which
+ * address of the vendor (port_ops.url), with the vendor's token, which
  * neither the client nor the user sees. Only the user starts a forward: an
  * agent cannot open a way to the user's machine.
  */
 
 struct relay;
-/* A connection that sandbox_ops.dial has made. Initialise with PORT_LINK_NONE.
+/* A connection that port_ops.dial has made. Initialise with PORT_LINK_NONE.
  * Before the sandbox is released, close the descriptors, then call end. */
 struct port_link {
 	int fd; /* owned: a connected, non-blocking stream socket */
@@ -34,15 +34,68 @@ struct port_link {
 };
 #define PORT_LINK_NONE ((struct port_link){ .fd = -1, .said = -1 })
 
-/* An address at which the vendor answers for a port, to requests with the token
- * alone. Zero-initialise. All owned. */
+/* An address at which the vendor answers for a port. Zero-initialise, and
+ * release with port_url_release(). */
 struct port_url {
-	char *url;   /* https, or http to this machine, without a final slash */
-	char *token; /* the whole value of the header */
+	/* owned: https, or http to this machine, without a final slash */
+	char *url;
+	/* owned: the whole value of the header. NULL: the address is public,
+	 * so anybody who knows it reaches the port */
+	char *token;
 	const char *header; /* static: name of the header for the token */
-	const char *more; /* static: further header lines with CRLF, or NULL */
-	int64_t until;    /* clock_ms() at which to ask again; 0: never */
+	char *more;         /* owned: further header lines with CRLF, or NULL */
+	/* owned: what port_ops.withdraw needs for a public address, or NULL;
+	 * safe in a path */
+	char *handle;
+	int64_t until; /* clock_ms() at which to ask again; 0: never */
 };
+void port_url_release(struct port_url *u);
+/* For providers: sets the header and its value, prefix and token. ERR_PROTOCOL
+ * if the token is missing or cannot be a header's value. header and prefix are
+ * static. */
+int port_url_set_token(struct port_url *u, const char *header,
+		       const char *prefix, const char *token,
+		       struct error *err);
+
+/* A provider's ways to a port. NULL means not supported. All block and obey
+ * stop. */
+struct port_ops {
+	/* Connects to a TCP port; ERR_NOT_FOUND: nothing listens there. */
+	int (*dial)(struct sandbox *sb, unsigned port, struct port_link *link,
+		    const struct stop *stop, struct error *err);
+	/* Asks for an address at which the vendor passes on HTTP to a port, for
+	 * requests with a token. */
+	int (*url)(struct sandbox *sb, unsigned port, struct port_url *u,
+		   const struct stop *stop, struct error *err);
+	/* Opens a port to anybody who knows the address; u gets no token. Only
+	 * ports_ask_url() calls it. */
+	int (*publish)(struct sandbox *sb, unsigned port, struct port_url *u,
+		       const struct stop *stop, struct error *err);
+	/* Closes what publish opened. Returns 1 if it must stay open. NULL: the
+	 * vendor cannot. */
+	int (*withdraw)(struct sandbox *sb, unsigned port,
+			const struct port_url *u, const struct stop *stop,
+			struct error *err);
+	/* why there is neither dial nor url, and what would help; or NULL */
+	const char *why_none;
+};
+
+/* Returns the provider's ways to a port, never NULL. */
+const struct port_ops *ports_ops(const struct sandbox_client *client);
+
+/*
+ * Attack: anybody who learns a public address reaches the server in the
+ * sandbox, and addresses leak. So an address is public only if the user asked
+ * for that by name (is_public); otherwise it answers to its token alone.
+ * ERR_USAGE, with a hint, if the provider has no such address.
+ */
+int ports_ask_url(struct sandbox *sb, unsigned port, bool is_public,
+		  struct port_url *u, const struct stop *stop,
+		  struct error *err);
+/* Closes a public address. Returns 1 if it works until the sandbox ends,
+ * because the vendor cannot close it, or it was open before. */
+int ports_close_url(struct sandbox *sb, unsigned port, const struct port_url *u,
+		    const struct stop *stop, struct error *err);
 
 /* Enters a network namespace, for a process that ends soon: it must have one
  * thread and cannot return. The namespace's owner is the sandbox's user
@@ -53,10 +106,17 @@ int ports_enter(int namespace_fd);
  * ERR_USAGE if this process may not enter it. */
 int ports_dial_inside(pid_t inside, unsigned port, struct port_link *link,
 		      const struct stop *stop, struct error *err);
-/* For providers with SANDBOX_STDIN: connects through a command. */
-int ports_dial_by_command(struct sandbox *sb, unsigned port,
-			  struct port_link *link, const struct stop *stop,
-			  struct error *err);
+/* For providers: connects through a command in the sandbox, which run starts on
+ * a thread of its own: sandbox_execute() or the like, with live output and a
+ * source. */
+int ports_dial_by_command(struct sandbox *sb,
+			  int (*run)(struct sandbox *sb,
+				     const struct exec_request *req,
+				     struct exec_result *res,
+				     const struct stop *stop,
+				     struct error *err),
+			  unsigned port, struct port_link *link,
+			  const struct stop *stop, struct error *err);
 /* For providers: connects to the standard streams of a program, which is killed
  * at the end, and when the calling thread ends. path, argv and env as for
  * execve(2). */
@@ -78,8 +138,8 @@ enum { PORTS_GREETING_MAX = 64 << 10 }; /* a longer head is refused */
 enum ports_greeting ports_read_greeting(struct str seen);
 
 struct forward;
-/* True if forward_open() can work. */
-bool forward_is_possible(const struct sandbox_client *client);
+/* Fails with ERR_USAGE and a hint if forward_open() cannot work. */
+int forward_check(const struct sandbox_client *client, struct error *err);
 struct forward_request {
 	struct sandbox *sandbox; /* borrowed until forward_close() */
 	unsigned port;           /* in the sandbox */

@@ -45,6 +45,9 @@ enum relay_state {
 
 struct relay {
 	struct sandbox *sandbox; /* borrowed */
+	int (*run)(struct sandbox *sb, const struct exec_request *req,
+		   struct exec_result *res, const struct stop *stop,
+		   struct error *err);
 	unsigned port;
 	int ours; /* dcode's end of the socket pair */
 	pthread_t thread;
@@ -193,7 +196,7 @@ static void *run_relay(void *arg)
 	buf_addf(&script, "d_port=%u\n", r->port);
 	buf_addstr(&script, SCRIPT(relay_sh));
 	req.command = buf_str(&script);
-	(void)sandbox_execute(r->sandbox, &req, &res, &stop, &err);
+	(void)r->run(r->sandbox, &req, &res, &stop, &err);
 	buf_release(&script);
 	(void)shutdown(r->ours, SHUT_RDWR);
 	pthread_mutex_lock(&r->lock);
@@ -258,9 +261,14 @@ static void end_program(struct port_link *link)
 	io_reap(link->pid);
 }
 
-int ports_dial_by_command(struct sandbox *sb, unsigned port,
-			  struct port_link *link, const struct stop *stop,
-			  struct error *err)
+int ports_dial_by_command(struct sandbox *sb,
+			  int (*run)(struct sandbox *sb,
+				     const struct exec_request *req,
+				     struct exec_result *res,
+				     const struct stop *stop,
+				     struct error *err),
+			  unsigned port, struct port_link *link,
+			  const struct stop *stop, struct error *err)
 {
 	struct relay *r;
 	int pair[2];
@@ -270,6 +278,7 @@ int ports_dial_by_command(struct sandbox *sb, unsigned port,
 		return error_errno(err, "a socket pair");
 	r = xcalloc(1, sizeof(*r));
 	*r = (struct relay){ .sandbox = sb,
+			     .run = run,
 			     .port = port,
 			     .ours = pair[0],
 			     .line = BUF_INIT(LINE_MAX_BYTES),
