@@ -17,6 +17,9 @@ enum {
 	LINE_BYTES = 1 << 13,
 	OPEN_MS = 10000,
 	READ_MS = 10000,
+	/* questions; what a command needs more of belongs into the list */
+	COMMAND_QUESTIONS = 8,
+	SESSION_QUESTIONS = 64,
 };
 
 enum answer { ONCE, SESSION, ALWAYS, NEVER };
@@ -147,6 +150,34 @@ static bool is_never(const struct host_gate *g, const char *host)
 	return false;
 }
 
+/* Counts a question about the command with this number. False: there were too
+ * many; says so once. Attack: a program in the sandbox tries one host after the
+ * other, until the user says yes or sees nothing but questions. */
+static bool count_question(struct host_gate *g, const char *host,
+			   unsigned number)
+{
+	bool session = g->in_session >= SESSION_QUESTIONS;
+
+	if (number > g->asked_about) {
+		g->asked_about = number;
+		g->in_command = 0;
+		g->told = g->told && session;
+	}
+	if (!session && g->in_command < COMMAND_QUESTIONS) {
+		g->in_command++;
+		g->in_session++;
+		return true;
+	}
+	if (!g->told)
+		app_warn("%s and other hosts are refused without a question, "
+			 "because this %s has caused %d. `/network allow HOST` "
+			 "opens one.",
+			 host, session ? "session" : "command",
+			 session ? SESSION_QUESTIONS : COMMAND_QUESTIONS);
+	g->told = true;
+	return false;
+}
+
 /* Asks about the command that began last, and if that ends first, about the one
  * before it: nobody can tell which of them made the connection. */
 static bool ask_about(struct host_gate *g, const char *host,
@@ -159,6 +190,10 @@ static bool ask_about(struct host_gate *g, const char *host,
 
 	while (said < 0 && stop_check(stop, &ignored) == 0 &&
 	       (text = describe(g, host, &number))) {
+		if (!count_question(g, host, number)) {
+			free(text);
+			return false;
+		}
 		said = ask_question(g, text, number, stop);
 		free(text);
 		if (said < 0 && reach_is_running(g->sandbox, number))

@@ -21,9 +21,12 @@ struct host_gate { /* initialise with { 0 } */
 	struct network_gate gate;
 	char **never; /* owned: hosts that the user refused for this session */
 	size_t n_never;
-	pthread_mutex_t lock;       /* of what follows */
-	const struct cancel *asked; /* ends the open question; or NULL */
-	unsigned number;            /* of the command that it shows */
+	unsigned asked_about;            /* command of the last question */
+	unsigned in_command, in_session; /* questions */
+	bool told;                       /* that there are no more */
+	pthread_mutex_t lock;            /* of what follows */
+	const struct cancel *asked;      /* ends the open question; or NULL */
+	unsigned number;                 /* of the command that it shows */
 };
 /* Starts to ask about the sandbox's hosts, if the settings say so, and if dcode
  * created the sandbox and its own proxy enforces a list there. g must not move

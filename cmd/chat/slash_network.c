@@ -10,6 +10,7 @@
 #include "cmd/print.h"
 #include "cmd/session/run.h"
 #include "sandbox/reach.h"
+#include "session/ledger.h"
 
 enum { LINE_MOST = 1 << 14 };
 
@@ -42,10 +43,13 @@ static int show_network(struct run *r, struct error *err)
 }
 
 /* The new list also holds for sandboxes that this chat creates later, for
- * itself or for subagents. */
+ * itself or for subagents, and when this one is resumed. Hosts that the user
+ * has allowed for the session do not become part of it. */
 static int allow_host(struct run *r, const char *host, struct error *err)
 {
 	struct stop stop = app_stop(r->app);
+	struct error ignored = { 0 };
+	struct store *store;
 
 	if (!r->box.ours)
 		return error_set(err, ERR_USAGE,
@@ -53,7 +57,9 @@ static int allow_host(struct run *r, const char *host, struct error *err)
 				 "not change its network");
 	if (reach_allow_host(&r->box.sandbox, str_of(host), &stop, err) < 0)
 		return -1;
-	reach_copy_network(&r->box.sandbox, &r->options.network);
+	reach_copy_lasting(&r->box.sandbox, &r->options.network);
+	if (app_store(r->app, &store, &ignored) == 0)
+		(void)ledger_add_host(store, r->box.label, host, &ignored);
 	print_text(r->app, "✓ The sandbox may now reach ", host, "");
 	return 0;
 }

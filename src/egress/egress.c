@@ -177,10 +177,8 @@ static void add_question(struct proxy_link *l, const struct egress_record *r)
 		pthread_join(l->asker, NULL); /* it needs the lock no more */
 	l->asks = l->asking =
 		thread_start(&l->asker, run_asker, l, &ignored) == 0;
-	if (!l->asks) {
-		l->n_questions = 0;
-		send_order(l, EGRESS_REFUSE, r);
-	}
+	while (!l->asks && l->n_questions)
+		send_order(l, EGRESS_REFUSE, &l->questions[--l->n_questions]);
 }
 
 static void init_link(struct proxy_link *l)

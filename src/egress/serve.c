@@ -71,19 +71,24 @@ static bool allows(const struct network_rule *host,
 	return allowed;
 }
 
-/* Never waits: if dcode does not read, a record is lost. */
+/* Never waits. False: dcode does not read, and the record is lost. */
+static bool try_to_send(const struct egress_record *r)
+{
+	return send(EGRESS_CONTROL_FD, r, sizeof(*r),
+		    MSG_DONTWAIT | MSG_NOSIGNAL) == (ssize_t)sizeof(*r);
+}
+
 static void send_record(const struct egress_record *r)
 {
-	(void)send(EGRESS_CONTROL_FD, r, sizeof(*r),
-		   MSG_DONTWAIT | MSG_NOSIGNAL);
+	(void)try_to_send(r);
 }
 
 /* Destinations about which dcode has been asked. */
 static struct undecided {
-	char host[EGRESS_NAME];
-	unsigned port;
 	size_t waiting; /* connections; 0: free */
+	unsigned port;
 	bool refused;
+	char host[EGRESS_NAME];
 } pending[PENDING];
 static pthread_mutex_t pending_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t decided = PTHREAD_COND_INITIALIZER;
@@ -126,7 +131,7 @@ static bool await_decision(const struct network_rule *host)
 		*p = (struct undecided){ .port = host->port };
 		snprintf(p->host, sizeof(p->host), "%s", host->host);
 		snprintf(r.host, sizeof(r.host), "%s", host->host);
-		send_record(&r);
+		p->refused = !try_to_send(&r); /* nobody would answer */
 	}
 	if (p)
 		p->waiting++;

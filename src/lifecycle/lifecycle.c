@@ -738,7 +738,7 @@ static int attach_sandbox(struct managed_sandbox *box, const struct stop *stop,
 			     ignored.message);
 	say_progress(box, "✓ %s sandbox ready: %s", title_of(box, room),
 		     ids_shown(box->sandbox.id, id));
-	return 0;
+	return reach_check_attached(&box->sandbox, NULL, stop, err);
 }
 
 /* Fails if the provider does not support the chosen --on-exit. */
@@ -794,7 +794,7 @@ static int check_request(const struct lifecycle_request *r, struct error *err)
 }
 
 struct own { /* a copied ledger row of a thread's own sandbox */
-	char *id, *provider, *endpoint;
+	char *id, *provider, *endpoint, *hosts;
 	bool kept;
 	int64_t user; /* pid of a dcode that uses it with --sandbox-id, or 0 */
 };
@@ -806,6 +806,7 @@ static bool copy_own(void *arg, const struct ledger_row *row)
 	own->id = xstrdup(row->id);
 	own->provider = xstrdup(row->provider);
 	own->endpoint = xstrdup(row->endpoint);
+	own->hosts = xstrdup(row->hosts);
 	own->kept = row->kept;
 	return false;
 }
@@ -845,25 +846,25 @@ static int64_t unix_now(void)
 }
 
 /* Attaches to the thread's sandbox, and starts it if it was stopped. */
-static int attach_own(struct managed_sandbox *box, const char *id,
+static int attach_own(struct managed_sandbox *box, const struct own *own,
 		      const struct stop *stop, struct error *err)
 {
 	const struct lifecycle_request *r = &box->request;
 	bool stopped =
 		box->before == LEDGER_STOPPED || box->before == LEDGER_STOPPING;
 	struct error ignored = { 0 };
-	char room[64];
-	char shown[IDS_SHOWN];
+	char room[64], shown[IDS_SHOWN];
 
 	say_progress(box,
 		     stopped ? "Starting %s sandbox %s again..."
 			     : "Connecting to %s sandbox %s...",
-		     title_of(box, room), ids_shown(id, shown));
-	if (sandbox_attach(&box->sandbox, r->client, id, stop, err) == 0) {
+		     title_of(box, room), ids_shown(own->id, shown));
+	if (sandbox_attach(&box->sandbox, r->client, own->id, stop, err) == 0) {
 		lifecycle_restore_start(&box->sandbox, r->store);
 		say_progress(box, "✓ %s sandbox ready: %s", title_of(box, room),
 			     ids_shown(box->sandbox.id, shown));
-		return 0;
+		return reach_check_attached(&box->sandbox, own->hosts, stop,
+					    err);
 	}
 	if (err->code == ERR_NOT_FOUND)
 		err->code = ERR_GONE;
@@ -895,8 +896,9 @@ static int resume_sandbox(struct managed_sandbox *box, int64_t lifetime_s,
 		snprintf(box->label, sizeof(box->label), "%s", r->resume);
 		box->ours = box->resumed = true;
 		box->was_kept = own.kept;
-		rc = attach_own(box, own.id, stop, err);
+		rc = attach_own(box, &own, stop, err);
 	}
+	free(own.hosts);
 	free(own.id);
 	free(own.provider);
 	free(own.endpoint);
@@ -915,10 +917,8 @@ static int open_sandbox(struct managed_sandbox *box, int64_t lifetime_s,
 				      err);
 	if (!r->resume && !r->attach_id)
 		return create_sandbox(box, lifetime_s, stop, err);
-	if ((r->resume ? resume_sandbox(box, lifetime_s, stop, err)
-		       : attach_sandbox(box, stop, err)) < 0)
-		return -1;
-	return reach_check_attached(&box->sandbox, stop, err);
+	return r->resume ? resume_sandbox(box, lifetime_s, stop, err)
+			 : attach_sandbox(box, stop, err);
 }
 
 static void warn_line(void *arg, const char *line)

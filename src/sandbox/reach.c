@@ -108,8 +108,37 @@ int reach_read(struct sandbox *sb, struct network *out, const struct stop *stop,
 	return rc;
 }
 
-int reach_check_attached(struct sandbox *sb, const struct stop *stop,
-			 struct error *err)
+void reach_copy_lasting(struct sandbox *sb, struct network *out)
+{
+	pthread_mutex_lock(&lock);
+	network_copy(out, &sb->network);
+	pthread_mutex_unlock(&lock);
+}
+
+/* Replaces *wanted by it with the hosts, a line each. ERR_POLICY if that
+ * exceeds the machine's policy. */
+static int add_hosts(const struct sandbox *sb, struct network *wanted,
+		     const char *hosts, struct error *err)
+{
+	struct network all = { 0 };
+	struct str rest = str_of(hosts);
+	struct str host;
+	int rc = 0;
+
+	if (wanted->mode != NETWORK_LIST || !rest.len)
+		return 0;
+	network_copy(&all, wanted);
+	while (rc == 0 && str_split(&rest, '\n', &host))
+		if (host.len)
+			rc = network_add(&all, host, err);
+	if (rc == 0)
+		rc = network_choose(wanted, sb->client, &all, err);
+	network_release(&all);
+	return rc;
+}
+
+int reach_check_attached(struct sandbox *sb, const char *added,
+			 const struct stop *stop, struct error *err)
 {
 	const struct network_rule *beyond = NULL;
 	struct buf text = BUF_INIT(512);
@@ -119,6 +148,11 @@ int reach_check_attached(struct sandbox *sb, const struct stop *stop,
 
 	if (rc < 0 || wanted.mode == NETWORK_DEFAULT)
 		return rc;
+	rc = add_hosts(sb, &wanted, added, err);
+	if (rc < 0) {
+		network_release(&wanted);
+		return -1;
+	}
 	rc = reach_read(sb, &has, stop, err);
 	if (rc == 0 && !network_within(&has, &wanted, &beyond)) {
 		if (beyond)

@@ -34,9 +34,13 @@ void reach_copy_network(struct sandbox *sb, struct network *out);
  * is empty. */
 int reach_read(struct sandbox *sb, struct network *out, const struct stop *stop,
 	       struct error *err);
-/* After an attach: fails if it may reach more than network_require() says. */
-int reach_check_attached(struct sandbox *sb, const struct stop *stop,
-			 struct error *err);
+/* The same as reach_copy_network() without the hosts of reach_allow_now(). */
+void reach_copy_lasting(struct sandbox *sb, struct network *out);
+/* After an attach: fails if it may reach more than network_require() says, and
+ * the hosts that the user has added to this sandbox's list, a line each; or
+ * NULL. */
+int reach_check_attached(struct sandbox *sb, const char *added,
+			 const struct stop *stop, struct error *err);
 /* Lets a running sandbox reach one more host, also after its next start. */
 int reach_allow_host(struct sandbox *sb, struct str host,
 		     const struct stop *stop, struct error *err);

@@ -54,7 +54,9 @@ struct ledger_row {           /* strings borrowed for the callback */
 	 * such as secrets; their names begin with the label */
 	bool objects;
 	const char *thread; /* thread that it belongs to, or "" */
-	const char *note;   /* why it was not deleted, or "" */
+	/* what the user has added to its network list, a line each */
+	const char *hosts;
+	const char *note; /* why it was not deleted, or "" */
 };
 
 /* Changes are on disk (fsync) when these functions return, except those of
@@ -65,6 +67,9 @@ int ledger_intend(struct store *s, const char *provider, const char *endpoint,
  * false when all are deleted. */
 int ledger_set_objects(struct store *s, const char *label, bool objects,
 		       struct error *err);
+/* Adds to ledger_row.hosts. */
+int ledger_add_host(struct store *s, const char *label, const char *host,
+		    struct error *err);
 int ledger_created(struct store *s, const char *label, const char *id,
 		   struct error *err);
 int ledger_removing(struct store *s, const char *label, struct error *err);

@@ -69,6 +69,7 @@ enum statement { /* prepared on first use, kept until store_close() */
 		 SQL_LEDGER_GONE,
 		 SQL_LEDGER_NOTE,
 		 SQL_LEDGER_OBJECTS,
+		 SQL_LEDGER_HOST,
 		 SQL_LEDGER_KEEP,
 		 SQL_LEDGER_KEPT,
 		 SQL_LEDGER_CLAIM,

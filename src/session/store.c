@@ -309,6 +309,9 @@ static const char *const migrations[] = {
 
 	/* objects: struct ledger_row. */
 	"ALTER TABLE ledger ADD COLUMN objects INTEGER NOT NULL DEFAULT 0;",
+
+	/* hosts: the same. */
+	"ALTER TABLE ledger ADD COLUMN hosts TEXT NOT NULL DEFAULT '';",
 };
 
 enum { VERSION = sizeof(migrations) / sizeof(migrations[0]) };
@@ -784,7 +787,7 @@ const char *store_owner(const struct store *s)
 	" WHERE s.thread=thread.no), agent, turns, headless"
 #define LEDGER_COLUMNS                                                         \
 	"label, provider, id, endpoint, state, created, ends, pid, started,"   \
-	" place, note, kept, thread, objects"
+	" place, note, kept, thread, objects, hosts"
 
 const char *const store_texts[SQL_COUNT] = {
 	[SQL_BEGIN] = "BEGIN IMMEDIATE",
@@ -899,6 +902,8 @@ const char *const store_texts[SQL_COUNT] = {
 			    " changed=?3 WHERE label=?1",
 	[SQL_LEDGER_NOTE] = "UPDATE ledger SET note=?2 WHERE label=?1",
 	[SQL_LEDGER_OBJECTS] = "UPDATE ledger SET objects=?2 WHERE label=?1",
+	[SQL_LEDGER_HOST] = "UPDATE ledger SET hosts=hosts||?2||char(10)"
+			    " WHERE label=?1",
 	[SQL_LEDGER_KEEP] = "UPDATE ledger SET state=?2, changed=?3, ends=?4,"
 			    " kept=1, thread=coalesce(?5, thread)"
 			    " WHERE label=?1",

@@ -347,6 +347,54 @@ def test_never_and_session_hold_for_the_session(asking):
     assert c.text(True).count("session/always") == 1
 
 
+MANY = ("for i in 1 2 3 4 5 6 7 8 9 10 11; do curl -sS -m {0} "
+        "http://h$i.example/; done; " + CURL + "http://good.example/")
+
+
+def test_a_command_causes_at_most_eight_questions(asking):
+    """Attack: a program in the sandbox asks until the user is tired."""
+    c = asking([execute(MANY.format(50)), execute(WAITS), OVER], "--plain",
+               "-y", columns=150)
+    send(c, "go", "Let `for")
+    for i in range(1, 9):
+        c.until(f"reach h{i}.example:80? [once/session/always/Never]")
+        c.type("n")
+        c.keys("Enter")
+    asked(c)  # the next command's own question
+    shown = " ".join(c.text(True).split())
+    assert shown.count("h9.example:80 and other hosts are refused without a "
+                       "question, because this command has caused 8.") == 1
+    assert "reach h9.example" not in shown
+    answer(c, "o")
+    c.until("all over")
+    first, second = c.results()
+    assert "REACHED" in first and REACHED in second  # the controls
+    assert "network: h1.example:80 refused" in first
+    assert shown.count("reach h") == 8
+
+
+def test_a_host_for_the_session_does_not_go_along_with_an_added_one(
+        asking, chat, home):
+    """/network allow stores its own host for the sandbox's next start, and no
+    other; the settings have a list, which the resumed sandbox exceeds."""
+    script = [execute(WAITS), OVER,
+              execute(WAITS + "; true"), {"text": "ended"}]
+    c = asking(script, "--on-exit", "stop")
+    send(c, "go", "Let `curl")
+    answer(c, "s")
+    c.until("all over")
+    send(c, "/network allow sub.example", "may now reach sub.example")
+    assert "sub.example" in stored_lists(home)  # the control
+    assert "evil-good.example" not in stored_lists(home)
+    send(c, "/quit", "dcode -r")
+    again = chat(script, "-r")
+    send(again, "go on", "Let `curl")
+    answer(again, "n")
+    again.until("ended")
+    assert "REACHED" not in again.results()[-1]
+    send(again, "/network", "sub.example")
+
+
 def stored_lists(home):
     return "".join(p.read_text() for p in
                    home.glob(".deepagents/sandboxes/*/*") if p.is_file())

@@ -71,6 +71,27 @@ def test_a_host_is_added_to_a_local_sandbox(talk, home):
     c.say("/network allow 10.0.0.1", "needs a port with an address")
 
 
+@pytest.mark.parametrize("name", ["local", "e2b"])
+def test_a_sandbox_with_an_added_host_is_resumed(talk, vendor, config, run,
+                                                 name, model):
+    """The settings have a list, and the user has added to it himself."""
+    if name != "local":
+        vendor(name)
+    c = begin(talk, HELLO, "--sandbox", name, "--on-exit", "keep", *FLAG)
+    c.say("hello", "there.")
+    c.say("/network allow b.example", "may now reach b.example")
+    c.say("/quit", "dcode -r")
+    model([DONE, DONE])
+    config('[network]\nallow = ["a.example"]\n')
+    r = run("-r", "-n", "go on", "-M", "anthropic:m")
+    assert r.status == 0, r.err
+    # the control: less in the settings is less for a sandbox that has more
+    model([DONE] * 4)
+    config('[network]\nallow = ["c.example"]\n')
+    r = run("-r", "-n", "go on", "-M", "anthropic:m")
+    assert r.status != 0 and "may reach a.example" in r.err
+
+
 def test_a_new_sandbox_of_the_chat_gets_the_added_host(talk, vendor):
     cloud = vendor("e2b")
     c = begin(talk, HELLO, "--sandbox", "e2b", *FLAG)

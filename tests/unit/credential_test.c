@@ -206,6 +206,72 @@ static void test_an_echo_is_replaced_at_every_border(void **state)
 	echo_free(e);
 }
 
+/* As html.escape(), json.dumps(), urllib.parse.quote() and bytes.hex() of
+ * Python and the escapes of other servers write it. */
+static void test_escapes_of_a_value_are_replaced(void **state)
+{
+	static const char value[] = "Ab/9+c=\"d&e<f>g'_h.i-Jk\\Lm";
+	static const char *const written[] = {
+		"Ab/9+c=\"d&e<f>g'_h.i-Jk\\Lm",
+		"Ab%2F9%2Bc%3D%22d%26e%3Cf%3Eg%27_h.i-Jk%5CLm",
+		"Ab%2f9%2bc%3d%22d%26e%3cf%3eg%27_h.i-Jk%5cLm",
+		"%41%62%2F%39%2B%63%3D%22%64%26%65%3C%66%3E%67%27%5F%68"
+		"%2E%69%2D%4A%6B%5C%4C%6D",
+		"Ab%2F9%2Bc%3D%22d%26e%3Cf%3Eg%27%5Fh%2Ei%2DJk%5CLm",
+		"Ab/9+c=\\\"d&e<f>g'_h.i-Jk\\\\Lm",
+		"\\u0041\\u0062\\u002f\\u0039\\u002b\\u0063\\u003d\\u00"
+		"22\\u0064\\u0026\\u0065\\u003c\\u0066\\u003e\\u0067\\u"
+		"0027\\u005f\\u0068\\u002e\\u0069\\u002d\\u004a\\u006b"
+		"\\u005c\\u004c\\u006d",
+		"\\u0041\\u0062\\u002F\\u0039\\u002B\\u0063\\u003D\\u00"
+		"22\\u0064\\u0026\\u0065\\u003C\\u0066\\u003E\\u0067\\u"
+		"0027\\u005F\\u0068\\u002E\\u0069\\u002D\\u004A\\u006B"
+		"\\u005C\\u004C\\u006D",
+		"Ab\\u002f9+c=\"d&e<f>g'_h.i-Jk\\Lm",
+		"Ab\\u002F9+c=\"d&e<f>g'_h.i-Jk\\Lm",
+		"Ab\\/9+c=\"d&e<f>g'_h.i-Jk\\Lm",
+		"\\x41\\x62\\x2f\\x39\\x2b\\x63\\x3d\\x22\\x64\\x26\\x6"
+		"5\\x3c\\x66\\x3e\\x67\\x27\\x5f\\x68\\x2e\\x69\\x2d\\x"
+		"4a\\x6b\\x5c\\x4c\\x6d",
+		"Ab/9+c=&quot;d&amp;e&lt;f&gt;g&apos;_h.i-Jk\\Lm",
+		"&#65;&#98;&#47;&#57;&#43;&#99;&#61;&#34;&#100;&#38;&#1"
+		"01;&#60;&#102;&#62;&#103;&#39;&#95;&#104;&#46;&#105;&#"
+		"45;&#74;&#107;&#92;&#76;&#109;",
+		"&#x41;&#x62;&#x2f;&#x39;&#x2b;&#x63;&#x3d;&#x22;&#x64;"
+		"&#x26;&#x65;&#x3c;&#x66;&#x3e;&#x67;&#x27;&#x5f;&#x68;"
+		"&#x2e;&#x69;&#x2d;&#x4a;&#x6b;&#x5c;&#x4c;&#x6d;",
+		"&#x41;&#x62;&#x2F;&#x39;&#x2B;&#x63;&#x3D;&#x22;&#x64;"
+		"&#x26;&#x65;&#x3C;&#x66;&#x3E;&#x67;&#x27;&#x5F;&#x68;"
+		"&#x2E;&#x69;&#x2D;&#x4A;&#x6B;&#x5C;&#x4C;&#x6D;",
+		"Ab&#x2F;9+c=\"d&e<f>g'_h.i-Jk\\Lm",
+		"41622f392b633d226426653c663e67275f682e692d4a6b5c4c6d",
+		"41622F392B633D226426653C663E67275F682E692D4A6B5C4C6D"
+	};
+	struct secret one = list[0];
+	const struct secrets some = { &one, 1 };
+	struct echo *e;
+
+	(void)state;
+	one.value = (char *)value;
+	e = echo_new(&some, "api.x.y");
+	for (size_t i = 0; i < sizeof(written) / sizeof(*written); i++) {
+		for (size_t step = 1; step < 9; step += 7) {
+			struct buf text = BUF_INIT(1024);
+			struct buf out;
+
+			buf_addf(&text, "{ %s }", written[i]);
+			feed(e, buf_str(&text), step, &out);
+			assert_int_equal(out.len, text.len);
+			assert_false(has(&out, written[i]));
+			assert_true(str_starts(buf_str(&out), "{ "));
+			assert_true(str_ends(buf_str(&out), " }"));
+			buf_release(&text);
+			buf_release(&out);
+		}
+	}
+	echo_free(e);
+}
+
 static void test_packed_secrets_are_read_whole_or_not_at_all(void **state)
 {
 	struct secret two[] = { list[0], list[1] };
@@ -247,6 +313,7 @@ int main(void)
 			test_a_foreign_placeholder_is_refused_everywhere),
 		cmocka_unit_test(test_ranges_are_dropped_only_with_a_value),
 		cmocka_unit_test(test_an_echo_is_replaced_at_every_border),
+		cmocka_unit_test(test_escapes_of_a_value_are_replaced),
 		cmocka_unit_test(
 			test_packed_secrets_are_read_whole_or_not_at_all),
 	};

@@ -1,10 +1,10 @@
 /* echo.c - finds the values of secrets in answers, and replaces them. */
 /* SPDX-License-Identifier: MIT */
 /*
- * A value is searched for as it is, percent-encoded, with the escaped slashes
- * of JSON, and in base64. In base64 it looks different at each of three
- * offsets, and its first and last characters also depend on its neighbours:
- * only those in between are compared.
+ * A value is searched for as it is, in the escapes of addresses, JSON and HTML,
+ * in hex, and in base64. In base64 it looks different at each of three offsets,
+ * and its first and last characters also depend on its neighbours: only those
+ * in between are compared.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,8 +14,67 @@
 #include "base/str.h"
 #include "egress/credential/credential.h"
 
+/* Which characters of a value an escape concerns. */
+enum which {
+	EVERY,
+	PUNCTUATION, /* all but letters and digits */
+	MARKS,       /* but -._~, too (RFC 3986) */
+	SLASH,
+	QUOTES, /* that end a string of JSON */
+	MARKUP, /* of HTML */
+	SCRIPT, /* of both, and those that are escaped in pages */
+};
+/* How servers write such a character: before, the character itself ('c'), its
+ * number in hex ('x', 'X') or decimal ('d'), or its name in HTML ('n'), after.
+ */
+static const struct {
+	const char *before;
+	const char *after;
+	enum which which;
+	char as;
+} escapes[] = {
+	{ "%", "", MARKS, 'X' },
+	{ "%", "", MARKS, 'x' },
+	{ "%", "", PUNCTUATION, 'X' },
+	{ "%", "", PUNCTUATION, 'x' },
+	{ "%", "", EVERY, 'X' },
+	{ "%", "", EVERY, 'x' },
+	{ "\\", "", QUOTES, 'c' },
+	{ "\\", "", SLASH, 'c' },
+	{ "\\u00", "", SLASH, 'x' },
+	{ "\\u00", "", SLASH, 'X' },
+	{ "\\u00", "", SCRIPT, 'x' },
+	{ "\\u00", "", SCRIPT, 'X' },
+	{ "\\u00", "", PUNCTUATION, 'x' },
+	{ "\\u00", "", PUNCTUATION, 'X' },
+	{ "\\u00", "", EVERY, 'x' },
+	{ "\\u00", "", EVERY, 'X' },
+	{ "\\x", "", EVERY, 'x' },
+	{ "\\x", "", EVERY, 'X' },
+	{ "&", ";", MARKUP, 'n' },
+	{ "&#", ";", MARKUP, 'd' },
+	{ "&#", ";", SLASH, 'd' },
+	{ "&#x", ";", SLASH, 'x' },
+	{ "&#x", ";", SLASH, 'X' },
+	{ "&#", ";", SCRIPT, 'd' },
+	{ "&#x", ";", SCRIPT, 'x' },
+	{ "&#x", ";", SCRIPT, 'X' },
+	{ "&#", ";", PUNCTUATION, 'd' },
+	{ "&#x", ";", PUNCTUATION, 'x' },
+	{ "&#x", ";", PUNCTUATION, 'X' },
+	{ "&#", ";", EVERY, 'd' },
+	{ "&#x", ";", EVERY, 'x' },
+	{ "&#x", ";", EVERY, 'X' },
+	{ "", "", EVERY, 'x' },
+	{ "", "", EVERY, 'X' },
+};
+
 enum {
-	FORMS = 9, /* of one value: raw, two encoded, two alphabets at 3 */
+	ESCAPES = sizeof(escapes) / sizeof(*escapes),
+	/* base64 in two alphabets at three offsets, one of them with escapes,
+	 * too, as in an address and in JSON */
+	BASE64_FORMS = 3 * 4,
+	FORMS = 1 + ESCAPES + BASE64_FORMS, /* of one value */
 	BYTES = 128 << 10,
 	SHORTEST = 6, /* bytes of a form; a shorter one is ordinary text */
 };
@@ -87,6 +146,78 @@ static void make_url_safe(struct buf *b)
 						      : b->ptr[i]);
 }
 
+static bool is_concerned(enum which which, char c)
+{
+	bool word = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+		    (c >= '0' && c <= '9');
+
+	switch (which) {
+	case EVERY:
+		return true;
+	case PUNCTUATION:
+		return !word;
+	case MARKS:
+		return !word && !strchr("-._~", c);
+	case SLASH:
+		return c == '/';
+	case QUOTES:
+		return c == '"' || c == '\\';
+	case MARKUP:
+		return strchr("&<>\"'", c);
+	default:
+		return strchr("&<>\"'`+/=\\", c);
+	}
+}
+
+static const char *name_of(char c)
+{
+	return c == '&'   ? "amp"
+	       : c == '<' ? "lt"
+	       : c == '>' ? "gt"
+	       : c == '"' ? "quot"
+			  : "apos";
+}
+
+/* Adds the value with the escape of this index. */
+static void add_escaped(struct echo *e, struct str value, struct str new,
+			size_t index)
+{
+	struct buf text = BUF_INIT(BYTES);
+
+	for (size_t i = 0; i < value.len; i++) {
+		char c = value.ptr[i];
+		unsigned number = (unsigned char)c;
+		bool is = c && is_concerned(escapes[index].which, c);
+
+		if (!is) {
+			buf_addc(&text, c);
+			continue;
+		}
+		buf_adds(&text, escapes[index].before);
+		switch (escapes[index].as) {
+		case 'c':
+			buf_addc(&text, c);
+			break;
+		case 'd':
+			buf_addf(&text, "%u", number);
+			break;
+		case 'n':
+			buf_adds(&text, name_of(c));
+			break;
+		case 'x':
+			buf_addf(&text, "%02x", number);
+			break;
+		default:
+			buf_addf(&text, "%02X", number);
+		}
+		buf_adds(&text, escapes[index].after);
+	}
+	add_form(e, buf_str(&text), new);
+	buf_wipe(&text);
+}
+
+enum { IN_ADDRESS = 0, IN_JSON = 7 }; /* indexes of escapes */
+
 static void add_base64_forms(struct echo *e, struct str value,
 			     struct str placeholder)
 {
@@ -97,6 +228,8 @@ static void add_base64_forms(struct echo *e, struct str value,
 		add_base64(&old, value, before);
 		add_base64(&new, placeholder, before);
 		add_form(e, buf_str(&old), buf_str(&new));
+		add_escaped(e, buf_str(&old), buf_str(&new), IN_ADDRESS);
+		add_escaped(e, buf_str(&old), buf_str(&new), IN_JSON);
 		make_url_safe(&old);
 		add_form(e, buf_str(&old), buf_str(&new));
 		buf_wipe(&old);
@@ -107,19 +240,10 @@ static void add_base64_forms(struct echo *e, struct str value,
 static void add_value(struct echo *e, struct str value, const char *fake)
 {
 	struct str placeholder = { fake, value.len };
-	struct buf text = BUF_INIT(BYTES);
 
 	add_form(e, value, placeholder);
-	percent_encode(&text, value, "");
-	add_form(e, buf_str(&text), placeholder);
-	buf_wipe(&text);
-	text = BUF_INIT(BYTES);
-	for (size_t i = 0; i < value.len; i++) {
-		buf_adds(&text, value.ptr[i] == '/' ? "\\" : "");
-		buf_addc(&text, value.ptr[i]);
-	}
-	add_form(e, buf_str(&text), placeholder);
-	buf_wipe(&text);
+	for (size_t i = 0; i < ESCAPES; i++)
+		add_escaped(e, value, placeholder, i);
 	add_base64_forms(e, value, placeholder);
 }
 
