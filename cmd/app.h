@@ -57,9 +57,8 @@ struct app_question {
 				       by its first letter */
 	size_t n;
 	/* Non-NULL: on a screen a single letter answers, without Enter. Then
-	 * these describe the letters, at length and briefly. */
+	 * this describes the letters, with two blanks between them. */
 	const char *keys;
-	const char *brief_keys;
 	const char *help; /* one line: what each answer does; NULL: clear
 			     from the text */
 	size_t usual;     /* index of the answer that Enter alone gives */

@@ -9,6 +9,8 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include "base/mem.h"
 #include "base/str.h"
@@ -18,7 +20,11 @@ const char args_bare[] = "";
 
 enum {
 	HELP_COLUMN = 34,
-	HELP_WIDTH = 80,
+	HELP_WIDTH = 80, /* at most; less at a narrower terminal */
+	LEAST_WIDTH = 20,
+	LEAST_TEXT = 24, /* columns; with fewer behind the indent, the text has
+			    its own lines */
+	BRIEF_INDENT = 9,
 	SIMILAR = 2, /* maximum edit distance of a suggestion */
 };
 
@@ -256,11 +262,25 @@ bool args_flag(const struct args *a, const char *name)
 	return args_value(a, name) != NULL;
 }
 
+/* Returns the columns of a row. */
+static int text_width(FILE *out)
+{
+	struct winsize size = { 0 };
+
+	if (!isatty(fileno(out)) || ioctl(fileno(out), TIOCGWINSZ, &size) < 0 ||
+	    size.ws_col < LEAST_WIDTH || size.ws_col > HELP_WIDTH)
+		return HELP_WIDTH;
+	return size.ws_col;
+}
+
 static int print_left_column(FILE *out, const struct arg_row *r)
 {
 	int n = r->letter ? fprintf(out, "  -%c, --%s", r->letter, r->name)
 			  : fprintf(out, "      --%s", r->name);
 
+	if (r->kind == ARG_VALUE &&
+	    n + 1 + (int)strlen(r->metavar) > text_width(out))
+		n = fprintf(out, "\n%*s", BRIEF_INDENT, "") - 1;
 	if (r->kind == ARG_VALUE)
 		n += fprintf(out, " %s", r->metavar);
 	if (r->kind == ARG_OPTIONAL)
@@ -269,19 +289,24 @@ static int print_left_column(FILE *out, const struct arg_row *r)
 }
 
 /* Returns the length of the first word of text. A bracketed part such as
- * "[--only TEXT]" counts as one word. */
-static int first_word_len(const char *text)
+ * "[--only TEXT]" counts as one word, unless it is longer than a row. */
+static int first_word_len(const char *text, int row)
 {
-	size_t n = strcspn(text, " ");
+	size_t word = strcspn(text, " ");
+	size_t n = word;
 	const char *end = text[0] == '[' ? strchr(text, ']') : NULL;
 
 	if (end && (size_t)(end - text) > n)
 		n = (size_t)(end - text) + strcspn(end, " ");
-	return (int)n;
+	return (int)n > row ? (int)word : (int)n;
 }
 
 void args_text(FILE *out, const char *text, int at, int indent)
 {
+	int width = text_width(out);
+
+	if (indent > BRIEF_INDENT && width - indent < LEAST_TEXT)
+		indent = BRIEF_INDENT;
 	if (at && at >= indent) {
 		fputc('\n', out);
 		at = 0;
@@ -289,9 +314,9 @@ void args_text(FILE *out, const char *text, int at, int indent)
 	fprintf(out, "%*s", indent - at, "");
 	at = indent;
 	while (*text) {
-		int word = first_word_len(text);
+		int word = first_word_len(text, width - indent);
 
-		if (at > indent && at + 1 + word > HELP_WIDTH) {
+		if (at > indent && at + 1 + word > width) {
 			fprintf(out, "\n%*s", indent, "");
 			at = indent;
 		}

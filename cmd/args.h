@@ -64,11 +64,12 @@ const char *args_next(const struct args *a, const char *name, size_t *at);
 bool args_flag(const struct args *a, const char *name);
 /* Returns the row with exactly this name, or NULL. rows may be NULL. */
 const struct arg_row *args_row(const struct arg_row *rows, const char *name);
-/* Prints text and a newline. It starts at column indent and is wrapped at 80
- * columns, but not inside brackets. at is the number of columns of this line
- * that are already used. */
+/* Prints text and a newline. It starts at column indent and is wrapped at the
+ * terminal's width, at most 80 columns, but not inside brackets. at is the
+ * number of columns of this line that are already used. */
 void args_text(FILE *out, const char *text, int at, int indent);
-/* Prints the help of all visible rows, aligned and wrapped at 80 columns. */
+/* Prints the help of all visible rows, aligned and wrapped like
+ * args_text(). */
 void args_help(FILE *out, const struct arg_row *rows);
 
 #endif

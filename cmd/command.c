@@ -17,6 +17,7 @@
 #include "base/str.h"
 #include "cmd/options.h"
 #include "cmd/reference.h"
+#include "ui/streams.h"
 
 enum { SUMMARY_COLUMN = 10 };
 
@@ -313,7 +314,7 @@ int command_refuse(const struct command *c, const char *sub,
 	}
 	if (err->topic)
 		buf_addf(&text, "\nMore: dcode help %s", err->topic);
-	fprintf(stderr, "%s\n", text.ptr);
+	output_line(buf_str(&text));
 	buf_release(&text);
 	return 2;
 }

@@ -25,6 +25,7 @@
 
 enum {
 	TOPIC_COLUMN = 15,
+	USAGE_COLUMN = 39,
 	TOPICS_COLUMN = 10, /* indent of further lines of topics */
 	COLUMNS = 80,       /* page width if stdout is not a terminal */
 	COLUMNS_MOST = 100, /* maximum width: longer lines are hard to read */
@@ -392,23 +393,31 @@ static int run_help(struct app *app, const struct args *args)
 		return show_page(app, c, page);
 	if (c)
 		return command_help(c, sub);
-	puts("usage: dcode [options]                 chat in this directory\n"
-	     "       dcode -n TEXT [options]         one task, then exit\n"
-	     "       some-command | dcode [options]  the same with piped text\n"
-	     "       dcode COMMAND [options]\n"
-	     "\nCommands:");
+	args_text(stdout, "chat in this directory",
+		  printf("usage: dcode [options]"), USAGE_COLUMN);
+	args_text(stdout, "one task, then exit",
+		  printf("       dcode -n TEXT [options]"), USAGE_COLUMN);
+	args_text(stdout, "the same with piped text",
+		  printf("       some-command | dcode [options]"),
+		  USAGE_COLUMN);
+	puts("       dcode COMMAND [options]\n\nCommands:");
 	for (size_t i = 0; app->commands[i]; i++)
 		args_text(stdout, app->commands[i]->summary,
 			  printf("  %s", app->commands[i]->name), 13);
 	puts("\nOptions:");
 	args_help(stdout, options_global);
 	args_help(stdout, options_run);
-	puts("\nExit status: 0 done, 1 error, 2 wrong usage; for a task also 3 "
-	     "no answer,\n4 all calls refused, 5 one call kept failing; 78 "
-	     "forbidden by the policy of\nthis machine, 124 --timeout, "
-	     "--max-turns or --max-usd reached, 130 Ctrl-C,\n141 the reader of "
-	     "the output is gone, 128+N signal N.\nConfiguration: "
-	     "~/.deepagents/config.toml; see dcode config.");
+	putchar('\n');
+	args_text(stdout,
+		  "Exit status: 0 done, 1 error, 2 wrong usage; for a task "
+		  "also 3 no answer, 4 all calls refused, 5 one call kept "
+		  "failing; 78 forbidden by the policy of this machine, 124 "
+		  "--timeout, --max-turns or --max-usd reached, 130 Ctrl-C, "
+		  "141 the reader of the output is gone, 128+N signal N.",
+		  0, 0);
+	args_text(stdout,
+		  "Configuration: ~/.deepagents/config.toml; see dcode config.",
+		  0, 0);
 	list_topics();
 	return 0;
 }

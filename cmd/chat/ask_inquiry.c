@@ -471,7 +471,7 @@ static void add_all(struct inquiry_dialog *d, const struct theme *theme,
 		cut_text_add(out, strong, str_of(d->note), columns);
 		rows_end(out);
 	}
-	if (answer_row_hint(d->keys, columns, out))
+	if (answer_row_hint(d->keys, d->wait_s, columns, out))
 		return;
 	cut_text_add(
 		out, strong,

@@ -24,6 +24,7 @@ struct inquiry_dialog {
 	bool declines;           /* Esc once more declines, in spite of the
 				    answers that were given */
 	enum question_keys keys; /* set by the caller; shown in the last row */
+	int wait_s;  /* set by the caller: s until QUESTION_PAUSE ends */
 	bool drafts; /* set by the caller: a message is shown below, to which
 			Esc returns */
 };

@@ -58,60 +58,52 @@ static void answer_row_render(const struct answer_row *a, size_t columns,
 	size_t after = width_from(a, a->selected + 1);
 	size_t first = 0;
 
-	while (first < a->selected && width_from(a, first) - after > columns)
+	while (first < a->selected && width_from(a, first) - after >= columns)
 		first++;
 
-	for (size_t i = first; i < a->n && columns > 2; i++) {
+	for (size_t i = first; i < a->n; i++) {
 		bool here = i == a->selected;
 		struct str label = str_of(a->labels[i]);
+		size_t gap = i > first ? 2 : 0;
+		size_t more = i + 1 < a->n ? 3 : 0; /* for "  ..." behind it */
+		size_t cells = gap + 2 + width_cells(label);
 
+		if (i > first && cells + more > columns) {
+			cut_text_add(out, muted, STR("  " ROWS_CUT), columns);
+			break;
+		}
+		rows_add(out, muted, (struct str){ "  ", gap });
 		rows_add(out, here ? chosen : plain,
 			 here ? STR("> ") : STR("  "));
-		columns -= 2;
-		label.len = width_prefix(label, columns);
-		columns -= width_cells(label);
-		rows_add(out, here ? chosen : plain, label);
-		if (columns > 2)
-			rows_add(out, muted, STR("  "));
-		columns -= columns > 2 ? 2 : columns;
+		(void)cut_text_add(out, here ? chosen : plain, label,
+				   columns > 2 ? columns - 2 : 0);
+		columns -= cells < columns ? cells : columns;
 	}
 	rows_end(out);
 }
 
-/* What the keys do while the message gets them, the longest text first. */
-static const char *const hints[][3] = {
-	[QUESTION_DRAFT] = { "You are writing a message. Up/Down: to the "
-			     "question",
-			     "Up/Down: to the question", "Up/Down: answer" },
-	[QUESTION_PAUSE] = { "Up/Down selects. Answer keys count after a "
-			     "pause; until then you type a message",
-			     "Up/Down; after a pause, answer keys",
-			     "Up/Down: answer" },
-};
-
-static const char *const edit_hints[3] = {
-	"Up/Down selects. Shift+Tab all edits. Letters answer after a pause",
-	"Up/Down, Shift+Tab; later, letters",
-	"Up/Down: answer",
-};
-
-/* Adds the longest of the texts that fits. */
-static void add_hint(const char *const texts[3], size_t columns,
+bool answer_row_hint(enum question_keys keys, int wait_s, size_t columns,
 		     struct rows *out)
 {
-	size_t i = 0;
+	struct buf text = BUF_INIT(1 << 8);
+	struct str shown;
 
-	while (i < 2 && width_cells(str_of(texts[i])) > columns)
-		i++;
-	cut_text_add(out, strong, str_of(texts[i]), columns);
-	rows_end(out);
-}
-
-bool answer_row_hint(enum question_keys keys, size_t columns, struct rows *out)
-{
-	if (keys != QUESTION_DRAFT && keys != QUESTION_PAUSE)
+	if (keys == QUESTION_DRAFT)
+		buf_adds(&text, "You are writing a message. "
+				"Up/Down: to the question");
+	else if (keys == QUESTION_PAUSE)
+		buf_addf(&text, "Keys answer in %d s. Up/Down selects now",
+			 wait_s);
+	else
 		return false;
-	add_hint(hints[keys], columns, out);
+	shown = buf_str(&text);
+	if (shown.len > columns && keys == QUESTION_DRAFT)
+		shown = str_skip(shown, str_find(shown, '.') + 2);
+	else if (shown.len > columns)
+		shown.len = str_find(shown, '.');
+	cut_text_add(out, strong, shown, columns);
+	rows_end(out);
+	buf_release(&text);
 	return true;
 }
 
@@ -121,6 +113,7 @@ enum {
 	TITLE_ROWS = 3,    /* at most */
 	ROWS_TO_SPARE = 9, /* with these, the title and the keys may take more
 			      than one row each */
+	KEY_ROWS = 3,      /* at most */
 };
 
 /* The answers in the row, each with its letter, in the order of key_texts. */
@@ -435,8 +428,7 @@ static int add_items(const struct call_view *v, struct question_screen room,
 static void add_line(struct rows *out, struct style style, struct str text,
 		     size_t columns)
 {
-	text.len = width_prefix(text, columns);
-	rows_add(out, style, text);
+	cut_text_add(out, style, text, columns);
 	rows_end(out);
 }
 
@@ -447,129 +439,76 @@ static struct str select_fitting(const char *text, const char *brief,
 	return str_of(width_cells(str_of(text)) <= columns ? text : brief);
 }
 
-/* The descriptions of the keys of a question about one call, the longest
- * first. */
-static const struct {
-	const char *once, *always, *accept, *edit, *view, *together;
-} key_texts[] = {
-	{ "y yes  n no  w no, because...", "  a always  A in config",
-	  "  Shift+Tab yes to all edits", "  e edit", "  v view",
-	  "  t together" },
-	{ "y yes  n no  w because", "  a always  A config",
-	  "  Shift+Tab all edits", "  e edit", "  v view", "  t together" },
-	{ "y/n/w", "/a/A", ", Shift+Tab: edits", "/e", ", v: all", "/t" },
-};
-
-enum { KEYS_SIZE = 160 }; /* bytes of a description of the keys */
-
-/* Adds descriptions of keys, separated by two blanks, in as many rows as they
- * need. None is cut in two. */
-static void add_keys(struct str text, size_t columns, struct rows *out)
+/* Returns how many bytes at the front of text, which is too wide, fit into a
+ * row and end between two keys; 0: not even one key fits. */
+static size_t fitting_keys(struct str text, size_t columns)
 {
-	while (text.len) {
-		size_t end = text.len;
+	size_t end = text.len;
 
+	while (end && width_cells((struct str){ text.ptr, end }) > columns)
+		do
+			end--;
 		while (end &&
-		       width_cells((struct str){ text.ptr, end }) > columns) {
-			do
-				end--;
-			while (end && (text.ptr[end] != ' ' ||
-				       text.ptr[end + 1] != ' '));
-		}
-		end = end ? end : text.len;
-		add_line(out, strong, (struct str){ text.ptr, end }, columns);
+		       (text.ptr[end] != ' ' || text.ptr[end + 1] != ' '));
+	return end;
+}
+
+/* Adds descriptions of keys, separated by two blanks, in at most `most` rows.
+ * None is cut in two; if not all fit, the last row ends in ROWS_CUT. */
+static void add_keys(struct str text, size_t columns, size_t most,
+		     struct rows *out)
+{
+	while (width_cells(text) > columns) {
+		bool last = most-- <= 1;
+		size_t end = fitting_keys(text, columns - (last ? 3 : 0));
+
+		if (!end || columns <= 3)
+			break;
+		rows_add(out, strong, (struct str){ text.ptr, end });
+		if (last)
+			rows_adds(out, strong, "  " ROWS_CUT);
+		rows_end(out);
+		if (last)
+			return;
 		text = str_trim(str_skip(text, end));
 	}
+	add_line(out, strong, text, columns);
 }
 
-/* Adds a description of keys in two rows. Returns false if it does not fit. */
-static bool add_keys_in_two(const char *text, size_t columns, struct rows *out)
-{
-	struct rows two = { 0 };
-	bool fits;
-
-	add_keys(str_of(text), columns, &two);
-	fits = two.n <= 2;
-	if (fits)
-		rows_append(out, &two, 0, two.n);
-	rows_release(&two);
-	return fits;
-}
-
-/* Writes description i of the keys. view: with the key that shows all. */
-static void describe_keys(const struct dialog *d, size_t i, bool view,
-			  char text[KEYS_SIZE])
-{
-	struct str ignored;
-
-	snprintf(text, KEYS_SIZE, "%s%s%s%s%s%s", key_texts[i].once,
-		 ask_may_last(d->asked) ? key_texts[i].always : "",
-		 ask_editable(d->asked, &ignored) ? key_texts[i].edit : "",
-		 ask_has_more(d->asked) ? key_texts[i].together : "",
-		 d->edits_allowed ? key_texts[i].accept : "",
-		 view ? key_texts[i].view : "");
-}
-
-/* Adds the longest description of the keys that fits into most rows. In two
- * rows, the note on hidden rows names the key that shows them. */
+/* Adds the keys of a question about calls. If rows are hidden, a row of its own
+ * names the key that shows them. */
 static void add_choice(const struct dialog *d, size_t columns, size_t most,
 		       struct rows *out)
 {
-	enum { BRIEF = sizeof(key_texts) / sizeof(*key_texts) - 1 };
-	char text[KEYS_SIZE];
+	struct buf text = BUF_INIT(1 << 10);
+	bool alone = d->asked->n == 1;
+	struct str ignored;
 
-	for (size_t i = 0; i < BRIEF; i++) {
-		describe_keys(d, i, d->hidden, text);
-		if (width_cells(str_of(text)) <= columns) {
-			add_line(out, strong, str_of(text), columns);
-			return;
-		}
-	}
-	describe_keys(d, BRIEF - 1, false, text);
-	if (most > 1 && add_keys_in_two(text, columns, out))
-		return;
-	describe_keys(d, BRIEF, d->hidden, text);
-	add_line(out, strong, str_of(text), columns);
+	buf_adds(&text, alone ? "y yes" : "y yes to all");
+	buf_adds(&text, "  n no  w because");
+	if (ask_may_last(d->asked))
+		buf_adds(&text, "  a always  A config");
+	if (ask_editable(d->asked, &ignored))
+		buf_adds(&text, "  e edit");
+	if (!alone)
+		buf_adds(&text, "  o one by one");
+	if (ask_has_more(d->asked))
+		buf_adds(&text, "  t together");
+	if (d->edits_allowed)
+		buf_adds(&text, "  Shift+Tab all edits");
+	add_keys(buf_str(&text), columns, most, out);
+	buf_release(&text);
 }
 
-/* Returns the rows for the keys, when rows of the call are hidden. */
 static size_t count_key_rows(const struct dialog *d, size_t columns)
 {
-	struct dialog whole = *d;
 	struct rows keys = { 0 };
 	size_t n;
 
-	whole.hidden = 1;
-	add_choice(&whole, columns, 2, &keys);
+	add_choice(d, columns, KEY_ROWS, &keys);
 	n = keys.n;
 	rows_release(&keys);
 	return n;
-}
-
-/* Adds the keys of a question about several calls. */
-static void add_batch_choice(const struct dialog *d, size_t columns,
-			     size_t most, struct rows *out)
-{
-	const char *whole =
-		d->edits_allowed ? "y yes to all of these  n no  w no, "
-				   "because...  o one by one  Shift+Tab edits"
-				 : "y yes to all of these  n no  w no, "
-				   "because...  o one by one";
-	const char *narrow = d->edits_allowed
-				     ? "y yes to all  n no  w because  "
-				       "o one by one  Shift+Tab edits"
-				     : "y yes to all  n no  w because  "
-				       "o one by one";
-
-	if (width_cells(str_of(whole)) > columns && most > 1 &&
-	    add_keys_in_two(narrow, columns, out))
-		return;
-	add_line(out, strong,
-		 select_fitting(whole,
-				d->edits_allowed ? "y/n/w/o, Shift+Tab: edits"
-						 : "y/n/w/o",
-				columns),
-		 columns);
 }
 
 /* Draws the last rows, at most `most`: the answers, the reason being typed, or
@@ -596,18 +535,10 @@ static void add_answers(const struct dialog *d, size_t columns, size_t most,
 		add_line(out, strong, str_of(d->note), columns);
 		return;
 	}
-	if (!d->explains && d->keys == QUESTION_PAUSE && d->edits_allowed) {
-		add_hint(edit_hints, columns, out);
-		return;
-	}
-	if (!d->explains && answer_row_hint(d->keys, columns, out))
+	if (!d->explains && answer_row_hint(d->keys, d->wait_s, columns, out))
 		return;
 	if (!d->explains && d->keys == QUESTION_SELECTED) {
 		answer_row_render(&d->row, columns, out);
-		return;
-	}
-	if (!d->explains && d->asked->n > 1) {
-		add_batch_choice(d, columns, most, out);
 		return;
 	}
 	if (!d->explains) {
@@ -634,7 +565,7 @@ static int add_batch_question(struct dialog *d, size_t columns, size_t rows,
 	snprintf(text, sizeof(text), "Run these %zu calls (shown above)?",
 		 d->asked->n);
 	add_line(out, strong, str_of(text), columns);
-	add_answers(d, columns, rows > 2 ? 2 : 1, out);
+	add_answers(d, columns, rows > 2 ? KEY_ROWS : 1, out);
 	return 0;
 }
 
@@ -698,7 +629,7 @@ static void add_part(const struct dialog *d, const struct rows *call,
 		rows_append(out, call, 0, 1 + shown - (shown > 0));
 	if (shown)
 		add_line(out, muted, STR("  ... more rows ..."), columns);
-	if (answer_row_hint(d->keys, columns, out))
+	if (answer_row_hint(d->keys, d->wait_s, columns, out))
 		return;
 	if (d->keys == QUESTION_SELECTED)
 		answer_row_render(&d->row, columns, out);
@@ -881,7 +812,7 @@ void choice_render(const struct choice_dialog *d, size_t columns,
 	if (takes) {
 		caret[0] = out->n - 1;
 		caret[1] = rows_cells(&wrapped, wrapped.n - 1);
-	} else if (!answer_row_hint(d->keys, columns, out) &&
+	} else if (!answer_row_hint(d->keys, d->wait_s, columns, out) &&
 		   d->keys == QUESTION_SELECTED) {
 		if (d->armed)
 			add_line(out, strong, STR("Enter again: always"),
@@ -889,9 +820,7 @@ void choice_render(const struct choice_dialog *d, size_t columns,
 		else
 			answer_row_render(&d->row, columns, out);
 	} else if (letters) {
-		add_line(out, strong,
-			 select_fitting(q->keys, q->brief_keys, columns),
-			 columns);
+		add_keys(str_of(q->keys), columns, KEY_ROWS, out);
 	}
 	rows_release(&line);
 	rows_release(&wrapped);

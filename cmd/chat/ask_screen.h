@@ -33,8 +33,10 @@ struct answer_row {
 	size_t safe; /* the least dangerous answer: selected at first */
 };
 /* While the message gets the keys, draws one row that says how to reach the
- * question. Returns false if the question has them. */
-bool answer_row_hint(enum question_keys keys, size_t columns, struct rows *out);
+ * question, or when it gets them (wait_s: in how many seconds). Returns false
+ * if the question has them. */
+bool answer_row_hint(enum question_keys keys, int wait_s, size_t columns,
+		     struct rows *out);
 
 struct dialog {
 	const struct question *asked; /* borrowed; NULL: no open question */
@@ -54,6 +56,7 @@ struct dialog {
 	struct answer_row row;
 	enum question_keys keys; /* set by the caller; decides what is drawn and
 				    accepted */
+	int wait_s;       /* set by the caller: s until QUESTION_PAUSE ends */
 	const char *note; /* why the last key was not an answer, or NULL */
 };
 
@@ -81,6 +84,7 @@ struct choice_dialog {
 	struct answer_row row;
 	enum question_keys keys; /* set by the caller; decides what is drawn and
 				    accepted */
+	int wait_s; /* set by the caller: s until QUESTION_PAUSE ends */
 };
 
 enum {

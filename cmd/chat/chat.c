@@ -30,6 +30,7 @@
 #include "cmd/chat/live.h"
 #include "cmd/chat/message.h"
 #include "cmd/chat/slash.h"
+#include "cmd/chat/slash_cmd.h"
 #include "cmd/external.h"
 #include "cmd/print.h"
 #include "cmd/session/money.h"
@@ -520,6 +521,17 @@ static bool edit_message(struct chat *c)
 	return on;
 }
 
+/* True if the slash command is one of the shell, which may read the terminal
+ * itself: a key, or the changes to apply. */
+static bool is_shell_command(const struct app *app, struct str line)
+{
+	const struct slash_command *s = app->slash;
+
+	while (s->name && !slash_is(app, line, s->name))
+		s++;
+	return s->command;
+}
+
 /* Runs a slash command, which may replace the run. Returns false when the chat
  * is over. */
 static bool run_slash(struct chat *c, struct str line)
@@ -529,7 +541,11 @@ static bool run_slash(struct chat *c, struct str line)
 
 	if (slash_is(was->app, line, "/editor"))
 		return edit_message(c);
+	/* Ctrl-C drops what the terminal has, but not what was read. */
+	if (!is_shell_command(was->app, line))
+		begin_watch(c);
 	on = slash_run(was, line, &c->told);
+	end_watch(c);
 	c->left = !on;
 	if (was->next) {
 		c->run = c->asker.run = was->next;

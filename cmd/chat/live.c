@@ -131,7 +131,8 @@ static void on_notice(struct live *l, const struct queued *item)
 		worker_answer(&l->worker, 0);
 		break;
 	case NOTICE_STEERING:
-		live_hand_over(l);
+	case NOTICE_STEERED:
+		live_hand_over(l, item->notice == NOTICE_STEERED);
 		break;
 	case NOTICE_SHOWN: /* live_print() was called for each notice */
 		worker_answer(&l->worker, 0);

@@ -308,23 +308,15 @@ static void show_message(struct live *l, const struct waiting *m)
 	app_clean(l->run->app, CLEAN_LATER, str_of(m->text), &text);
 	transcript_user(&l->transcript, buf_str(&text));
 	buf_release(&text);
-}
-
-/* Removes message i from the queue and shows it. The caller owns it. */
-static struct waiting send_queued(struct live *l, size_t i)
-{
-	struct waiting m = live_queue_remove(l, i);
-
-	show_message(l, &m);
 	live_print(l); /* print the message before its output */
-	return m;
 }
 
 /* Moves the first queued message to l->now and shows it. */
 static void dequeue_message(struct live *l)
 {
 	free(l->now.text);
-	l->now = send_queued(l, 0);
+	l->now = live_queue_remove(l, 0);
+	show_message(l, &l->now);
 	turn_begin(&l->turn, live_meter(l), clock_ms());
 }
 
@@ -496,14 +488,19 @@ static size_t find_message(const struct live *l)
 	return i;
 }
 
-void live_hand_over(struct live *l)
+void live_hand_over(struct live *l, bool prepared)
 {
 	struct live_steering *s = &l->steering;
 	size_t i = find_message(l);
 	bool found = i < l->n_queue;
 
+	if (prepared) {
+		show_message(l, &s->now);
+		worker_answer(&l->worker, 0);
+		return;
+	}
 	if (found) {
-		s->now = send_queued(l, i);
+		s->now = live_queue_remove(l, i);
 		live_set_wait(l, "waiting for the model");
 	}
 	atomic_store(&s->waits, found);
@@ -542,8 +539,11 @@ static int take_message(void *arg, struct buf *prompt, const struct stop *stop,
 		struct error why = { 0 };
 
 		if (message_prepare(l->run, s->now.text, &l->told, prompt, stop,
-				    &why) == 0)
+				    &why) == 0) {
+			/* Only now: it is not sent if its preparation fails. */
+			worker_tell(&l->worker, NOTICE_STEERED);
 			return 1;
+		}
 		if (why.code == ERR_CANCELLED || chat_ends(why.code)) {
 			*err = why;
 			return -1;

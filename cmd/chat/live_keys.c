@@ -4,12 +4,11 @@
  * A half-written message never answers a question. While there is one, every
  * key belongs to it, until Up or Down moves the focus to the question, where
  * "no" is selected. Single keys answer only beside an empty draft that has been
- * left alone for DRAFT_MS. A letter is held for LIVE_LETTER_MS: if more text
- * follows, both begin a message. Begin reading at live_on_key(), route_key()
- * and settle_letter().
- * Other keys edit the draft (src/editor). Enter calls send_draft(), which gives
- * the message to live_submit() in live_jobs.c. Answers to questions are in
- * live_question.c.
+ * left alone for LIVE_DRAFT_MS. A letter is held for LIVE_LETTER_MS: if more
+ * text follows, both begin a message. Begin reading at live_on_key(),
+ * route_key() and settle_letter(). Other keys edit the draft (src/editor).
+ * Enter calls send_draft(), which gives the message to live_submit() in
+ * live_jobs.c. Answers to questions are in live_question.c.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -27,6 +26,7 @@
 #include "model/message.h"
 #include "term/clipboard.h"
 #include "term/inline_image.h"
+#include "ui/calls/toolview.h"
 
 /* Shows a pending question if nothing was typed for LIVE_QUIET_MS. */
 static void open_question(struct live *l, int64_t now)
@@ -104,6 +104,7 @@ enum {
 enum live_key {
 	LIVE_KEY_DRAFT,
 	LIVE_KEY_QUESTION,
+	LIVE_KEY_EARLY, /* is_early_answer() */
 	LIVE_KEY_TAKEN, /* the key moved the focus and has no other effect */
 };
 
@@ -133,6 +134,49 @@ static const char *answer_letters(const struct live *l)
 	if (l->dialog.asked)
 		return l->dialog.letters;
 	return l->choice.letters[0] ? l->choice.letters : NULL;
+}
+
+/* Writes the characters that alone could be meant as an answer to the open
+ * question, in whatever way it takes them. */
+static void add_answer_signs(const struct live *l, struct buf *out)
+{
+	const struct inquiry *asked = l->inquiry.asked;
+
+	buf_adds(out, l->dialog.asked ? l->dialog.letters : "");
+	for (size_t i = 0; l->choice.asked && i < l->choice.asked->n; i++) {
+		buf_addc(out, l->choice.asked->answers[i][0]);
+		buf_addc(out, (char)(l->choice.asked->answers[i][0] & ~0x20));
+	}
+	for (size_t i = 0; asked && i < 9; i++)
+		if (i < asked->items[l->inquiry.at].n_choices)
+			buf_addc(out, (char)('1' + i));
+}
+
+/* True if a text is what answers the open question, and no message: "y",
+ * "no". */
+static bool looks_like_answer(const struct live *l, struct str text)
+{
+	static const char *const words[] = { "yes", "no", "always" };
+	struct buf signs = BUF_INIT(1 << 8);
+	bool found;
+
+	add_answer_signs(l, &signs);
+	found = text.len == 1 && signs.len &&
+		memchr(signs.ptr, text.ptr[0], signs.len);
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+		found = found ||
+			(!l->inquiry.asked && str_is_nocase(text, words[i]));
+	buf_release(&signs);
+	return found;
+}
+
+/* True for a character that would answer if the draft had been left alone for
+ * longer. */
+static bool is_early_answer(const struct live *l, const struct key_event *ev)
+{
+	return ev->kind == KEY_EVENT_TEXT && ev->text.len == 1 &&
+	       !live_is_drafting(l) && !live_is_left_alone(l) &&
+	       looks_like_answer(l, ev->text);
 }
 
 /* True for text that is no answer to a question with letters: it begins a
@@ -204,6 +248,8 @@ static enum live_key route_key(struct live *l, const struct key_event *ev)
 		return LIVE_KEY_QUESTION;
 	if (keys == QUESTION_TOO_NEW)
 		return LIVE_KEY_DRAFT;
+	if (is_early_answer(l, ev))
+		return LIVE_KEY_EARLY;
 	/* Shift+Tab begins no message, so that it needs no pause. */
 	if (keys == QUESTION_PAUSE && l->dialog.asked && changes_mode(ev))
 		return LIVE_KEY_QUESTION;
@@ -225,6 +271,19 @@ static void hold_letter(struct live *l, const struct key_event *ev)
 	l->letter = (struct live_letter){ .c = ev->text.ptr[0],
 					  .at = l->typed + LIVE_LETTER_MS,
 					  .opened = l->opened };
+}
+
+/* Keeps a letter that came too soon after the draft to be an answer. Text that
+ * follows in the pause makes it the beginning of a message. Else it is dropped:
+ * a message that consists of it would be an answer that is sent to the model.
+ */
+static void hold_early_letter(struct live *l, const struct key_event *ev)
+{
+	hold_letter(l, ev);
+	l->letter.early = true;
+	if (l->letter.at < live_pause_ends(l))
+		l->letter.at = live_pause_ends(l);
+	l->note = "Too soon for an answer";
 }
 
 static void set_terminal_focus(struct live *l, bool has)
@@ -385,6 +444,14 @@ static void send_draft(struct live *l, bool later)
 	struct error ignored = { 0 };
 
 	editor_text(&l->editor, &text);
+	if (live_has_question(l) &&
+	    looks_like_answer(l, str_trim(buf_str(&text)))) {
+		/* also a letter that was typed before the question came */
+		buf_release(&text);
+		l->note = "Not sent: it looks like an answer. Delete it, then "
+			  "answer";
+		return;
+	}
 	editor_reset(&l->editor);
 	l->sent = l->typed;
 	if (!str_trim(buf_str(&text)).len) {
@@ -469,13 +536,18 @@ static void open_calls(struct live *l)
 static void on_calls(struct live *l, const struct key_event *ev)
 {
 	const struct call_record *chosen = NULL;
+	struct rows rows = { 0 };
 
 	if (is_ctrl(ev, 'o'))
 		call_menu_close(&l->calls_menu);
 	else
 		chosen = call_menu_event(&l->calls_menu, ev, clock_ms());
-	if (chosen) /* the list stays: Esc goes back one step */
-		elsewhere_show_call(l, chosen);
+	if (!chosen)
+		return;
+	/* the list stays: Esc goes back one step */
+	toolview_full(chosen, &l->transcript.look, &rows);
+	elsewhere_show_rows(l, &rows);
+	rows_release(&rows);
 }
 
 /* Shows an image above the live part, if the terminal can. */
@@ -695,15 +767,21 @@ static struct key_event letter_event(const char *c)
 	return (struct key_event){ .kind = KEY_EVENT_TEXT, .text = { c, 1 } };
 }
 
-/* Passes a letter to the question that it was pressed at. Returns false if that
- * question is gone. */
+/* Passes a letter to the question that it was pressed at, or drops it if it was
+ * early. Returns false if that question is gone. */
 static bool answer_with_letter(struct live *l, char c)
 {
 	struct key_event ev = letter_event(&c);
 	bool same = l->letter.opened == l->opened;
+	bool early = l->letter.early;
 
 	l->letter.c = '\0';
-	if (l->confirms)
+	l->letter.early = false;
+	if (early && same && live_has_question(l))
+		l->note = "That key came too soon: press it again";
+	else if (early)
+		return false;
+	else if (l->confirms)
 		confirm_yolo(l, c == 'y' || c == 'Y');
 	else if (l->dialog.asked && same && !is_typing_answer(l))
 		live_answer_call(l, &ev);
@@ -727,6 +805,10 @@ static bool settle_letter(struct live *l, const struct key_event *ev)
 
 	if (!c)
 		return false;
+	if (l->letter.early && (again || is_plain_key(ev, KEY_ENTER))) {
+		l->note = "Too soon for an answer";
+		return true;
+	}
 	if (!l->letter.c && l->dialog.by_enter) {
 		if (is_plain_key(ev, KEY_ENTER))
 			return false; /* the row of answers takes it */
@@ -741,6 +823,7 @@ static bool settle_letter(struct live *l, const struct key_event *ev)
 			return true;
 	}
 	l->letter.c = l->dialog.pressed = '\0';
+	l->letter.early = false;
 	l->dialog.note = NULL;
 	if (l->confirms)
 		confirm_yolo(l, false);
@@ -797,6 +880,9 @@ static void on_question(struct live *l, const struct key_event *ev)
 			live_answer_choice(l, ev);
 		else
 			live_on_picker(l, ev);
+		break;
+	case LIVE_KEY_EARLY:
+		hold_early_letter(l, ev);
 		break;
 	case LIVE_KEY_TAKEN:
 		break;

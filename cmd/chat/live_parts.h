@@ -20,6 +20,9 @@ enum { LIVE_MAX_PRINTED = 16 << 20 }; /* bytes of output not yet shown */
 enum { LIVE_QUIET_MS = 500 };
 /* A key this soon after a question was shown does not answer it. */
 enum { LIVE_NOTICED_MS = 250 };
+/* After the last edit of the draft, how long single keys still count as typing,
+ * not as answers. */
+enum { LIVE_DRAFT_MS = 2000 };
 /* A letter answers a question only after this time without another key, since
  * it may begin a message. */
 enum { LIVE_LETTER_MS = 300 };
@@ -100,7 +103,8 @@ struct waiting {
 /* A letter that was pressed at a question and does not count yet. */
 struct live_letter {
 	char c;         /* '\0': none */
-	int64_t at;     /* clock_ms() when it answers */
+	bool early;     /* pressed in the pause: it is dropped, not an answer */
+	int64_t at;     /* clock_ms() when it answers or is dropped */
 	int64_t opened; /* live.opened of its question */
 };
 

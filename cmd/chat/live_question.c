@@ -142,12 +142,18 @@ static void decline_and_stop(struct live *l)
 	answer_call(l, DIALOG_NO);
 }
 
-/* Prints all of the calls that are asked about above the live part. */
-static void show_question(struct live *l)
+/* Prints all of the calls that are asked about above the live part, or shows
+ * them in the pager. */
+static void show_question(struct live *l, bool pages)
 {
 	struct rows whole = { 0 };
 
-	if (dialog_render_whole(&l->dialog, screen_columns(&l->screen), &whole))
+	if (!dialog_render_whole(&l->dialog, screen_columns(&l->screen),
+				 &whole))
+		l->note = "Too long to show";
+	else if (pages)
+		elsewhere_show_rows(l, &whole);
+	else
 		screen_print(&l->screen, &whole, 0, whole.n);
 	rows_release(&whole);
 }
@@ -216,7 +222,7 @@ void live_answer_call(struct live *l, const struct key_event *ev)
 	case DIALOG_OPEN:
 		break;
 	case DIALOG_SHOW:
-		show_question(l);
+		show_question(l, true);
 		break;
 	case DIALOG_NO:
 		decline_and_stop(l);
@@ -342,7 +348,7 @@ void live_open_dialog(struct live *l)
 		dialog_open(&l->dialog, l->asked);
 		l->dialog.edits_allowed = !find_edit_obstacle(l);
 		if (l->asked->n > 1)
-			show_question(l);
+			show_question(l, false);
 	} else if (l->asked_inquiry) {
 		print_long_questions(l);
 		inquiry_dialog_open(&l->inquiry, l->asked_inquiry);

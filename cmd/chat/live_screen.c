@@ -32,11 +32,6 @@
 #include "term/rows.h"
 #include "term/theme.h"
 
-enum {
-	DRAFT_MS = 2000, /* after the last edit, how long single keys still
-			    count as typing, not as answers */
-};
-
 /* True if the command that the user sent last, with no key in the draft since
  * then, has opened a question of dcode itself: the user waits for it. */
 static bool asked_for_choice(const struct live *l)
@@ -50,7 +45,7 @@ static bool asked_for_choice(const struct live *l)
 bool live_is_left_alone(const struct live *l)
 {
 	return !live_is_drafting(l) &&
-	       (asked_for_choice(l) || clock_ms() - l->drafted >= DRAFT_MS);
+	       (asked_for_choice(l) || clock_ms() >= live_pause_ends(l));
 }
 
 enum question_keys live_question_keys(const struct live *l)
@@ -479,15 +474,18 @@ void live_status_release(struct live *l)
 	free(l->branch);
 }
 
-/* Returns the approval mode for the status line. NULL: an isolated sandbox,
- * where no call is asked about. */
+/* Returns the approval mode for the status line; NULL: not known yet. In an
+ * isolated sandbox no call is asked about, in whatever mode. */
 static const char *mode_of(const struct live *l)
 {
-	const struct run *r = l->run;
+	enum run_mode mode = run_mode_shown(l->run);
 
-	if (!l->asks && r->mode != RUN_PLAN)
+	if (!l->model && mode != RUN_PLAN)
 		return NULL;
-	return mode_name(run_mode_shown(r));
+	if (l->asks || mode == RUN_PLAN || mode == RUN_YOLO)
+		return mode_name(mode);
+	return mode == RUN_MANUAL ? "manual (no questions)"
+				  : "auto-edit (no questions)";
 }
 
 static int64_t remaining_seconds(const struct live *l)
@@ -843,7 +841,7 @@ static void add_waiting_list(const struct live *l, size_t columns,
 	cut_text_add(out, (struct style){ ATTR_BOLD, STYLE_WARN },
 		     str_of(l->asked_pick->title), columns);
 	rows_end(out);
-	(void)answer_row_hint(QUESTION_DRAFT, columns, out);
+	(void)answer_row_hint(QUESTION_DRAFT, 0, columns, out);
 }
 
 static void add_completions(struct live *l, size_t rows, struct rows *out)
@@ -961,6 +959,13 @@ static void compose_compact(struct live *l, size_t most, struct rows *out,
 		add_editor(l, 1, &editor, caret);
 		add_completions(l, most / 2, &editor);
 	}
+	/* There is no status line that could show it. */
+	if (l->note && most > editor.n + 1) {
+		rows_close(&editor);
+		cut_text_add(&editor, (struct style){ 0, STYLE_WARN },
+			     str_of(l->note), columns);
+		rows_end(&editor);
+	}
 	dialog_render(&l->dialog, columns, most - editor.n, out);
 	if (caret[0] != SIZE_MAX)
 		caret[0] += out->n;
@@ -973,8 +978,12 @@ static void compose_compact(struct live *l, size_t most, struct rows *out,
 static void compose_bottom(struct live *l, size_t most, struct rows *out,
 			   size_t caret[2])
 {
+	int64_t wait = live_pause_ends(l) - clock_ms();
+
 	l->dialog.keys = l->inquiry.keys = l->choice.keys =
 		live_question_keys(l);
+	l->dialog.wait_s = l->inquiry.wait_s = l->choice.wait_s =
+		wait > 1000 ? (int)((wait + 999) / 1000) : 1;
 	l->inquiry.drafts = live_is_drafting(l);
 	if (l->dialog.asked && !l->dialog.edits && most < LEAST_AROUND)
 		compose_compact(l, most, out, caret);
@@ -1064,8 +1073,11 @@ bool elsewhere_edit_text(struct live *l, struct buf *text)
 	return changed;
 }
 
-/* Shows rows in the user's pager, which gets the terminal until it exits. */
-static void page_rows(struct live *l, const struct rows *rows)
+enum { NOT_FOUND = 127 }; /* exit status of sh */
+
+/* Shows rows in the user's pager, which gets the terminal until it exits.
+ * Returns false if there is none. */
+static bool page_rows(struct live *l, const struct rows *rows)
 {
 	struct buf text = BUF_INIT(ROWS_MAX_BYTES);
 	struct theme theme = l->theme;
@@ -1076,6 +1088,8 @@ static void page_rows(struct live *l, const struct rows *rows)
 	char *line = pager_line("less -R", &colours);
 	char *name;
 
+	if (!line)
+		return false;
 	theme.links = false; /* few pagers support links */
 	for (size_t i = 0; i < rows->n; i++) {
 		if (colours)
@@ -1087,9 +1101,9 @@ static void page_rows(struct live *l, const struct rows *rows)
 	name = external_file(l->run->app, ".txt", buf_str(&text), &err);
 	x = lend_screen(l);
 	if (name)
-		status = external_run(&x, line ? line : "less", name, &err);
+		status = external_run(&x, line, name, &err);
 	screen_resume(&l->screen);
-	if (status > 0)
+	if (status > 0 && status != NOT_FOUND)
 		error_set(&err, ERR_REMOTE, "the pager exited with status %d",
 			  status);
 	if (err.code)
@@ -1099,25 +1113,14 @@ static void page_rows(struct live *l, const struct rows *rows)
 	free(name);
 	free(line);
 	buf_release(&text);
+	return status != NOT_FOUND;
 }
 
-static void show_rows(struct live *l, struct rows *rows)
+void elsewhere_show_rows(struct live *l, struct rows *rows)
 {
 	rows_close(rows);
-	if (screen_height(&l->screen, rows, 0, rows->n) >
-	    screen_live_rows(&l->screen))
-		page_rows(l, rows);
-	else
+	if (!page_rows(l, rows))
 		live_print_rows(l, rows);
-}
-
-void elsewhere_show_call(struct live *l, const struct call_record *call)
-{
-	struct rows rows = { 0 };
-
-	toolview_full(call, &l->transcript.look, &rows);
-	show_rows(l, &rows);
-	rows_release(&rows);
 }
 
 void elsewhere_show_page(struct live *l, const struct manual_page *page)
@@ -1132,7 +1135,12 @@ void elsewhere_show_page(struct live *l, const struct manual_page *page)
 	if (usage.len)
 		rows_end(&rows);
 	manual_render(page, &look, &rows);
-	show_rows(l, &rows);
+	rows_close(&rows);
+	if (screen_height(&l->screen, &rows, 0, rows.n) >
+	    screen_live_rows(&l->screen))
+		elsewhere_show_rows(l, &rows);
+	else
+		live_print_rows(l, &rows);
 	rows_release(&rows);
 	buf_release(&usage);
 }

@@ -173,6 +173,12 @@ static inline bool live_is_drafting(const struct live *l)
 	return !editor_is_empty(&l->editor) || l->search.on || l->calls_menu.on;
 }
 
+/* Returns when single keys may answer again, as clock_ms(). */
+static inline int64_t live_pause_ends(const struct live *l)
+{
+	return l->drafted + LIVE_DRAFT_MS;
+}
+
 /* live_jobs.c: jobs and the queue. */
 /* Sends text, or appends it to the queue. Takes ownership of text. later: a
  * message waits for the end of the running turn. */
@@ -233,8 +239,9 @@ void live_on_job_end(void *arg);
  * the worker has a job, since the model may have to be told first. */
 void live_show_ended(struct live *l);
 
-/* Answers NOTICE_STEERING. */
-void live_hand_over(struct live *l);
+/* Answers NOTICE_STEERING, and NOTICE_STEERED (prepared), which shows the
+ * message that was handed over. */
+void live_hand_over(struct live *l, bool prepared);
 /* Returns run.steering for this chat. */
 struct agent_steering live_steering_of(struct live *l);
 
@@ -312,11 +319,11 @@ void printed_close(struct printed *p);
 void elsewhere_edit(struct live *l);
 /* Opens a text in the user's own editor; see external_edit_text(). */
 bool elsewhere_edit_text(struct live *l, struct buf *text);
-/* Shows a call with its full output: above the live part, or in $PAGER (less
- * -R) if it is longer than the screen. */
-void elsewhere_show_call(struct live *l, const struct call_record *call);
-/* Shows a manual page as elsewhere_show_call() shows a call, after the usage of
- * the slash command of that name. */
+/* Shows rows in $PAGER (less -R), so that they do not stay in the scrollback;
+ * above the live part if there is no pager. Closes the last row. */
+void elsewhere_show_rows(struct live *l, struct rows *rows);
+/* Shows a manual page, after the usage of the slash command of that name: above
+ * the live part, or in the pager if it is longer than the screen. */
 void elsewhere_show_page(struct live *l, const struct manual_page *page);
 
 /* Suspends the screen for code that uses the terminal itself. Its output goes

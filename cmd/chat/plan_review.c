@@ -155,10 +155,6 @@ static int ask_user(struct run *r, const struct stop *stop, struct error *err)
 							"e edit the plan"
 						      : "y yes  n no  e edit "
 							"the plan",
-					.brief_keys = edits ? "y yes  n no  "
-							      "a auto-edit  "
-							      "e edit"
-							    : "y/n/e",
 					.usual = PLAN_NO,
 					.safe = PLAN_NO,
 					.escapes = true,

@@ -355,17 +355,20 @@ size_t slash_list(const struct app *app, const struct skills *skills,
 			.args = str_of(app->slash[i].args),
 			.summary = str_of(app->slash[i].summary),
 			.opens_list = app->slash[i].opens_list,
+			.acts = app->slash[i].acts,
 		};
 	item = *list + n_commands;
 	for (size_t i = 0; i < n_builtins; i++, item++) {
 		item->name = append_joined(&at, "/", skill_builtins[i].name);
 		item->summary = str_of(skill_builtins[i].description);
+		item->acts = true; /* the model gets a request */
 	}
 	for (size_t i = 0; i < n; i++, item++) {
 		const struct skill *s = &skills->list[i];
 
 		item->name = append_joined(&at, skill_prefix, s->name);
 		item->summary = append_joined(&at, s->description, "");
+		item->acts = true;
 	}
 	return all;
 }

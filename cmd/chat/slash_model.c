@@ -25,6 +25,7 @@
 #include "model/money.h"
 #include "session/history.h"
 #include "session/thread.h"
+#include "ui/streams.h"
 
 /* Losing this many cached tokens is worth a warning. */
 enum { LARGE_CACHE = 10000 };
@@ -363,13 +364,16 @@ enum { FOCUS_MAX = 4000 };
 static void report_compaction(const struct compact_step *s)
 {
 	int64_t saved = s->before > s->after ? s->before - s->after : 0;
+	struct buf line = BUF_INIT(1 << 10);
 
-	fprintf(stderr,
-		"Context: about %" PRId64 " -> %" PRId64 " tokens (%" PRId64
-		"%% less). The thread keeps every message; the model can read "
-		"them with read_history.\n",
-		s->before, s->after,
-		s->before > 0 ? saved * 100 / s->before : 0);
+	buf_addf(&line,
+		 "Context: about %" PRId64 " -> %" PRId64 " tokens (%" PRId64
+		 "%% less). The thread keeps every message; the model can read "
+		 "them with read_history.",
+		 s->before, s->after,
+		 s->before > 0 ? saved * 100 / s->before : 0);
+	output_line(buf_str(&line));
+	buf_release(&line);
 }
 
 static void report_nothing(const struct compact_step *s)

@@ -230,6 +230,18 @@ static void add_preview(void *arg, size_t i, struct buf *out)
 	free(cwd);
 }
 
+/* Returns the index of the newest thread that neither this dcode nor another
+ * one has open; 0 if there is none. */
+static size_t find_usable(const struct thread_choice *c)
+{
+	size_t i = 0;
+
+	while (i < c->n &&
+	       (c->threads[i].pid || is_open(c->run, &c->threads[i])))
+		i++;
+	return i < c->n ? i : 0;
+}
+
 /* Lets the user choose a thread. Returns its id, owned; NULL if he chose none,
  * if there is none (said on stderr), or with err. */
 static char *pick_thread(struct run *r, struct error *err)
@@ -255,7 +267,7 @@ static char *pick_thread(struct run *r, struct error *err)
 		return NULL;
 	p.items = c->items;
 	p.n = c->n;
-	p.selected = c->n > 1 && is_open(r, &c->threads[0]);
+	p.selected = find_usable(c);
 	if (c->n)
 		chosen = r->pick(r->ui.arg, &p);
 	else

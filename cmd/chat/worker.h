@@ -23,6 +23,8 @@ enum worker_notice {
 	NOTICE_OPENED,    /* the run's sandbox exists; needs an answer */
 	NOTICE_STEERING,  /* a message for the running turn may be queued; needs
 			     an answer */
+	NOTICE_STEERED,   /* that message was prepared: show it; needs an answer
+			   */
 	NOTICE_BORROW,    /* needs the terminal; worker_answer() lends it */
 	NOTICE_RETURN, /* returns the terminal; worker_answer() takes it back */
 	NOTICE_SHOWN,  /* the answer: all events before it are on the screen */
@@ -72,7 +74,8 @@ int worker_pick(struct worker *w, const void *pick);
 /* Asks for a message of the user for the running turn. True if the loop has
  * handed one over. */
 bool worker_steer(struct worker *w);
-/* Sends NOTICE_OPENED or NOTICE_SHOWN, and waits until the loop has handled it.
+/* Sends NOTICE_OPENED, NOTICE_STEERED or NOTICE_SHOWN, and waits until the loop
+ * has handled it.
  */
 void worker_tell(struct worker *w, enum worker_notice notice);
 /* Suspends the screen for code that uses the terminal itself, until

@@ -80,15 +80,30 @@ int fuzzy_score(struct str letters, struct str text)
 	return best;
 }
 
-/* Returns the best score among the item's name and aliases. */
-static int score_item(struct str letters, const struct fuzzy_item *item)
+enum { FOUND_WITHIN = 1, FOUND_AT_WORD, FOUND_AT_BEGIN, FOUND_WHOLE };
+
+/* Returns where the text has the letters side by side; 0: nowhere. */
+static int find_letters(struct str letters, struct str text)
 {
-	int best = fuzzy_score(letters, item->name);
+	int best = 0;
+
+	for (size_t i = 0; i + letters.len <= text.len && best < 2; i++)
+		if (!strncasecmp(text.ptr + i, letters.ptr, letters.len))
+			best = i ? FOUND_WITHIN + begins_word(text, i)
+				 : FOUND_AT_BEGIN + (letters.len == text.len);
+	return best;
+}
+
+/* Returns the best score among the item's name and aliases. */
+static int score_item(int (*score_of)(struct str letters, struct str text),
+		      struct str letters, const struct fuzzy_item *item)
+{
+	int best = score_of(letters, item->name);
 	struct str rest = item->alias;
 	struct str alias;
 
 	while (str_split(&rest, ' ', &alias)) {
-		int score = fuzzy_score(letters, alias);
+		int score = score_of(letters, alias);
 
 		best = score > best ? score : best;
 	}
@@ -102,7 +117,7 @@ size_t fuzzy_rank(struct str letters, const struct fuzzy_item *items, size_t n,
 	size_t found = 0;
 
 	for (size_t i = 0; i < n && max; i++) {
-		int score = score_item(letters, &items[i]);
+		int score = score_item(fuzzy_score, letters, &items[i]);
 		size_t at = found;
 
 		while (at && scores[at - 1] < score)
@@ -643,13 +658,33 @@ static size_t count_of(const struct completer *c)
 	return c->kind == COMPLETE_COMMAND ? c->n_commands : c->n_files;
 }
 
+/* Lists the items that have the letters side by side, the equally good ones in
+ * their order: models with the newest first. */
+static size_t rank_found(const struct completer *c, struct str letters,
+			 size_t *order)
+{
+	size_t n = 0;
+
+	for (int found = FOUND_WHOLE; found; found--)
+		for (size_t i = 0; i < count_of(c) && n < COMPLETE_MATCHES; i++)
+			if (score_item(find_letters, letters,
+				       &items_of(c)[i]) == found)
+				order[n++] = i;
+	return n;
+}
+
+/* Of commands and arguments, those that only resemble what is typed are listed
+ * if there is no other one. */
 static void rank_tokens(struct completer *c, struct str letters)
 {
-	size_t n = count_of(c);
-
 	c->selected = 0;
 	c->moved = false;
-	c->n = fuzzy_rank(letters, items_of(c), n, c->order, COMPLETE_MATCHES);
+	c->n = is_file(c->kind) || !letters.len
+		       ? 0
+		       : rank_found(c, letters, c->order);
+	if (!c->n)
+		c->n = fuzzy_rank(letters, items_of(c), count_of(c), c->order,
+				  COMPLETE_MATCHES);
 }
 
 static void close_popup(struct completer *c)
@@ -942,41 +977,32 @@ static bool is_complete(const struct completer *c, struct editor *e)
 	return false;
 }
 
-static bool begins_with_letters(struct str text, struct str letters)
-{
-	return text.len >= letters.len &&
-	       !strncasecmp(text.ptr, letters.ptr, letters.len);
-}
-
-/* True if the item's name or one of its aliases begins with the letters. */
-static bool begins_with(const struct fuzzy_item *item, struct str letters)
-{
-	struct str rest = item->alias;
-	struct str alias;
-	bool begins = begins_with_letters(item->name, letters);
-
-	while (!begins && str_split(&rest, ' ', &alias))
-		begins = begins_with_letters(alias, letters);
-	return begins;
-}
-
 /* Handles Enter while a choice is not completely typed. A command acts, so that
- * a similar one is not taken for it. */
-static void take_choice(struct completer *c, struct editor *e)
+ * a similar one is not taken for it. Returns false if Enter also sends what was
+ * inserted. */
+static bool take_choice(struct completer *c, struct editor *e)
 {
 	struct str typed = editor_before(e, c->token);
+	bool sends = false;
 	size_t n = 0;
 
 	c->enter = COMPLETE_TOOK;
 	for (size_t i = 0; i < c->n && c->kind == COMPLETE_COMMAND; i++) {
-		if (!begins_with(&items_of(c)[c->order[i]], typed))
+		if (score_item(find_letters, typed, &items_of(c)[c->order[i]]) <
+		    FOUND_AT_BEGIN)
 			continue;
 		c->selected = !n++ && !c->moved ? i : c->selected;
 	}
-	if (c->kind == COMPLETE_COMMAND && !c->moved && n != 1)
+	if (c->kind == COMPLETE_COMMAND && !c->moved && n != 1) {
 		c->enter = n ? COMPLETE_SEVERAL : COMPLETE_UNKNOWN;
-	else
-		accept_choice(c, e);
+		return true;
+	}
+	sends = c->kind == COMPLETE_COMMAND &&
+		!items_of(c)[c->order[c->selected]].acts;
+	accept_choice(c, e);
+	if (sends)
+		close_popup(c);
+	return !sends;
 }
 
 static bool is_ctrl(struct key key, char c)
@@ -1013,8 +1039,7 @@ bool complete_key(struct completer *c, struct editor *e, struct key key)
 			close_popup(c);
 			return false;
 		}
-		take_choice(c, e);
-		return true;
+		return take_choice(c, e);
 	case KEY_TAB:
 		accept_choice(c, e);
 		return true;

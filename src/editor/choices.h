@@ -26,6 +26,9 @@ struct fuzzy_item {
 	/* A command that opens a list if it has no argument. Its arguments,
 	 * such as ids, are offered only once one is begun. */
 	bool opens_list;
+	/* A command that changes something: Enter completes it, and only
+	 * another Enter sends it. */
+	bool acts;
 	/* The following are for lists with columns (struct list_view). */
 	struct str cells; /* texts of the columns, each followed by a tab */
 	/* Index into list_view.groups; the items are in this order. */
@@ -189,7 +192,8 @@ void complete_forget(struct completer *c);
  * insert the choice, Esc closes. Enter inserts a command only if Up or Down
  * chose it, or if no other one begins with what is typed; see completer.enter.
  * Returns false if the editor must handle the key. That includes Enter after a
- * completely typed command, and after an argument if Up and Down were not used.
+ * completely typed command, after one that it has inserted and that only shows
+ * something, and after an argument if Up and Down were not used.
  */
 bool complete_key(struct completer *c, struct editor *e, struct key key);
 /* True if the caret is behind a word that completion may change: a command, its

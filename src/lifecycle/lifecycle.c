@@ -1,6 +1,5 @@
 /* lifecycle.c - a sandbox from intent to confirmed end, whatever fails. */
 /* SPDX-License-Identifier: MIT */
-
 /*
  * A managed sandbox is one that this process opened: created, taken over from
  * its thread, or attached to by id. lifecycle_open() writes the intent into the
@@ -1039,8 +1038,9 @@ static int stop_and_keep(struct managed_sandbox *box, const struct stop *stop,
 	char room[64];
 	char id[IDS_SHOWN];
 
-	say_progress(box, "Stopping %s sandbox %s...", title_of(box, room),
-		     ids_shown(s.id, id));
+	say_progress(box, "%s %s sandbox %s...", /* keep may mean to stop */
+		     r->on_exit == LIFECYCLE_STOP ? "Stopping" : "Keeping",
+		     title_of(box, room), ids_shown(s.id, id));
 	if (lifecycle_stop(r->client, r->store, &s, stop, err) < 0)
 		return -1;
 	print_kept(box, true, &s);

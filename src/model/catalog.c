@@ -20,6 +20,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/json.h"
 #include "base/str.h"
@@ -1001,26 +1002,50 @@ struct str short_name_of(const char *provider, const char *model)
 	return (struct str){ 0 };
 }
 
-/* A search for the name that is most similar to `name`. */
+/* A search for the name that `name` may stand for. */
 struct similar {
 	struct str name;
 	struct str best;
-	size_t distance; /* of best */
+	size_t rank; /* of best: see rank_name(); lower is better */
 };
+
+enum { LEAST_PIECE = 3 }; /* bytes that may stand for what contains them */
+
+/* True if the known name contains the typed one. */
+static bool has_piece(struct str known, struct str name)
+{
+	for (size_t i = 0; i + name.len <= known.len; i++)
+		if (!strncasecmp(known.ptr + i, name.ptr, name.len))
+			return true;
+	return false;
+}
+
+/* Ranks a known name: first those that begin with the typed one, then those
+ * that contain it, then those that are like it. */
+static size_t rank_name(struct str name, struct str known)
+{
+	if (name.len > 1 && name.len <= known.len &&
+	    !strncasecmp(known.ptr, name.ptr, name.len))
+		return 0;
+	if (name.len >= LEAST_PIECE && has_piece(known, name))
+		return 1;
+	return 1 + nearest_distance(name, known);
+}
 
 static void compare_name(struct similar *s, struct str known)
 {
-	size_t distance = nearest_distance(s->name, known);
+	size_t rank = known.len ? rank_name(s->name, known) : SIZE_MAX;
 
-	if (!known.len || distance >= s->distance)
+	if (rank >= s->rank)
 		return;
-	s->distance = distance;
+	s->rank = rank;
 	s->best = known;
 }
 
 void short_name_suggest(struct str name, struct buf *out)
 {
-	struct similar s = { name, { 0 }, nearest_limit(name) };
+	size_t far = name.len < 4 ? 2 : 3; /* a nearest_distance() */
+	struct similar s = { name, { 0 }, 1 + far };
 
 	for (const struct catalog_vendor *v = catalog_vendors; v->provider;
 	     v++) {

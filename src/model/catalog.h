@@ -113,8 +113,9 @@ int effort_apply(const struct model_choice *c, const struct model_facts *facts,
 const char *short_name_find(struct str name,
 			    bool (*usable)(void *arg, const char *provider),
 			    void *arg, const char **provider);
-/* Appends "Did you mean opus? " if name is within a nearest_distance() of 2, or
- * less for a short one, of a short name or of a model in the built-in table. */
+/* Appends "Did you mean opus? " for a short name, or a model in the built-in
+ * table, that begins with name, contains it, or is within a nearest_distance()
+ * of 2 (1 for a very short one), in this order. */
 void short_name_suggest(struct str name, struct buf *out);
 /* Returns the default model of a provider: the newest of the family that the
  * vendor describes as the one for demanding work. NULL: it has none. */

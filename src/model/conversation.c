@@ -940,9 +940,14 @@ static void announce_retry(const struct model *m, const struct tries *t,
 			   const struct http_response *res,
 			   const struct error *err)
 {
-	const struct model_wait next = { .ms = retry_next_ms(r, res),
-					 .attempt = r->attempt + 1,
-					 .of = r == &t->busy ? 0 : r->max };
+	const struct model_wait next = {
+		.ms = retry_next_ms(r, res),
+		.attempt = r->attempt + 1,
+		.of = r == &t->busy ? 0 : r->max,
+		.left_ms = r == &t->busy
+				   ? t->since + m->choice.busy_ms - clock_ms()
+				   : 0
+	};
 	long long s = (long long)next.ms / 1000;
 	char why[sizeof(err->message) + 96];
 	char wait[32] = "";

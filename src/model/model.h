@@ -51,10 +51,11 @@ struct model_reply { /* zero before use; model_reply_release() frees it */
 };
 void model_reply_release(struct model_reply *r);
 
-struct model_wait {  /* before an answer is requested again */
-	int64_t ms;  /* until then; 0: none */
-	int attempt; /* number of the retry, from 1; 0: unknown */
-	int of;      /* retries at most; 0: as many as a time allows */
+struct model_wait {      /* before an answer is requested again */
+	int64_t ms;      /* until then; 0: none */
+	int attempt;     /* number of the retry, from 1; 0: unknown */
+	int of;          /* retries at most; 0: as many as a time allows */
+	int64_t left_ms; /* of that time; 0: it is not limited by one */
 };
 
 /* all called on the thread of model_stream(); deltas are borrowed for the

@@ -140,13 +140,24 @@ static const char *const names[STATUS_NAMES] = {
 	[STATUS_CONTEXT] = "context", [STATUS_TOKENS] = "tokens",
 };
 
+/* Adds the approval mode; its short form is without a note in parentheses. */
+static void add_mode(struct status_line *l, const struct status *s)
+{
+	struct str mode = str_of(s->mode);
+	char brief[PART_BYTES];
+	size_t n = str_find(mode, ' ');
+
+	snprintf(brief, sizeof(brief), "%.*s", (int)n, n ? mode.ptr : "");
+	add_part(l, 8, s->unasked ? STYLE_WARN : STYLE_MUTED, s->mode,
+		 n < mode.len ? brief : NULL);
+}
+
 static void add_named(struct status_line *l, const struct status *s,
 		      enum status_name name)
 {
 	switch (name) {
 	case STATUS_MODE:
-		add_part(l, 8, s->unasked ? STYLE_WARN : STYLE_MUTED, s->mode,
-			 NULL);
+		add_mode(l, s);
 		break;
 	case STATUS_MODEL:
 		add_part(l, 7, STYLE_MUTED, model_alone(s->model), NULL);
@@ -289,8 +300,7 @@ void status_render(const struct status *s, const struct theme *theme,
 			rows_adds(out, muted, dot);
 			rows_adds(out, muted, " ");
 		}
-		text.len = width_prefix(text, columns);
-		rows_add(out, style, text);
+		(void)cut_text_add(out, style, text, columns);
 	}
 	rows_end(out);
 }

@@ -36,8 +36,8 @@ struct status { /* texts are borrowed; a NULL text is left out */
 	const char *sandbox; /* "daytona 3f2a91c0", "this machine" */
 	const char *state;   /* "stopped"; NULL: running */
 	const char *keys;    /* mode of the keys: "vi normal" */
-	const char *mode;    /* approval mode: "manual" */
-	bool unasked; /* in this mode no call is asked about: highlighted */
+	const char *mode; /* approval mode: "manual", "manual (no questions)" */
+	bool unasked;     /* in this mode no call is asked about: highlighted */
 	const char *directory; /* "~/src/dcode" */
 	const char *branch;    /* git branch of the directory */
 	const char *cost;      /* cost of the run: "$0.42" */

@@ -104,7 +104,8 @@ def test_a_call_that_runs_is_followed_until_escape(live, pager, tmp_path, size):
 
 @pytest.mark.parametrize("size", [{}, {"columns": 40, "lines": 12},
                                   {"columns": 200, "lines": 50}])
-def test_a_call_that_was_shown_leaves_the_list_open(live, size):
+def test_a_call_that_was_shown_leaves_the_list_open(live, env, size):
+    env["PAGER"] = "cat"
     s = ask(live, [execute("echo one"), execute("echo two"), DONE], **size)
     s.until("done.")
     s.keys("C-o")
@@ -157,6 +158,7 @@ def test_calls_of_a_subagent_are_listed_with_time_and_output(live, pager):
     seen = s.until("(ok)")
     assert re.search(r"general-purpose \d: execute: sleep 0.2.*\n.*done\n"
                      r" *the answer", seen), seen
+    s.keys("Enter")  # leaves the pager
     s.until("Enter chooses")
     s.type("sleep")
     s.until("1 of 2")
@@ -202,6 +204,8 @@ def test_calls_of_a_resumed_thread_are_listed(live, tmp_path, pager):
     s.keys("Enter")
     seen = s.until("+ new")
     assert "- old" in seen
+    s.keys("Enter")  # leaves the pager
+    s.until("Enter chooses")
     s.keys("Escape")
     s.until(lambda t: "Enter chooses" not in t)
     s.type("go")

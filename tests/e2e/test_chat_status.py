@@ -34,6 +34,23 @@ def test_model_mode_place_directory_and_branch_are_named(live, work):
     assert re.fullmatch(r"context \d\.\dK", parts[-1])
 
 
+@pytest.mark.parametrize("columns, wanted", [
+    (80, "manual (no questions)"), (40, "manual \u00b7 ")])
+def test_the_mode_is_named_in_a_sandbox_too(live, columns, wanted):
+    s, _ = live(HELLO, args=["--sandbox", "local"], columns=columns,
+                ready="ready: dcode-")
+    assert status(s, wanted).startswith(wanted)
+    s.keys("BTab", "BTab")
+    assert status(s, "plan").startswith("plan \u00b7 ")
+
+
+def test_a_hint_that_is_cut_ends_in_a_sign(live):
+    s, _ = live(HELLO, columns=30, lines=20, ready="\u276f")
+    s.type("xyz")
+    s.keys("Up")
+    assert status(s, "No older") == "No older message contains thi\u2026"
+
+
 def test_the_branch_is_read_again_after_each_turn(live, work):
     s, _ = live([execute(f"printf 'ref: refs/heads/next' > "
                          f"{work}/.git/HEAD"), DONE], columns=200,
@@ -136,7 +153,7 @@ def test_a_sandbox_is_named_with_its_id(live, work):
                 columns=120)
     seen = status(s, "local ")
     assert "starting" not in seen and "this machine" not in seen
-    assert "manual" not in seen  # nothing is asked about there
+    assert "manual (no questions)" in seen  # nothing is asked about there
 
 
 def test_the_time_left_is_said_where_the_vendor_ends_the_sandbox(

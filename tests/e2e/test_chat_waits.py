@@ -117,7 +117,7 @@ def test_a_retry_is_named_with_its_time_and_moves(begin):
     seen = t.watch("done.")
     assert "Retrying: anthropic: HTTP 529" in seen
     assert "overloaded" in seen
-    assert "attempt 2  2 s left, Esc stops it" in seen
+    assert "attempt 2 (for up to 10 min)  2 s left" in seen
     assert t.pause < STILL
 
 

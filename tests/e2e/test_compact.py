@@ -3,6 +3,7 @@
 import json
 import re
 import signal
+import time
 
 import pytest
 
@@ -316,6 +317,21 @@ def test_an_interrupted_compaction_changes_nothing(talk):
     c.ask("the fourth")
     sent = texts(c.server.requests[4])
     assert "apples" in sent and "plums" in sent and SUMMARY not in sent
+
+
+@pytest.mark.parametrize("talk", ["lines"], indirect=True)
+def test_in_lines_an_interrupted_compaction_loses_no_message(talk):
+    slow = {"chunk_bytes": 8, "chunk_delay_ms": 200}
+    c = begin(talk, {**CHATTY, "window": {**CHATTY["window"], "pace": slow}})
+    three(c)
+    c.say("/compact")
+    c.until(lambda _: len(c.server.requests) == 4)
+    c.say("remember me", "remember me")
+    time.sleep(0.3)  # dcode reads it while the command runs
+    c.keys("C-c")
+    c.until("Interrupted: the conversation is unchanged.")
+    c.until(lambda _: len(c.server.requests) == 5)
+    assert "remember me" in texts(c.server.requests[4])
 
 
 def test_a_kill_during_a_compaction_loses_nothing(long, start):

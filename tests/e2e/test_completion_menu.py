@@ -47,7 +47,7 @@ def test_a_command_at_a_question_has_its_menu(live, work, columns, lines):
     s.type("/agen")
     s.until("\n  /agents")
     s.keys("Enter")
-    s.until("\u276f /agents\n" if columns == 40 else "\u276f /agents")
+    s.until("\u276f /agents\n", True)  # it only shows something: it ran
     assert not (work / "made").exists()
 
 
@@ -69,14 +69,37 @@ def test_enter_takes_no_command_that_only_resembles_what_is_typed(
     s.until(f"Unknown command {typed}")
 
 
-def test_enter_says_that_it_completed_the_only_command(live):
+def test_enter_runs_the_only_command_if_it_only_shows_something(live):
     s, _ = live([DONE])
-    s.type("/vers")
-    s.until("\n  /version")
+    s.type("/cont")
+    s.until("\n  /context")
     s.keys("Enter")
-    s.until("Completed, not sent yet: Enter sends it")
+    s.until("of a window of")
+    s.type("/rew")
+    s.until("\n  /rewind")
     s.keys("Enter")
-    s.until("dcode 0")
+    s.until("\u276f /rewind\n")
+
+
+@pytest.mark.parametrize("typed, name", [
+    ("/yol", "/yolo"), ("/qui", "/quit"), ("/cle", "/clear")])
+def test_enter_says_that_it_completed_the_only_command(live, typed, name):
+    s, _ = live([DONE])
+    s.type(typed)
+    s.until(f"\n  {name}")
+    s.keys("Enter")
+    seen = s.until("Completed, not sent yet: Enter sends it")
+    assert f"\u276f {name}" in seen
+
+
+def test_a_model_that_has_the_letters_is_listed_before_others(live):
+    s, _ = live([DONE])
+    s.type("/model opu")
+    seen = s.until("\n  anthropic:claude-opus-")
+    assert re.findall(r"^  \S+", seen, re.M)
+    assert all("opu" in row for row in re.findall(r"^  \S+", seen, re.M))
+    s.keys("Enter")
+    s.until("Did you mean opus?")
 
 
 @pytest.mark.parametrize("columns, lines", SIZES)

@@ -48,8 +48,8 @@ def test_the_wait_for_another_try_counts_down_and_can_be_stopped(talk):
         "status": 429, "retry_after": "100"}}]}
     c = begin(talk, slow)
     c.say("go")
-    c.until("attempt 2  100 s left, Esc stops it")
-    c.until("attempt 2  98 s left, Esc stops it")
+    c.until("attempt 2 (for up to 10 min)  100 s left")
+    c.until("attempt 2 (for up to 10 min)  98 s left")
     c.keys("Escape")
     c.until("Interrupted")
     c.say("again", "Hello.")

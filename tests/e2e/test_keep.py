@@ -246,6 +246,8 @@ def test_a_chat_with_work_asks_once_at_its_end(
     t.until("Delete it, stop it, or keep it? [D/s/k] ")
     t.type(answer)
     assert t.end() == 0
+    assert ("Stopping" in t.seen) == (answer == "s\n")
+    assert ("Keeping Local sandbox" in t.seen) == (answer == "k\n")
     assert [row["state"] for row in rows()] == ([state] if state else [])
     assert len(folders(home)) == (1 if state else 0)
 

@@ -58,7 +58,9 @@ def test_diff_without_a_repository_says_so_in_whole_words(live, tmp_path):
     s.until(f"\nError: not a git repository:\n{tmp_path}/work\n")
 
 
-def test_no_yes_counts_for_a_call_that_no_screen_has_shown(live, tmp_path):
+def test_no_yes_counts_for_a_call_that_no_screen_has_shown(
+        live, env, tmp_path):
+    env["PAGER"] = "cat"
     s, _ = live([execute("touch made"), DONE], columns=20, lines=3,
                 ready="this machine")
     s.type("go")
@@ -79,8 +81,8 @@ def test_a_question_fits_a_small_terminal(live, tmp_path):
                 ready="this machine")
     s.type("go")
     s.keys("Enter")
-    seen = s.until("y/n/w/a")
-    assert "execute wants to run" in seen and "touch" in seen
+    seen = s.until("y yes")
+    assert "execute wants to ru\u2026" in seen and "touch" in seen
     s.keys("y")
     s.until("done.", True)
     assert (tmp_path / "work" / "made").exists()
@@ -102,11 +104,11 @@ def test_view_is_offered_only_while_rows_are_hidden(live):
     s.type("go")
     s.keys("Enter")
     seen = s.until("y yes")
-    assert "v view" not in seen
+    assert "v shows" not in seen
     assert seen.count("touch made") == 1  # in the question alone
     s.keys("y")
     seen = s.until(lambda t: "rows ..." in t and "y yes" in t)
-    assert "v view" in seen
+    assert "v shows the rest" in seen
 
 
 def test_a_yes_to_a_call_does_not_allow_everything(live):

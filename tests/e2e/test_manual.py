@@ -22,10 +22,11 @@ def terminal(dcode, env, home, tmp_path):
     """terminal(words..., PAGER=...) -> a Screen with that command of dcode."""
     screens = []
 
-    def begin_screen(*words, lines=24, **more):
+    def begin_screen(*words, lines=24, columns=80, **more):
         place = pathlib.Path(tempfile.mkdtemp(prefix="dcode-tmux-"))
         screens.append(Screen(place, [dcode, *words], {**env, **more},
-                              tmp_path / "work", lines=lines))
+                              tmp_path / "work", lines=lines,
+                              columns=columns))
         return screens[-1]
     yield begin_screen
     for s in screens:
@@ -33,6 +34,21 @@ def terminal(dcode, env, home, tmp_path):
 
 
 # --- dcode help ---
+
+@pytest.mark.parametrize("columns", [40, 64])
+@pytest.mark.parametrize("words", [["--help"], ["sandbox", "--help"],
+                                   ["--sandbox", "dockr", "-n", "x"]])
+def test_help_and_errors_end_rows_between_words(
+        terminal, run, words, columns):
+    s = terminal(*words, columns=columns)
+    assert s.status() == (2 if "-n" in words else 0)
+    piped = run(*words)
+    whole = set((piped.out + piped.err).split())
+    long = " ".join(w for w in whole if len(w) > columns - 10)
+    seen = s.text(True).split()
+    assert len(seen) > 30
+    assert not [w for w in seen if w not in whole and w not in long]
+
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.stem)
 def test_each_topic_is_printed_plainly_into_a_pipe(run, page):

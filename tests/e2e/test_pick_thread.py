@@ -54,6 +54,18 @@ def test_the_columns_are_aligned_at_every_size(talk, a_run, columns, lines):
 
 
 @on_screen
+def test_a_thread_that_is_in_use_is_not_preselected(talk):
+    c = begin(talk)
+    c.say("about pears", "Hello there.")
+    c.say("/quit", "dcode -r")
+    begin(talk).say("about apples", "Hello there.")  # stays open
+    c = begin(talk)
+    _, rows = rows_of(c.say("/resume", "first words"))
+    assert rows[0].startswith("  in use") and rows[0].endswith("about apples")
+    assert rows[1].startswith("> ") and rows[1].endswith("about pears")
+
+
+@on_screen
 def test_runs_without_a_chat_are_shown_when_asked_for(talk, a_run):
     c = begin(talk)
     c.say("about apples", "Hello there.")

@@ -345,6 +345,19 @@ def test_in_lines_what_is_typed_goes_into_the_running_turn(
         [("text", "and then")]
 
 
+def test_a_message_that_cannot_be_sent_is_not_shown_as_sent(live, work):
+    s, server = live([waits(work), DONE], args=["-y"])
+    begin(s)
+    say(s, "/skill:nothing do it")
+    say(s, "a message")
+    (work / "go").write_text("")
+    s.until("done.")
+    seen = s.text(True)
+    assert "\u276f a message" in seen  # the control
+    assert texts(server.requests[1]["body"]["messages"][-1])[-1] == \
+        ("text", "a message")
+
+
 @pytest.mark.parametrize("columns, lines", [(80, 24), (40, 12), (200, 50)])
 def test_in_lines_an_interrupt_loses_no_message(live, work, columns, lines):
     s, server = live([waits(work), {"text": "kept."}, DONE],

@@ -15,6 +15,7 @@ static void fill_commands(void)
 	commands[0].summary = STR("a new thread");
 	commands[1].name = STR("/compact");
 	commands[1].alias = STR("/offload /shrink");
+	commands[1].acts = true;
 	commands[2].name = STR("/model");
 	commands[2].args = STR("[NAME]");
 	commands[2].summary = STR("another model");
@@ -113,6 +114,12 @@ static void test_enter_takes_a_choice_and_sends_a_whole_command(void **state)
 	assert_true(press(&c, &e, KEY_ENTER));
 	expect(&e, "/compact ");
 	assert_int_equal(c.enter, COMPLETE_TOOK);
+	/* One that only shows something is sent at once. */
+	editor_set(&e, STR("/mo"));
+	complete_update(&c, &e);
+	assert_false(press(&c, &e, KEY_ENTER));
+	expect(&e, "/model ");
+	assert_int_equal(c.n, 0);
 	editor_set(&e, STR("/model"));
 	complete_update(&c, &e);
 	assert_int_equal(c.n, 1);

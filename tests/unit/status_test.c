@@ -84,7 +84,7 @@ static void parts_are_shortened_before_one_is_left_out(void **state)
 	shows(&full, 50, "claude-opus-5 - daytona 3f2a91c0ab12 - ctx 42%\n");
 	shows(&full, 40, "claude-opus-5 - dcode - main - ctx 42%\n");
 	shows(&full, 20, "claude-opus-5 - main\n");
-	shows(&full, 10, "claude-opu\n");
+	shows(&full, 10, "claude-op\u2026\n");
 }
 
 static void what_waits_and_a_hint_stay_longest(void **state)

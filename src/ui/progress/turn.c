@@ -65,10 +65,20 @@ static bool begin_call(struct turn *t, const struct agent_event *ev)
 	return true;
 }
 
-/* Writes "attempt 2 of 5". */
+enum { MINUTE_MS = 60000 };
+
+/* Writes "attempt 2 of 5", or "attempt 2 (for up to 9 min)". */
 static void name_retry(const struct model_wait *w, char *out, size_t size)
 {
-	if (w->of)
+	if (w->left_ms > 0)
+		snprintf(out, size, "attempt %d (for up to %d %s)",
+			 w->attempt + 1,
+			 (int)(w->left_ms < 2 * MINUTE_MS
+				       ? (w->left_ms + 999) / 1000
+				       : (w->left_ms + MINUTE_MS - 1) /
+						 MINUTE_MS),
+			 w->left_ms < 2 * MINUTE_MS ? "s" : "min");
+	else if (w->of)
 		snprintf(out, size, "attempt %d of %d", w->attempt + 1,
 			 w->of + 1);
 	else if (w->attempt)
