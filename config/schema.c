@@ -226,6 +226,13 @@ const struct setting settings_core[] = {
 		.help = "Provider that --sandbox without a name uses",
 	},
 	{
+		.key = "sandboxes.cache_setup",
+		.type = SETTING_BOOL,
+		.fallback = "false",
+		.help = "Save a snapshot after the setup script, and start "
+			"later sandboxes from it",
+	},
+	{
 		.key = "sandboxes.keep_for",
 		.unit = "seconds",
 		.type = SETTING_INT,

@@ -25,6 +25,7 @@
 #include "cmd/session/secret_list.h"
 #include "cmd/session/target.h"
 #include "cmd/session/workspace.h"
+#include "sandbox/snapshot.h"
 #include "sandbox/supervise/supervise.h"
 #include "session/records.h"
 
@@ -580,13 +581,13 @@ static int sandbox_cmd_snapshot(struct app *app, const struct args *args)
 
 	if (rc == 0)
 		rc = sandbox_probe(&t.client, &stop, &err);
-	if (rc == 0 && !sandbox_can_snapshot(&t.client))
+	if (rc == 0 && !snapshot_can_make(&t.client))
 		rc = fail_no_snapshots(t.client.provider->name, &err);
 	if (rc == 0)
 		rc = target_attach(&t, &sb, &stop, &err);
 	if (rc == 0) {
-		rc = sandbox_snapshot(&sb, name, args_flag(args, "force"),
-				      &stop, &err);
+		rc = snapshot_make(&sb, name, args_flag(args, "force"), &stop,
+				   &err);
 		sandbox_release(&sb);
 	}
 	if (rc == 0 && app->json) {
@@ -664,6 +665,7 @@ static int sandbox_cmd_gc(struct app *app, const struct args *args)
 	struct gc_request request = {
 		.provider = provider && provider[0] ? provider : NULL,
 		.dry_run = args_flag(args, "dry-run"),
+		.all_snapshots = args_flag(args, "setup"),
 		.client = open_host,
 		.before_remove = before_remove,
 		.each = print_gc_item,
@@ -914,6 +916,8 @@ static const struct arg_row stop_options[] = {
 static const struct arg_row gc_options[] = {
 	{ "dry-run", 0, ARG_FLAG, NULL,
 	  "Show what would be deleted, delete nothing" },
+	{ "setup", 0, ARG_FLAG, NULL,
+	  "Also delete all snapshots of setup scripts" },
 	{ "sandbox", 0, ARG_VALUE, "TYPE", "Only sandboxes of this provider" },
 	ARG_JSON,
 	{ 0 },

@@ -370,9 +370,13 @@ static int create_sandbox(struct app *app, const struct args *args,
 	struct managed_sandbox box = { 0 };
 	struct sandbox_client client = { 0 };
 	const char *provider;
+	struct settings *set;
 	int rc;
 
 	if (choose_provider(app, args, &provider, err) < 0 ||
+	    app_settings(app, &set, err) < 0 ||
+	    settings_bool(set, NULL, "sandboxes.cache_setup", &r.cache_setup,
+			  err) < 0 ||
 	    read_lifetime(args, &r.lifetime_s, err) < 0 ||
 	    run_keep_time(app, &r.keep_s, err) < 0 ||
 	    app_store(app, &r.store, err) < 0 ||

@@ -740,6 +740,9 @@ int run_open_sandbox(struct run *r, const struct stop *stop, struct error *err)
 			on_changed, r },
 	};
 
+	if (settings_bool(r->app->settings, NULL, "sandboxes.cache_setup",
+			  &request.cache_setup, err) < 0)
+		return -1;
 	if (run_has_sandbox(r) && app_store(r->app, &request.store, err) < 0)
 		return -1;
 	if (!run_has_sandbox(r))

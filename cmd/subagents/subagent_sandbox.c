@@ -506,7 +506,7 @@ static int create_sandbox(struct child *c, struct error *err)
 {
 	struct run *r = c->run;
 	struct apart *a = c->apart;
-	const struct lifecycle_request request = {
+	struct lifecycle_request request = {
 		.client = &a->run.client,
 		.store = a->store,
 		.mask = r->app->mask,
@@ -521,6 +521,9 @@ static int create_sandbox(struct child *c, struct error *err)
 	};
 	struct stop limit = run_money_stop(&a->run, &c->stop);
 
+	if (settings_bool(r->app->settings, NULL, "sandboxes.cache_setup",
+			  &request.cache_setup, err) < 0)
+		return -1;
 	return lifecycle_open(&a->run.box, &request, &limit, err);
 }
 

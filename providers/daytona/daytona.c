@@ -614,10 +614,10 @@ static const struct http_files files = {
 	.touch = true,
 };
 
-/* Returns 1 when the snapshot can be used, 0 to poll again. Sets *known once
- * the API finds the snapshot. */
+/* Returns 1 when the snapshot can be used, 0 to poll again. Sets *known, its
+ * id, owned by the caller, once the API finds the snapshot. */
 static int poll_snapshot(struct sandbox_client *client, const char *name,
-			 bool *known, const struct stop *stop,
+			 char **known, const struct stop *stop,
 			 struct error *err)
 {
 	struct buf path = BUF_INIT(4096);
@@ -633,7 +633,8 @@ static int poll_snapshot(struct sandbox_client *client, const char *name,
 	ask.path = path.ptr;
 	rc = vendor_api(client->priv, &ask, &tree, stop, err);
 	state = json_string(tree, "state", "");
-	*known = *known || rc == 0;
+	if (rc == 0 && !*known)
+		*known = xstrdup(json_string(tree, "id", ""));
 	if (rc > 0)
 		rc = 0;
 	else if (rc == 0 && strcmp(state, "active") == 0)
@@ -648,18 +649,25 @@ static int poll_snapshot(struct sandbox_client *client, const char *name,
 }
 
 static int daytona_find_snapshot(struct sandbox_client *client,
-				 const char *name, const struct stop *stop,
-				 struct error *err)
+				 const char *name, char **id,
+				 const struct stop *stop, struct error *err)
 {
 	struct error failed = { 0 };
-	bool known = false;
 
 	/* A snapshot whose build failed keeps the name, so this finds it. */
-	if (poll_snapshot(client, name, &known, stop, &failed) < 0 && !known) {
+	if (poll_snapshot(client, name, id, stop, &failed) < 0 && !*id) {
 		*err = failed;
 		return -1;
 	}
-	return known;
+	return *id != NULL;
+}
+
+static int daytona_remove_snapshot(struct sandbox_client *client,
+				   const char *name, const char *id,
+				   const struct stop *stop, struct error *err)
+{
+	(void)name;
+	return vendor_delete_snapshot(client, "/snapshots/", id, stop, err);
 }
 
 /* Makes a snapshot and waits until it can be used. */
@@ -670,7 +678,7 @@ static int daytona_snapshot(struct sandbox *sb, const char *name, bool replace,
 					  .timeout_ms = SNAPSHOT_MS };
 	struct stop within = stop_within(stop, WORK_MS);
 	int64_t noticed = clock_ms() + NOTICE_MS;
-	bool known = false;
+	char *known = NULL;
 	int rc;
 
 	(void)replace; /* the API itself refuses a name that exists */
@@ -679,11 +687,14 @@ static int daytona_snapshot(struct sandbox *sb, const char *name, bool replace,
 	while ((rc = poll_snapshot(sb->client, name, &known, &within, err)) ==
 	       0) {
 		if (!known && clock_ms() > noticed)
-			return error_set(err, ERR_REMOTE,
-					 "the snapshot was not made");
-		if (stop_sleep(&within, POLL_MS, err) < 0)
-			return -1;
+			rc = error_set(err, ERR_REMOTE,
+				       "the snapshot was not made");
+		else
+			rc = stop_sleep(&within, POLL_MS, err);
+		if (rc < 0)
+			break;
 	}
+	free(known);
 	return rc < 0 ? -1 : 0;
 }
 
@@ -889,6 +900,7 @@ static const struct sandbox_ops ops = {
 	.snapshot = daytona_snapshot,
 	.find_snapshot = daytona_find_snapshot,
 	.ports = &port_ops,
+	.remove_snapshot = daytona_remove_snapshot,
 	.execute = vendor_execute,
 	.upload = vendor_upload,
 	.download = vendor_download,

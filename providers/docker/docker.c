@@ -301,8 +301,10 @@ static int check_snapshot_name(const char *name, struct error *err)
 			 SNAPSHOT_NAME_MAX);
 }
 
+/* *id: the image's digest. */
 static int docker_find_snapshot(struct sandbox_client *client, const char *name,
-				const struct stop *stop, struct error *err)
+				char **id, const struct stop *stop,
+				struct error *err)
 {
 	struct http_response res = { 0 };
 	struct engine_ask ask = { .http.method = "GET",
@@ -318,6 +320,39 @@ static int docker_find_snapshot(struct sandbox_client *client, const char *name,
 		rc = http_status_error(&res, ask.http.what, err);
 	else if (rc == 0)
 		rc = res.status != 404;
+	if (rc > 0) {
+		cJSON *image = json_parse(buf_str(&res.body));
+
+		*id = xstrdup(json_string(image, "Id", ""));
+		cJSON_Delete(image);
+	}
+	http_response_release(&res);
+	return rc;
+}
+
+/* Removes the name, and the image if it has no other one. Docker answers 409
+ * while a container uses the image; Podman does too (containers-api, 2026-11).
+ * Both keep the layers that other images have. */
+static int docker_remove_snapshot(struct sandbox_client *client,
+				  const char *name, const char *id,
+				  const struct stop *stop, struct error *err)
+{
+	struct http_response res = { 0 };
+	struct engine_ask ask = { .http.method = "DELETE",
+				  .http.path = "/images/dcode-snapshot:",
+				  .id = name,
+				  .http.what = "deleting the snapshot" };
+	int rc = check_snapshot_name(name, err);
+
+	(void)id;
+	if (rc == 0)
+		rc = engine_call(engine_of(client), &ask, &res, stop, err);
+	if (rc == 0 && res.status == 404)
+		rc = 1;
+	else if (rc == 0 && res.status >= 400)
+		rc = http_status_error(&res, ask.http.what, err);
+	if (rc < 0 && res.status == 409)
+		err->code = ERR_BUSY;
 	http_response_release(&res);
 	return rc;
 }
@@ -1039,6 +1074,7 @@ static const struct sandbox_ops ops = {
 	.snapshot = docker_snapshot,
 	.find_snapshot = docker_find_snapshot,
 	.ports = &port_ops,
+	.remove_snapshot = docker_remove_snapshot,
 	.execute = docker_execute,
 	.settle = docker_settle,
 	.stop = docker_stop,

@@ -997,30 +997,42 @@ static bool has_name(const cJSON *snapshot, const char *name)
 
 struct e2b_search {
 	const char *name;
-	bool found;
+	char *id; /* owned, or NULL: not found */
 };
 
 static bool on_snapshot(void *arg, const cJSON *item)
 {
 	struct e2b_search *s = arg;
 
-	s->found = has_name(item, s->name);
-	return !s->found;
+	if (has_name(item, s->name))
+		s->id = xstrdup(json_string(item, "snapshotID", ""));
+	return !s->id;
 }
 
 static const struct vendor_pages pages = { .header = "x-next-token",
 					   .query = "nextToken" };
 
 static int e2b_find_snapshot(struct sandbox_client *client, const char *name,
-			     const struct stop *stop, struct error *err)
+			     char **id, const struct stop *stop,
+			     struct error *err)
 {
 	struct e2b_search s = { .name = name };
 	const struct vendor_query q = { .pages = &pages,
 					.path = "/snapshots?limit=100",
 					.each = on_snapshot,
 					.arg = &s };
+	int rc = vendor_pages(client->priv, &q, stop, err);
 
-	return vendor_pages(client->priv, &q, stop, err) < 0 ? -1 : s.found;
+	*id = s.id;
+	return rc < 0 ? -1 : s.id != NULL;
+}
+
+static int e2b_remove_snapshot(struct sandbox_client *client, const char *name,
+			       const char *id, const struct stop *stop,
+			       struct error *err)
+{
+	(void)name;
+	return vendor_delete_snapshot(client, "/templates/", id, stop, err);
 }
 
 /* Makes a snapshot. Its name can then be used as that of a template. */
@@ -1153,6 +1165,7 @@ static const struct sandbox_ops ops = {
 	.snapshot = e2b_snapshot,
 	.find_snapshot = e2b_find_snapshot,
 	.ports = &port_ops,
+	.remove_snapshot = e2b_remove_snapshot,
 	.execute = vendor_execute,
 	.upload = vendor_upload,
 	.download = vendor_download,

@@ -355,6 +355,24 @@ int vendor_post_snapshot(struct sandbox *sb, const struct http_request *ask,
 	return rc;
 }
 
+int vendor_delete_snapshot(struct sandbox_client *client, const char *path,
+			   const char *id, const struct stop *stop,
+			   struct error *err)
+{
+	struct buf whole = BUF_INIT(BODY_MAX);
+	struct http_request ask = { .method = "DELETE",
+				    .what = "deleting the snapshot",
+				    .flags = REST_AGAIN | REST_MISSING_OK };
+	int rc;
+
+	buf_adds(&whole, path);
+	rest_encode(&whole, str_of(id));
+	ask.path = whole.ptr;
+	rc = vendor_api(client->priv, &ask, NULL, stop, err);
+	buf_release(&whole);
+	return rc;
+}
+
 int vendor_send(struct sandbox *sb, const struct http_request *ask,
 		struct http_response *res, const struct stop *stop,
 		struct error *err)

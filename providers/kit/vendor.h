@@ -270,6 +270,10 @@ int vendor_port_url(struct sandbox *sb, const struct http_request *ask,
 int vendor_post_snapshot(struct sandbox *sb, const struct http_request *ask,
 			 const char *name, cJSON **tree,
 			 const struct stop *stop, struct error *err);
+/* For sandbox_ops.remove_snapshot: DELETE of path, followed by the id. */
+int vendor_delete_snapshot(struct sandbox_client *client, const char *path,
+			   const char *id, const struct stop *stop,
+			   struct error *err);
 /* Like rest_call(), to vendor_server(). For http_files.call. */
 int vendor_send(struct sandbox *sb, const struct http_request *ask,
 		struct http_response *res, const struct stop *stop,

@@ -477,16 +477,25 @@ static int resolve_snapshot(struct vendor_client *c,
 }
 
 static int langsmith_find_snapshot(struct sandbox_client *client,
-				   const char *name, const struct stop *stop,
-				   struct error *err)
+				   const char *name, char **id,
+				   const struct stop *stop, struct error *err)
 {
 	struct snapshot_search f = { .name = name };
-	int rc = find_snapshot(client->priv, &f, stop, err);
 
-	if (rc == 0)
-		rc = f.id != NULL;
-	free(f.id);
-	return rc;
+	if (find_snapshot(client->priv, &f, stop, err) < 0) {
+		free(f.id);
+		return -1;
+	}
+	*id = f.id;
+	return f.id != NULL;
+}
+
+static int langsmith_remove_snapshot(struct sandbox_client *client,
+				     const char *name, const char *id,
+				     const struct stop *stop, struct error *err)
+{
+	(void)name;
+	return vendor_delete_snapshot(client, SNAPSHOTS "/", id, stop, err);
 }
 
 /* Makes a snapshot while the sandbox continues to run. */
@@ -1034,6 +1043,7 @@ static const struct sandbox_ops ops = {
 	.snapshot = langsmith_snapshot,
 	.find_snapshot = langsmith_find_snapshot,
 	.ports = &port_ops,
+	.remove_snapshot = langsmith_remove_snapshot,
 	.execute = langsmith_execute,
 	.upload = vendor_upload,
 	.download = vendor_download,

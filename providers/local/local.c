@@ -866,7 +866,8 @@ static int check_snapshot_name(const char *name, struct error *err)
 }
 
 static int local_find_snapshot(struct sandbox_client *client, const char *name,
-			       const struct stop *stop, struct error *err)
+			       char **id, const struct stop *stop,
+			       struct error *err)
 {
 	char *dir = local_snapshot_dir(client, name);
 	struct stat st;
@@ -875,7 +876,33 @@ static int local_find_snapshot(struct sandbox_client *client, const char *name,
 	(void)stop;
 	if (rc == 0)
 		rc = lstat(dir, &st) == 0;
+	if (rc > 0)
+		*id = xasprintf("%llx:%llx.%lx", (unsigned long long)st.st_dev,
+				(unsigned long long)st.st_ino,
+				(unsigned long)st.st_mtim.tv_nsec);
 	free(dir);
+	return rc;
+}
+
+static int local_remove_snapshot(struct sandbox_client *client,
+				 const char *name, const char *id,
+				 const struct stop *stop, struct error *err)
+{
+	char *dir = local_snapshot_dir(client, name);
+	/* what replace_snapshot() and local_snapshot() left if killed */
+	char *old = xasprintf("%s.old", dir);
+	char *part = xasprintf("%s.part", dir);
+	int rc = check_snapshot_name(name, err);
+
+	(void)id;
+	(void)stop;
+	if (rc == 0 &&
+	    (path_remove_tree(dir, err) < 0 || path_remove_tree(old, err) < 0 ||
+	     path_remove_tree(part, err) < 0))
+		rc = -1;
+	free(dir);
+	free(old);
+	free(part);
 	return rc;
 }
 
@@ -1034,6 +1061,7 @@ static const struct sandbox_ops local_ops = {
 	.snapshot = local_snapshot,
 	.find_snapshot = local_find_snapshot,
 	.ports = &port_ops,
+	.remove_snapshot = local_remove_snapshot,
 	.execute = local_execute,
 	.stop = local_stop,
 	.remove = local_remove,

@@ -876,18 +876,35 @@ int modal_snapshot(struct sandbox *sb, const char *name, bool replace,
 }
 
 int modal_find_snapshot(struct sandbox_client *client, const char *name,
-			const struct stop *stop, struct error *err)
+			char **id, const struct stop *stop, struct error *err)
 {
-	char *id = NULL;
-	int rc = modal_find_published(client->priv, name, &id, stop, err);
-
-	free(id);
-	if (rc == 0)
+	if (modal_find_published(client->priv, name, id, stop, err) == 0)
 		return 1;
 	if (err->code != ERR_NOT_FOUND)
 		return -1;
 	*err = (struct error){ 0 };
 	return 0;
+}
+
+/* Deletes the image, and with it its names (modal SDK 0.11.1, images.delete(),
+ * read 2026-11). */
+int modal_remove_snapshot(struct sandbox_client *client, const char *name,
+			  const char *id, const struct stop *stop,
+			  struct error *err)
+{
+	struct error why = { 0 };
+	const struct protobuf_ask ask = {
+		"ImageDelete", "deleting the snapshot",
+		.request = protobuf_texts("image_id", id, NULL)
+	};
+
+	(void)name;
+	if (modal_ask(client->priv, &ask, NULL, stop, &why) == 0)
+		return 0;
+	if (why.code == ERR_NOT_FOUND)
+		return 1;
+	*err = why;
+	return -1;
 }
 
 static const char *get_tag(Modal__SandboxTag *const *tags, size_t n,

@@ -694,6 +694,7 @@ static const struct sandbox_ops ops = {
 	.snapshot = modal_snapshot,
 	.find_snapshot = modal_find_snapshot,
 	.ports = &modal_ports,
+	.remove_snapshot = modal_remove_snapshot,
 	.execute = modal_execute,
 	.upload = modal_upload,
 	.download = modal_download,

@@ -223,7 +223,10 @@ int modal_set_network(struct sandbox *sb, const struct network *n,
 int modal_snapshot(struct sandbox *sb, const char *name, bool replace,
 		   const struct stop *stop, struct error *err);
 int modal_find_snapshot(struct sandbox_client *client, const char *name,
-			const struct stop *stop, struct error *err);
+			char **id, const struct stop *stop, struct error *err);
+int modal_remove_snapshot(struct sandbox_client *client, const char *name,
+			  const char *id, const struct stop *stop,
+			  struct error *err);
 int modal_remove(struct sandbox_client *client, const char *id,
 		 const struct stop *stop, struct error *err);
 

@@ -29,6 +29,7 @@
 #include "contract/check.h"
 #include "contract/contract.h"
 #include "sandbox/quote.h"
+#include "sandbox/snapshot.h"
 #include "session/store.h"
 
 enum {
@@ -476,7 +477,7 @@ static enum contract_verdict check_snapshot(struct contract *c)
 	enum contract_verdict verdict;
 	char *path;
 
-	if (!sandbox_can_snapshot(c->request->client))
+	if (!snapshot_can_make(c->request->client))
 		return contract_na(c,
 				   "the provider does not support snapshots");
 	if (!name)
@@ -485,10 +486,10 @@ static enum contract_verdict check_snapshot(struct contract *c)
 	path = xasprintf("%s/snapped", c->dir);
 	verdict = leave_file(c, path);
 	if (verdict == CONTRACT_OK &&
-	    sandbox_snapshot(c->sb, name, false, &c->stop, &err) < 0)
+	    snapshot_make(c->sb, name, false, &c->stop, &err) < 0)
 		verdict = contract_fail(c, "%s", err.message);
 	if (verdict == CONTRACT_OK &&
-	    (sandbox_snapshot(c->sb, name, false, &c->stop, &err) == 0 ||
+	    (snapshot_make(c->sb, name, false, &c->stop, &err) == 0 ||
 	     err.code != ERR_USAGE))
 		verdict =
 			contract_fail(c, "a name that is taken is not refused");

@@ -29,6 +29,7 @@ struct left { /* a copied ledger row without a running owner; owned */
 	char *label, *provider, *id, *endpoint;
 	int64_t created; /* Unix seconds */
 	bool handled;
+	bool is_snapshot; /* of a setup script; label is its name */
 };
 struct listed { /* a copied entry of a provider's list */
 	char *id, *label;
@@ -38,6 +39,8 @@ struct gc {
 	const struct stop *stop;
 	struct left *rows;
 	size_t n_rows;
+	struct left *kept; /* snapshots that stay */
+	size_t n_kept;
 	struct listed *list;
 	size_t n_list;
 	size_t failures;
@@ -56,6 +59,44 @@ static bool add_row(void *arg, const struct ledger_row *row)
 		.id = xstrdup(row->id),
 		.endpoint = xstrdup(row->endpoint),
 		.created = row->created,
+	};
+	return true;
+}
+
+/* The number of rows of the same provider and endpoint that were used later and
+ * stay. */
+static size_t count_later(const struct gc *gc,
+			  const struct ledger_snapshot *row)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < gc->n_kept; i++)
+		n += !strcmp(gc->kept[i].provider, row->provider) &&
+		     !strcmp(gc->kept[i].endpoint, row->endpoint);
+	return n;
+}
+
+/* Adds a snapshot of a setup script if it is incomplete, old or one too
+ * many. */
+static bool add_snapshot(void *arg, const struct ledger_snapshot *row)
+{
+	struct gc *gc = arg;
+	bool stays = row->state == LEDGER_SNAPSHOT_READY &&
+		     !gc->request->all_snapshots && !row->expired &&
+		     count_later(gc, row) < LIFECYCLE_SNAPSHOTS;
+	struct left **list = stays ? &gc->kept : &gc->rows;
+	size_t *n = stays ? &gc->n_kept : &gc->n_rows;
+
+	if (row->owned_by_live)
+		return true;
+	*list = xrealloc(*list, *n + 1, sizeof(**list));
+	(*list)[(*n)++] = (struct left){
+		.label = xstrdup(row->name),
+		.provider = xstrdup(row->provider),
+		.id = xstrdup(row->name),
+		.endpoint = xstrdup(row->endpoint),
+		.created = row->created,
+		.is_snapshot = true,
 	};
 	return true;
 }
@@ -84,16 +125,15 @@ static void release_list(struct gc *gc)
 	gc->n_list = 0;
 }
 
-static void release_rows(struct gc *gc)
+static void release_rows(struct left *rows, size_t n)
 {
-	for (size_t i = 0; i < gc->n_rows; i++) {
-		free(gc->rows[i].label);
-		free(gc->rows[i].provider);
-		free(gc->rows[i].id);
-		free(gc->rows[i].endpoint);
+	for (size_t i = 0; i < n; i++) {
+		free(rows[i].label);
+		free(rows[i].provider);
+		free(rows[i].id);
+		free(rows[i].endpoint);
 	}
-	free(gc->rows);
-	release_list(gc);
+	free(rows);
 }
 
 static void report_item(struct gc *gc, const struct gc_item *item)
@@ -333,6 +373,28 @@ static void report_all_left(struct gc *gc, const char *provider,
 			report_left(gc, &gc->rows[i], reason);
 }
 
+static void clean_snapshot(struct gc *gc, struct sandbox_client *client,
+			   const struct left *row)
+{
+	struct gc_item item = {
+		.provider = row->provider,
+		.label = row->label,
+		.id = "",
+		.outcome = GC_REMOVED,
+		.reason = "",
+	};
+	struct error err = { 0 };
+
+	if (gc->request->dry_run) {
+		item.outcome = GC_WOULD;
+	} else if (lifecycle_snapshot_remove(client, gc->request->store,
+					     row->label, gc->stop, &err) < 0) {
+		item.outcome = GC_LEFT;
+		item.reason = err.message;
+	}
+	report_item(gc, &item);
+}
+
 /* Handles the remaining ledger rows of this client's provider and engine. Rows
  * of another engine are reported as left. */
 static void clean_rows(struct gc *gc, struct sandbox_client *client,
@@ -348,7 +410,10 @@ static void clean_rows(struct gc *gc, struct sandbox_client *client,
 		    strcmp(row->provider, client->provider->name) != 0)
 			continue;
 		if (!strcmp(row->endpoint, endpoint)) {
-			clean_row(gc, client, row, listing);
+			if (row->is_snapshot)
+				clean_snapshot(gc, client, row);
+			else
+				clean_row(gc, client, row, listing);
 			continue;
 		}
 		if (client->also)
@@ -505,6 +570,10 @@ int lifecycle_gc(const struct gc_request *request, size_t *left,
 	const struct sandbox_provider *const *all = request->providers;
 	int rc = ledger_each(request->store, false, add_row, &gc, err);
 
+	if (rc == 0)
+		rc = ledger_snapshot_each(request->store, add_snapshot, &gc,
+					  err);
+
 	for (size_t i = 0; rc == 0 && all[i]; i++) {
 		const struct sandbox_provider *p = all[i];
 
@@ -518,6 +587,8 @@ int lifecycle_gc(const struct gc_request *request, size_t *left,
 		}
 	}
 	*left = gc.failures;
-	release_rows(&gc);
+	release_rows(gc.rows, gc.n_rows);
+	release_rows(gc.kept, gc.n_kept);
+	release_list(&gc);
 	return rc;
 }

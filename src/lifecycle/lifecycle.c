@@ -10,20 +10,19 @@
  * thread, so that the prompt returns at once. Begin reading at
  * lifecycle_open().
  *
- * remove.c deletes and stops a sandbox by its id, gc.c deletes what dead
- * processes left, keepalive.c extends a sandbox's lifetime.
+ * setup.c runs the setup script, remove.c deletes and stops a sandbox by its
+ * id, gc.c deletes what dead processes left, keepalive.c extends a sandbox's
+ * lifetime.
  */
 #include "lifecycle/lifecycle.h"
 
 #include <pthread.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "base/ids.h"
-#include "base/mask/mask.h"
 #include "base/mem.h"
 #include "base/sanitize.h"
 #include "base/str.h"
@@ -41,41 +40,6 @@ static bool is_stopped(const struct managed_sandbox *box)
 	       sandbox_can_stop(box->request.client);
 }
 
-/* Formats a line of any length and passes it to tell. */
-__attribute__((format(printf, 3, 0))) static void
-say_line(const struct managed_sandbox *box,
-	 void (*tell)(void *arg, const char *line), const char *fmt, va_list ap)
-{
-	char *line = xvasprintf(fmt, ap);
-
-	tell(box->request.ui.arg, line);
-	free(line);
-}
-
-__attribute__((format(printf, 2, 3))) static void
-say_warning(const struct managed_sandbox *box, const char *fmt, ...)
-{
-	va_list ap;
-
-	if (!box->request.ui.warn)
-		return;
-	va_start(ap, fmt);
-	say_line(box, box->request.ui.warn, fmt, ap);
-	va_end(ap);
-}
-
-__attribute__((format(printf, 2, 3))) static void
-say_progress(const struct managed_sandbox *box, const char *fmt, ...)
-{
-	va_list ap;
-
-	if (!box->request.ui.progress)
-		return;
-	va_start(ap, fmt);
-	say_line(box, box->request.ui.progress, fmt, ap);
-	va_end(ap);
-}
-
 /* Tells the user what happens to one running background job when the sandbox is
  * closed. */
 static void report_job(void *arg, const struct job_state *job)
@@ -87,23 +51,24 @@ static void report_job(void *arg, const struct job_state *job)
 	if (!job->running)
 		return;
 	if (!job->stays || !stays)
-		say_warning(box,
-			    "ending job %u, which is still running: %.200s",
-			    job->number, job->command);
+		lifecycle_warn(box,
+			       "ending job %u, which is still running: %.200s",
+			       job->number, job->command);
 	else if (is_stopped(box) &&
 		 !(box->request.client->provider->flags & SANDBOX_FREEZES))
-		say_warning(box,
-			    "job %u is still running and ends when its "
-			    "sandbox is stopped: %.200s",
-			    job->number, job->command);
+		lifecycle_warn(box,
+			       "job %u is still running and ends when its "
+			       "sandbox is stopped: %.200s",
+			       job->number, job->command);
 	else if (is_stopped(box))
-		say_progress(box,
-			     "job %u is paused with its sandbox and continues "
-			     "when that is started: %.200s",
-			     job->number, job->command);
+		lifecycle_say(box,
+			      "job %u is paused with its sandbox and continues "
+			      "when that is started: %.200s",
+			      job->number, job->command);
 	else
-		say_progress(box, "job %u keeps running in the sandbox: %.200s",
-			     job->number, job->command);
+		lifecycle_say(box,
+			      "job %u keeps running in the sandbox: %.200s",
+			      job->number, job->command);
 }
 
 /* True if processes can outlive the sandbox because it is a directory on a
@@ -133,18 +98,18 @@ static void warn_left(const struct managed_sandbox *box,
 			buf_addf(&names, "%s%s", names.len ? ", " : "",
 				 row->env);
 	if (why->code == ERR_AUTH)
-		say_warning(box,
-			    "Cleanup failed for sandbox %s: %s. It still "
-			    "exists: set a valid key%s%.*s%s, then `dcode "
-			    "sandbox gc` deletes it.",
-			    which, why->message, names.len ? " (" : "",
-			    (int)names.len, names.len ? names.ptr : "",
-			    names.len ? ")" : "");
+		lifecycle_warn(box,
+			       "Cleanup failed for sandbox %s: %s. It still "
+			       "exists: set a valid key%s%.*s%s, then `dcode "
+			       "sandbox gc` deletes it.",
+			       which, why->message, names.len ? " (" : "",
+			       (int)names.len, names.len ? names.ptr : "",
+			       names.len ? ")" : "");
 	else
-		say_warning(box,
-			    "Cleanup failed for sandbox %s: %s. `dcode"
-			    " sandbox gc` deletes it.",
-			    which, why->message);
+		lifecycle_warn(box,
+			       "Cleanup failed for sandbox %s: %s. `dcode"
+			       " sandbox gc` deletes it.",
+			       which, why->message);
 	buf_release(&names);
 }
 
@@ -256,7 +221,7 @@ static void end_background(struct managed_sandbox *box, bool stays)
 	if (background_end(&box->sandbox.background,
 			   stays ? LIFECYCLE_STOP_MS : 0, &why) < 0 &&
 	    (stays || why.code != ERR_CANCELLED))
-		say_warning(box, "%s", why.message);
+		lifecycle_warn(box, "%s", why.message);
 }
 
 /* Lets the caller fetch work from a sandbox that is about to be deleted. */
@@ -295,13 +260,13 @@ static void abandon_opening(struct managed_sandbox *box, bool saves,
 	else if (saves && !box->resumed)
 		save_work(box);
 	if (deletes)
-		say_progress(box, "Terminating %s sandbox %s...",
-			     title_of(box, room),
-			     ids_shown(box->sandbox.id, id));
+		lifecycle_say(box, "Terminating %s sandbox %s...",
+			      title_of(box, room),
+			      ids_shown(box->sandbox.id, id));
 	/* It warns if it fails. */
 	if (dispose_sandbox(box, why, &ignored) == 0 && deletes)
-		say_progress(box, "✓ %s sandbox terminated",
-			     title_of(box, room));
+		lifecycle_say(box, "✓ %s sandbox terminated",
+			      title_of(box, room));
 	sandbox_release(&box->sandbox);
 }
 
@@ -347,9 +312,9 @@ int lifecycle_await_ending(const struct managed_sandbox *box,
 		return -1;
 	callers.request =
 		(struct lifecycle_request){ .ui = e->ui, .mask = e->mask };
-	say_progress(&callers,
-		     "Waiting for the interrupted %s sandbox to be deleted...",
-		     title_of(box, room));
+	lifecycle_say(&callers,
+		      "Waiting for the interrupted %s sandbox to be deleted...",
+		      title_of(box, room));
 	return cancel_await(&e->ended, stop, err);
 }
 
@@ -371,9 +336,9 @@ static void finish_ending(struct managed_sandbox *box)
 		const char *line = e->lines.ptr + at + 1;
 
 		if (e->lines.ptr[at] == 'w')
-			say_warning(box, "%s", line);
+			lifecycle_warn(box, "%s", line);
 		else
-			say_progress(box, "%s", line);
+			lifecycle_say(box, "%s", line);
 		at += strlen(line) + 2;
 	}
 	release_ending(e);
@@ -417,232 +382,11 @@ static bool start_ending(struct managed_sandbox *box, const struct error *why)
 	return true;
 }
 
-enum {
-	/* If the script's output is not shown, up to this many bytes are
-	 * buffered: its last lines are shown if it fails. */
-	TAIL_MAX = 64 << 10,
-	TAIL_KEPT = 8 << 10,
-};
-
-struct script_values {
-	struct managed_sandbox *box;
-	/* variables whose values come from the user: "A, B" */
-	struct buf names;
-};
-
-struct script_sink { /* shows the script's output as it arrives */
-	const struct managed_sandbox *box;
-	struct redact_screen shown;
-	struct buf text; /* text of one chunk */
-	struct buf tail;
-};
-
-static struct setup_value find_value(void *arg, const char *name)
-{
-	const struct script_values *r = arg;
-	const struct settings *set = r->box->request.client->settings;
-	enum setting_source source;
-	struct setup_value v = { 0 };
-
-	if (!set)
-		return v;
-	v.text = settings_setup_value(set, name, &source);
-	v.foreign = source == SOURCE_DOTENV_PROJECT;
-	return v;
-}
-
-static void note_value(void *arg, const char *name,
-		       const struct setup_value *value)
-{
-	struct script_values *r = arg;
-	struct mask *mask = r->box->request.mask;
-
-	if (!value->foreign)
-		buf_addf(&r->names, "%s%s", r->names.len ? ", " : "", name);
-	if (mask && mask_add(mask, name, str_of(value->text)))
-		return;
-	say_warning(r->box,
-		    "setup script: the value of %s is too short, so dcode does "
-		    "not mask it in output",
-		    name);
-}
-
-static void warn_about_script(void *arg, const char *line)
-{
-	const struct script_values *r = arg;
-
-	say_warning(r->box, "%s", line);
-}
-
-/* Asks before the script gets the user's values in an account that the project
- * chose: if a repository supplies the vendor's key, it owns the account and can
- * read those values there. */
-static int check_account(const struct script_values *r, struct error *err)
-{
-	const struct lifecycle_request *request = &r->box->request;
-	const struct sandbox_client *client = request->client;
-	struct buf question = BUF_INIT(4096);
-	char *key;
-	int rc = 0;
-
-	if (!client->project_key || !r->names.len || request->trust_project)
-		return 0;
-	key = settings_credential_name(client->settings, client->project_key);
-	buf_addf(&question,
-		 "The setup script sends %s to a sandbox of %s. That sandbox "
-		 "runs in the account of the key %s, which comes from this "
-		 "project.",
-		 r->names.ptr, client->provider->name, key);
-	if (request->ui.confirm)
-		rc = request->ui.confirm(request->ui.arg, question.ptr, err);
-	if (rc == 0) {
-		error_set(err, ERR_USAGE,
-			  "not allowed: the setup script receives your %s, but "
-			  "its sandbox belongs to the owner of %s",
-			  r->names.ptr, key);
-		rc = error_hint(err,
-				"Set %s yourself (export it, or dcode auth set "
-				"%s), or use --trust-project.",
-				client->project_key, client->provider->name);
-	}
-	buf_release(&question);
-	free(key);
-	return rc < 0 ? -1 : 0;
-}
-
-/* Reads and expands request.setup. Values that the script gets are masked from
- * then on. If the project's .env chooses the account in which the script runs,
- * the user is asked before a value is inserted: ERR_USAGE if the user
- * refuses. */
-static int read_setup(struct managed_sandbox *box, struct setup_script *script,
-		      struct error *err)
-{
-	struct script_values r = { box, BUF_INIT(1024) };
-	struct setup_values values = { find_value, note_value,
-				       warn_about_script, &r };
-	struct buf text = BUF_INIT(SETUP_MAX);
-	int rc = setup_read(box->request.setup, &text, err);
-
-	if (rc == 0)
-		rc = setup_expand(buf_str(&text), &values, script, err);
-	if (rc == 0)
-		rc = check_account(&r, err);
-	buf_release(&r.names);
-	buf_release(&text);
-	return rc;
-}
-
-static void show_output(struct script_sink *s, enum exec_stream stream)
-{
-	const struct lifecycle_ui *ui = &s->box->request.ui;
-
-	if (ui->output && s->text.len) {
-		ui->output(ui->arg, stream, buf_str(&s->text));
-	} else {
-		buf_addstr(&s->tail, buf_str(&s->text));
-		if (s->tail.len > TAIL_MAX / 2)
-			buf_consume(&s->tail, s->tail.len - TAIL_KEPT);
-	}
-	buf_clear(&s->text);
-}
-
-/* The door of a setup script's output: shows what passes the filter, masked. */
-static void filter_output(struct script_sink *s, enum exec_stream stream,
-			  struct str chunk, enum redact_until until)
-{
-	redact_screen_pass(&s->shown, s->box->request.mask, chunk, until,
-			   &s->text);
-	show_output(s, stream);
-}
-
-static void receive_output(void *arg, enum exec_stream stream, struct str chunk)
-{
-	struct script_sink *s = arg;
-
-	while (chunk.len) {
-		struct str piece = chunk;
-
-		if (piece.len > TAIL_MAX / 4)
-			piece.len = TAIL_MAX / 4;
-		filter_output(s, stream, piece, REDACT_FINAL);
-		chunk = str_skip(chunk, piece.len);
-	}
-}
-
-static int report_failed_script(const struct script_sink *s, int exit_code,
-				struct error *err)
-{
-	struct str tail = str_trim(buf_str(&s->tail));
-
-	if (tail.len)
-		say_progress(s->box, "Setup script failed (exit %d):\n%.*s",
-			     exit_code, (int)tail.len, tail.ptr);
-	else
-		say_progress(s->box, "Setup script failed (exit %d)",
-			     exit_code);
-	return error_set(err, ERR_REMOTE, "Setup failed - aborting");
-}
-
-/* Reports that tools now start in the directory where the script ended, and
- * records it in the ledger for processes that attach later. */
-static void report_start_dir(struct managed_sandbox *box)
-{
-	struct error err = { 0 };
-	struct buf line = BUF_INIT(8192);
-
-	sanitize_line(str_of(box->sandbox.workdir), &line);
-	say_progress(box,
-		     "Tools and commands start in %s, where the setup "
-		     "script ended",
-		     line.ptr);
-	if (box->request.store &&
-	    ledger_set_start_dir(
-		    box->request.store, box->request.client->provider->name,
-		    box->sandbox.id, box->sandbox.workdir, &err) < 0)
-		say_warning(box, "%s", err.message);
-	buf_release(&line);
-}
-
-/* Runs the setup script and shows its output. A script that fails is an
- * error. */
-static int run_setup(struct managed_sandbox *box,
-		     const struct setup_script *script, const struct stop *stop,
-		     struct error *err)
-{
-	struct script_sink s = {
-		.box = box,
-		.shown.screen.eager = true,
-		.text = BUF_INIT(8 << 20),
-		.tail = BUF_INIT(TAIL_MAX),
-	};
-	struct stop limit = stop_within(stop, LIFECYCLE_SETUP_MS);
-	struct setup_sink sink = { receive_output, &s };
-	struct exec_result res = { 0 };
-	int rc;
-
-	say_progress(box, "Running setup script: %s...", box->request.setup);
-	rc = setup_run(&box->sandbox, script, &sink, &res, &limit, err);
-	filter_output(&s, EXEC_STDOUT, STR(""), REDACT_END);
-	buf_release(&s.text);
-	if (*res.notice)
-		say_warning(box, "%s", res.notice);
-	if (rc < 0)
-		error_wrap(err, "setup script");
-	else if (res.exit_code != 0)
-		rc = report_failed_script(&s, res.exit_code, err);
-	else
-		say_progress(box, "✓ Setup complete");
-	if (rc == 0 && box->sandbox.made_dir)
-		report_start_dir(box);
-	buf_release(&s.tail);
-	return rc;
-}
-
 enum { LIFETIME_MAX_S = 366 * 86400 };
 
 static void forward_progress(void *arg, const char *line)
 {
-	say_progress(arg, "%s", line);
+	lifecycle_say(arg, "%s", line);
 }
 
 /* Returns the request's lifetime, else the configured one, else the provider's
@@ -694,7 +438,7 @@ static int create_sandbox(struct managed_sandbox *box, int64_t lifetime_s,
 	     ledger_set_objects(r->store, box->label, true, err) < 0))
 		return -1;
 	box->ours = true;
-	say_progress(box, "Starting %s sandbox...", title_of(box, room));
+	lifecycle_say(box, "Starting %s sandbox...", title_of(box, room));
 	if (sandbox_create(&box->sandbox, r->client, &spec, stop, err) < 0) {
 		if (box->sandbox.id)
 			(void)ledger_created(r->store, box->label,
@@ -705,8 +449,8 @@ static int create_sandbox(struct managed_sandbox *box, int64_t lifetime_s,
 		box->sandbox.doomed_by = stop->cancel;
 	if (ledger_created(r->store, box->label, box->sandbox.id, err) < 0)
 		return -1;
-	say_progress(box, "✓ %s sandbox ready: %s", title_of(box, room),
-		     ids_shown(box->sandbox.id, id));
+	lifecycle_say(box, "✓ %s sandbox ready: %s", title_of(box, room),
+		      ids_shown(box->sandbox.id, id));
 	return 0;
 }
 
@@ -719,8 +463,8 @@ static int attach_sandbox(struct managed_sandbox *box, const struct stop *stop,
 	char room[64];
 	char id[IDS_SHOWN];
 
-	say_progress(box, "Connecting to %s sandbox %s...", title_of(box, room),
-		     r->attach_id);
+	lifecycle_say(box, "Connecting to %s sandbox %s...",
+		      title_of(box, room), r->attach_id);
 	if (r->store)
 		lifecycle_mark_started(r->client, r->store, r->attach_id);
 	if (sandbox_attach(&box->sandbox, r->client, r->attach_id, stop, err) <
@@ -733,10 +477,10 @@ static int attach_sandbox(struct managed_sandbox *box, const struct stop *stop,
 	    ledger_attached(r->store, r->client->provider->name,
 			    lifecycle_endpoint(r->client), box->sandbox.id,
 			    r->attach_id, &ignored) < 0)
-		say_progress(box, "cannot record this sandbox: %s",
-			     ignored.message);
-	say_progress(box, "✓ %s sandbox ready: %s", title_of(box, room),
-		     ids_shown(box->sandbox.id, id));
+		lifecycle_say(box, "cannot record this sandbox: %s",
+			      ignored.message);
+	lifecycle_say(box, "✓ %s sandbox ready: %s", title_of(box, room),
+		      ids_shown(box->sandbox.id, id));
 	return reach_check_attached(&box->sandbox, NULL, stop, err);
 }
 
@@ -854,14 +598,15 @@ static int attach_own(struct managed_sandbox *box, const struct own *own,
 	struct error ignored = { 0 };
 	char room[64], shown[IDS_SHOWN];
 
-	say_progress(box,
-		     stopped ? "Starting %s sandbox %s again..."
-			     : "Connecting to %s sandbox %s...",
-		     title_of(box, room), ids_shown(own->id, shown));
+	lifecycle_say(box,
+		      stopped ? "Starting %s sandbox %s again..."
+			      : "Connecting to %s sandbox %s...",
+		      title_of(box, room), ids_shown(own->id, shown));
 	if (sandbox_attach(&box->sandbox, r->client, own->id, stop, err) == 0) {
 		lifecycle_restore_start(&box->sandbox, r->store);
-		say_progress(box, "✓ %s sandbox ready: %s", title_of(box, room),
-			     ids_shown(box->sandbox.id, shown));
+		lifecycle_say(box, "✓ %s sandbox ready: %s",
+			      title_of(box, room),
+			      ids_shown(box->sandbox.id, shown));
 		return reach_check_attached(&box->sandbox, own->hosts, stop,
 					    err);
 	}
@@ -922,40 +667,72 @@ static int open_sandbox(struct managed_sandbox *box, int64_t lifetime_s,
 
 static void warn_line(void *arg, const char *line)
 {
-	say_warning(arg, "%s", line);
+	lifecycle_warn(arg, "%s", line);
+}
+
+/* Like open_sandbox(), but starts from the setup script's snapshot if there is
+ * one. If that is gone when the sandbox is created, the script runs instead. */
+static int open_prepared(struct managed_sandbox *box,
+			 struct lifecycle_setup *setup, int64_t lifetime_s,
+			 const struct stop *stop, struct error *err)
+{
+	struct error failure = { 0 };
+	struct error ignored = { 0 };
+	int rc;
+
+	lifecycle_setup_find(box, setup, stop);
+	if (!setup->cached)
+		return open_sandbox(box, lifetime_s, stop, err);
+	box->request.snapshot = setup->name;
+	rc = open_sandbox(box, lifetime_s, stop, &failure);
+	box->request.snapshot = NULL;
+	if (rc < 0 && !box->sandbox.id && stop_check(stop, &ignored) == 0)
+		lifecycle_setup_find(box, setup, stop);
+	if (rc == 0 || setup->cached || !box->ours) {
+		*err = failure;
+		return rc;
+	}
+	if (dispose_sandbox(box, &failure, err) < 0)
+		return -1;
+	sandbox_release(&box->sandbox);
+	return open_sandbox(box, lifetime_s, stop, err);
 }
 
 int lifecycle_open(struct managed_sandbox *box,
 		   const struct lifecycle_request *request,
 		   const struct stop *stop, struct error *err)
 {
-	struct setup_script script;
+	struct lifecycle_setup setup = { .name = "" };
 	struct error failure = { 0 };
 	int64_t lifetime_s = 0;
 	int rc;
 
-	setup_script_init(&script);
+	setup_script_init(&setup.script);
 	*box = (struct managed_sandbox){ .request = *request };
 	rc = check_request(request, &failure);
 	if (rc == 0 && request->setup)
-		rc = read_setup(box, &script, &failure);
+		rc = lifecycle_setup_read(box, &setup, &failure);
 	if (rc == 0)
 		rc = choose_lifetime(request, &lifetime_s, &failure);
 	if (rc == 0 && request->begins)
 		request->begins(request->begins_arg);
 	if (rc == 0)
-		rc = open_sandbox(box, lifetime_s, stop, &failure);
+		rc = open_prepared(box, &setup, lifetime_s, stop, &failure);
 	box->lifetime_s = lifetime_s;
 	if (rc == 0) {
 		lifecycle_keepalive_start(box, lifetime_s);
 		sandbox_check(&box->sandbox, false, warn_line, box);
 	}
+	/* a snapshot must not contain the user's files */
+	if (rc == 0 && setup.name[0])
+		rc = lifecycle_setup_run(box, &setup, stop, &failure);
 	if (rc == 0 && request->fill)
 		rc = request->fill(request->fill_arg, &box->sandbox, stop,
 				   &failure);
-	if (rc == 0 && request->setup)
-		rc = run_setup(box, &script, stop, &failure);
-	setup_script_release(&script);
+	if (rc == 0 && request->setup && !setup.name[0])
+		rc = lifecycle_setup_run(box, &setup, stop, &failure);
+	setup_script_release(&setup.script);
+	free(setup.dir);
 	box->sandbox.doomed_by = NULL;
 	if (rc == 0)
 		return 0;
@@ -984,7 +761,7 @@ static void await_kills(struct managed_sandbox *box)
 
 	if (sandbox_await_kills(&box->sandbox, &soon, &ignored) == 0)
 		return;
-	say_progress(box, "Waiting for the interrupted command to end...");
+	lifecycle_say(box, "Waiting for the interrupted command to end...");
 	(void)sandbox_await_kills(&box->sandbox, &ever, &ignored);
 }
 
@@ -1008,23 +785,23 @@ static void print_kept(const struct managed_sandbox *box, bool stopped,
 	char until[20];
 	char id[IDS_SHOWN];
 
-	say_progress(box, "✓ %s sandbox %s: %s, until %s%s",
-		     title_of(box, room),
-		     stopped ? "stopped, its files are kept" : "kept running",
-		     ids_shown(s->id, id), shown_time(s->ends, until),
-		     !stopped && s->vendor_ends &&
-				     !sandbox_can_extend(box->request.client)
-			     ? " at the latest"
-			     : "");
+	lifecycle_say(box, "✓ %s sandbox %s: %s, until %s%s",
+		      title_of(box, room),
+		      stopped ? "stopped, its files are kept" : "kept running",
+		      ids_shown(s->id, id), shown_time(s->ends, until),
+		      !stopped && s->vendor_ends &&
+				      !sandbox_can_extend(box->request.client)
+			      ? " at the latest"
+			      : "");
 	if (!s->vendor_ends)
-		say_progress(box,
-			     "  %s has no expiry of its own: `dcode sandbox "
-			     "gc` deletes it after that date",
-			     title_of(box, room));
+		lifecycle_say(box,
+			      "  %s has no expiry of its own: `dcode sandbox "
+			      "gc` deletes it after that date",
+			      title_of(box, room));
 	if (s->thread)
-		say_progress(box, "  continue:  dcode -r %s", s->thread);
-	say_progress(box, "  delete it: dcode sandbox rm %s",
-		     ids_shown(s->id, id));
+		lifecycle_say(box, "  continue:  dcode -r %s", s->thread);
+	lifecycle_say(box, "  delete it: dcode sandbox rm %s",
+		      ids_shown(s->id, id));
 }
 
 static int stop_and_keep(struct managed_sandbox *box, const struct stop *stop,
@@ -1038,9 +815,9 @@ static int stop_and_keep(struct managed_sandbox *box, const struct stop *stop,
 	char room[64];
 	char id[IDS_SHOWN];
 
-	say_progress(box, "%s %s sandbox %s...", /* keep may mean to stop */
-		     r->on_exit == LIFECYCLE_STOP ? "Stopping" : "Keeping",
-		     title_of(box, room), ids_shown(s.id, id));
+	lifecycle_say(box, "%s %s sandbox %s...", /* keep may mean to stop */
+		      r->on_exit == LIFECYCLE_STOP ? "Stopping" : "Keeping",
+		      title_of(box, room), ids_shown(s.id, id));
 	if (lifecycle_stop(r->client, r->store, &s, stop, err) < 0)
 		return -1;
 	print_kept(box, true, &s);
@@ -1134,21 +911,23 @@ static int keep_or_stop(struct managed_sandbox *box, struct error *err)
 
 	box->ours = false;
 	if (stops && !sandbox_can_stop(client)) {
-		say_warning(box,
-			    "%s cannot stop a sandbox and keep its files, so "
-			    "dcode keeps it running",
-			    client->provider->name);
+		lifecycle_warn(
+			box,
+			"%s cannot stop a sandbox and keep its files, so "
+			"dcode keeps it running",
+			client->provider->name);
 		stops = false;
 	}
 	rc = stops ? stop_and_keep(box, &limit, err)
 		   : keep_running(box, &limit, err);
 	if (rc < 0 && err->code == ERR_GONE)
-		say_warning(box, "The sandbox was not kept: %s", err->message);
+		lifecycle_warn(box, "The sandbox was not kept: %s",
+			       err->message);
 	else if (rc < 0)
-		say_warning(box,
-			    "Keeping sandbox %s failed: %s. `dcode sandbox "
-			    "list` shows its state.",
-			    ids_shown(box->sandbox.id, id), err->message);
+		lifecycle_warn(box,
+			       "Keeping sandbox %s failed: %s. `dcode sandbox "
+			       "list` shows its state.",
+			       ids_shown(box->sandbox.id, id), err->message);
 	return rc;
 }
 
@@ -1179,21 +958,21 @@ int lifecycle_close(struct managed_sandbox *box, struct error *err)
 	if (stays)
 		sandbox_settle(&box->sandbox, notice);
 	if (*notice)
-		say_warning(box, "%s", notice);
+		lifecycle_warn(box, "%s", notice);
 	if (!stays)
 		save_work(box);
 	sandbox_check(&box->sandbox, true, warn_line, box);
 	if (!stays)
-		say_progress(box, "Terminating %s sandbox %s...",
-			     title_of(box, room),
-			     ids_shown(box->sandbox.id, id));
+		lifecycle_say(box, "Terminating %s sandbox %s...",
+			      title_of(box, room),
+			      ids_shown(box->sandbox.id, id));
 	if (stays || shares_machine(box))
 		supervise_leave(&box->sandbox);
 	rc = stays && box->ours ? keep_or_stop(box, err)
 				: dispose_sandbox(box, &none, err);
 	if (!stays && rc == 0)
-		say_progress(box, "✓ %s sandbox terminated",
-			     title_of(box, room));
+		lifecycle_say(box, "✓ %s sandbox terminated",
+			      title_of(box, room));
 	sandbox_release(&box->sandbox);
 	*box = (struct managed_sandbox){ 0 };
 	return rc;

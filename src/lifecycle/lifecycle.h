@@ -5,6 +5,7 @@
 
 #include "base/mask/mask.h"
 #include "sandbox/sandbox.h"
+#include "sandbox/setup/setup.h"
 #include "session/ledger.h"
 
 enum {
@@ -56,6 +57,9 @@ struct lifecycle_request { /* all borrowed, until lifecycle_close() */
 	const char *attach_id;
 	const char *snapshot; /* --sandbox-snapshot-name, or NULL */
 	const char *setup;    /* --sandbox-setup: a local path, or NULL */
+	/* Start from a snapshot that an earlier run of the same script left, or
+	 * make one. The script then runs before fill. */
+	bool cache_setup;
 	/* Called after all checks that do not need the provider. May be
 	 * NULL. */
 	void (*begins)(void *arg);
@@ -180,7 +184,47 @@ void lifecycle_mark_started(const struct sandbox_client *client,
 /* Returns the client's engine or account as stored in the ledger. */
 const char *lifecycle_endpoint(const struct sandbox_client *client);
 
-/* The next four functions are for src/lifecycle only. */
+enum {
+	LIFECYCLE_SNAPSHOTS = 5, /* of setup scripts, for each provider */
+	LIFECYCLE_SNAPSHOT_NAME = 48,
+};
+
+/* All that follows up to gc is for src/lifecycle only. */
+
+/* Formats a line of any length for lifecycle_ui.progress, or warn. */
+__attribute__((format(printf, 3, 4))) void
+lifecycle_tell(const struct managed_sandbox *box, bool warns, const char *fmt,
+	       ...);
+#define lifecycle_say(box, ...) lifecycle_tell(box, false, __VA_ARGS__)
+#define lifecycle_warn(box, ...) lifecycle_tell(box, true, __VA_ARGS__)
+
+struct lifecycle_setup { /* a setup script during lifecycle_open() */
+	struct setup_script script;
+	/* the snapshot to use or to make; "": neither */
+	char name[LIFECYCLE_SNAPSHOT_NAME];
+	bool cached; /* it exists, so the script need not run */
+	char *dir;   /* owned; where tools start then; NULL or "": unchanged */
+};
+/* Reads the script of request.setup into *setup, whose script is initialised,
+ * and names its snapshot. */
+int lifecycle_setup_read(struct managed_sandbox *box,
+			 struct lifecycle_setup *setup, struct error *err);
+/* Sets setup->cached if the vendor has the snapshot that dcode made. Deletes an
+ * incomplete or old one. A failure means that none is used or made. */
+void lifecycle_setup_find(const struct managed_sandbox *box,
+			  struct lifecycle_setup *setup,
+			  const struct stop *stop);
+/* Runs the script in the sandbox and saves the snapshot; with setup->cached
+ * only sets the directory where tools start. */
+int lifecycle_setup_run(struct managed_sandbox *box,
+			const struct lifecycle_setup *setup,
+			const struct stop *stop, struct error *err);
+/* Deletes the snapshot of this row, and the row. ERR_BUSY: a running dcode
+ * makes it, or a sandbox needs it. */
+int lifecycle_snapshot_remove(struct sandbox_client *client,
+			      struct store *store, const char *name,
+			      const struct stop *stop, struct error *err);
+
 /* True if a request may have been carried out although no answer arrived. */
 bool lifecycle_was_cut(const struct error *err);
 /* After a create that returned no id: deletes a sandbox with this label, and
@@ -209,6 +253,8 @@ struct gc_item { /* borrowed for the call */
 struct gc_request {
 	struct store *store;
 	const char *provider; /* only this one, or NULL: all */
+	/* delete every setup's snapshot, not only old ones */
+	bool all_snapshots;
 	/* All providers, NULL-terminated. */
 	const struct sandbox_provider *const *providers;
 	bool dry_run;
@@ -226,8 +272,9 @@ struct gc_request {
  * Deletes what dead processes of this installation left: by the ledger's id, by
  * label if the id is unknown, and sandboxes that the provider lists under this
  * installation's owner id, unless they have a row with a running owner. A kept
- * sandbox is deleted only after its end. *left is the number of GC_LEFT items.
- * -1 only if the ledger cannot be read or stop ended it.
+ * sandbox is deleted only after its end. Also deletes snapshots of setup
+ * scripts that are incomplete, old or too many. *left is the number of GC_LEFT
+ * items. -1 only if the ledger cannot be read or stop ended it.
  */
 int lifecycle_gc(const struct gc_request *request, size_t *left,
 		 const struct stop *stop, struct error *err);

@@ -851,13 +851,6 @@ bool sandbox_can_stop(const struct sandbox_client *client)
 	return client->provider->ops->stop && !(client->lacks & SANDBOX_STOP);
 }
 
-bool sandbox_can_snapshot(const struct sandbox_client *client)
-{
-	const struct sandbox_provider *p = client->provider;
-
-	return p->flags & ~client->lacks & SANDBOX_SNAPSHOT && p->ops->snapshot;
-}
-
 bool sandbox_can_upload(const struct sandbox_client *client)
 {
 	return client->provider->ops->upload;
@@ -907,34 +900,6 @@ int sandbox_extend(struct sandbox *sb, int64_t lifetime_s,
 	return ops->extend(sb, lifetime_s, stop, err)
 		       ? sandbox_blame(sb->client, err)
 		       : 0;
-}
-
-/* Fails if the snapshot name is taken: many engines and vendors would silently
- * move the name to the new snapshot. */
-static int check_name_free(struct sandbox_client *client, const char *name,
-			   const struct stop *stop, struct error *err)
-{
-	const struct sandbox_ops *ops = client->provider->ops;
-	int rc = ops->find_snapshot
-			 ? ops->find_snapshot(client, name, stop, err)
-			 : 0;
-
-	if (rc <= 0)
-		return rc;
-	error_set(err, ERR_USAGE, "a snapshot '%s' already exists", name);
-	return error_hint(err,
-			  "Choose another name, or replace it with --force.");
-}
-
-int sandbox_snapshot(struct sandbox *sb, const char *name, bool replace,
-		     const struct stop *stop, struct error *err)
-{
-	const struct sandbox_ops *ops = sb->client->provider->ops;
-	int rc = replace ? 0 : check_name_free(sb->client, name, stop, err);
-
-	if (rc == 0)
-		rc = ops->snapshot(sb, name, replace, stop, err);
-	return rc ? sandbox_blame(sb->client, err) : 0;
 }
 
 void sandbox_check(struct sandbox *sb, bool last,

@@ -127,14 +127,17 @@ struct sandbox_ops {
 	/* Sets *n to what the vendor reports. NULL: it reports nothing. */
 	int (*get_network)(struct sandbox *sb, struct network *n,
 			   const struct stop *stop, struct error *err);
-	/* replace: an existing snapshot of this name is replaced. Otherwise the
-	 * name must be free: the caller has checked that with find_snapshot or,
-	 * if that is NULL, this function does and fails. */
+	/* replace: replaces a snapshot of this name. Otherwise the name is
+	 * free; if find_snapshot is NULL, this function checks that. */
 	int (*snapshot)(struct sandbox *sb, const char *name, bool replace,
 			const struct stop *stop, struct error *err);
-	/* 1: a snapshot of this name exists; 0: none. */
+	/* 1; 0: none. *id: owned; the vendor's. remove: see snapshot.h. */
 	int (*find_snapshot)(struct sandbox_client *client, const char *name,
-			     const struct stop *stop, struct error *err);
+			     char **id, const struct stop *stop,
+			     struct error *err);
+	int (*remove_snapshot)(struct sandbox_client *client, const char *name,
+			       const char *id, const struct stop *stop,
+			       struct error *err);
 	/* The ways to its ports. NULL: there are none. */
 	const struct port_ops *ports;
 	/* Runs on the caller's thread, and returns promptly when stop is
@@ -343,12 +346,11 @@ enum sandbox_isolation sandbox_isolation(const struct sandbox_client *client);
 /* Returns where the vendor documents this isolation, or NULL. */
 const char *sandbox_isolation_source(const struct sandbox_provider *p,
 				     enum sandbox_isolation isolation);
-/* Each returns whether the function that it names may be called. */
+/* Each returns whether its function may be called. */
 bool sandbox_can_list(const struct sandbox_client *client);
 bool sandbox_can_get(const struct sandbox_client *client);
 bool sandbox_can_extend(const struct sandbox_client *client);
 bool sandbox_can_stop(const struct sandbox_client *client);
-bool sandbox_can_snapshot(const struct sandbox_client *client);
 /* True if the provider has an upload operation. Otherwise sandbox_upload() uses
  * execute. */
 bool sandbox_can_upload(const struct sandbox_client *client);
@@ -365,8 +367,6 @@ int sandbox_get(struct sandbox_client *client, const char *id,
 		struct error *err);
 int sandbox_extend(struct sandbox *sb, int64_t lifetime_s,
 		   const struct stop *stop, struct error *err);
-int sandbox_snapshot(struct sandbox *sb, const char *name, bool replace,
-		     const struct stop *stop, struct error *err);
 /* Returns advice if a variable sets an address that is not used, because the
  * provider's key is stored. Owned, or NULL. */
 char *sandbox_unused_address(const struct sandbox_client *client);

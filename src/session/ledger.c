@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <sodium.h>
+
 #include "base/ids.h"
 #include "base/mem.h"
 #include "base/stop.h"
@@ -508,4 +510,182 @@ int ledger_find_attached(struct store *s, const char *name,
 	for (int i = 0; i < 3; i++)
 		free(first[i]);
 	return rc;
+}
+
+/* Two processes that make a key at once both read the one that was stored
+ * first. */
+int ledger_setup_key(struct store *s, unsigned char key[LEDGER_SETUP_KEY],
+		     struct error *err)
+{
+	char hex[2 * LEDGER_SETUP_KEY + 1];
+	sqlite3_stmt *st;
+	size_t n = 0;
+
+	for (int attempt = 0; attempt < 2; attempt++) {
+		st = store_sql(s, SQL_SETUP_KEY, err);
+		if (!st)
+			return -1;
+		if (sqlite3_step(st) == SQLITE_ROW &&
+		    sodium_hex2bin(key, LEDGER_SETUP_KEY, store_text(st, 0),
+				   strlen(store_text(st, 0)), NULL, &n,
+				   NULL) < 0)
+			n = 0;
+		sqlite3_reset(st);
+		if (n == LEDGER_SETUP_KEY)
+			return 0;
+		st = attempt ? NULL : store_sql(s, SQL_SETUP_KEY_ADD, err);
+		if (!st)
+			break;
+		randombytes_buf(key, LEDGER_SETUP_KEY);
+		sodium_bin2hex(hex, sizeof(hex), key, LEDGER_SETUP_KEY);
+		store_bind(st, 1, hex);
+		if (store_run_durably(s, st, err) < 0)
+			return -1;
+	}
+	return error_set(err, ERR_SYSTEM,
+			 "the key for names of snapshots is damaged");
+}
+
+int ledger_snapshot_intend(struct store *s, const char *name,
+			   const char *provider, const char *endpoint,
+			   struct error *err)
+{
+	sqlite3_stmt *st = store_sql(s, SQL_SNAPSHOT_ADD, err);
+	struct process self = { 0 };
+
+	if (!st)
+		return -1;
+	process_self(&self);
+	store_bind(st, 1, name);
+	store_bind(st, 2, provider);
+	store_bind(st, 3, endpoint);
+	sqlite3_bind_int(st, 4, LEDGER_SNAPSHOT_INTENT);
+	sqlite3_bind_int64(st, 5, unix_now());
+	sqlite3_bind_int64(st, 6, self.pid);
+	sqlite3_bind_int64(st, 7, self.started);
+	store_bind(st, 8, self.place);
+	if (store_run_durably(s, st, err) < 0)
+		return -1;
+	return sqlite3_changes(s->db) == 1
+		       ? 0
+		       : error_set(err, ERR_BUSY,
+				   "another dcode is making snapshot %s", name);
+}
+
+static int run_snapshot(struct store *s, sqlite3_stmt *st, const char *name,
+			struct error *err)
+{
+	store_bind(st, 1, name);
+	if (store_run_durably(s, st, err) < 0)
+		return -1;
+	return sqlite3_changes(s->db) == 1
+		       ? 0
+		       : error_set(err, ERR_BUSY,
+				   "another dcode has just changed snapshot %s",
+				   name);
+}
+
+int ledger_snapshot_claim(struct store *s,
+			  const struct ledger_snapshot *as_read,
+			  enum ledger_snapshot_state state, struct error *err)
+{
+	struct process self = { 0 };
+	sqlite3_stmt *st;
+
+	process_self(&self);
+	if (as_read->owned_by_live && as_read->pid != self.pid)
+		return error_set(err, ERR_BUSY,
+				 "the dcode with process id %lld uses snapshot "
+				 "%s",
+				 (long long)as_read->pid, as_read->name);
+	st = store_sql(s, SQL_SNAPSHOT_CLAIM, err);
+	if (!st)
+		return -1;
+	sqlite3_bind_int(st, 2, state);
+	sqlite3_bind_int64(st, 3, self.pid);
+	sqlite3_bind_int64(st, 4, self.started);
+	store_bind(st, 5, self.place);
+	sqlite3_bind_int(st, 6, as_read->state);
+	sqlite3_bind_int64(st, 7, as_read->pid);
+	return run_snapshot(s, st, as_read->name, err);
+}
+
+int ledger_snapshot_ready(struct store *s, const char *name, const char *id,
+			  const char *dir, struct error *err)
+{
+	sqlite3_stmt *st = store_sql(s, SQL_SNAPSHOT_SETTLE, err);
+
+	if (!st)
+		return -1;
+	sqlite3_bind_int(st, 2, LEDGER_SNAPSHOT_READY);
+	store_bind(st, 3, id);
+	store_bind(st, 4, dir);
+	sqlite3_bind_int64(st, 5, unix_now());
+	return run_snapshot(s, st, name, err);
+}
+
+int ledger_snapshot_release(struct store *s, const char *name,
+			    struct error *err)
+{
+	sqlite3_stmt *st = store_sql(s, SQL_SNAPSHOT_RELEASE, err);
+
+	return st ? run_snapshot(s, st, name, err) : -1;
+}
+
+int ledger_snapshot_used(struct store *s, const char *name, struct error *err)
+{
+	sqlite3_stmt *st = store_sql(s, SQL_SNAPSHOT_USED, err);
+
+	if (!st)
+		return -1;
+	sqlite3_bind_int64(st, 2, unix_now());
+	return run_snapshot(s, st, name, err);
+}
+
+int ledger_snapshot_drop(struct store *s, const char *name, struct error *err)
+{
+	sqlite3_stmt *st = store_sql(s, SQL_SNAPSHOT_DROP, err);
+
+	return st ? run_snapshot(s, st, name, err) : -1;
+}
+
+int ledger_snapshot_each(struct store *s,
+			 bool (*each)(void *arg,
+				      const struct ledger_snapshot *row),
+			 void *arg, struct error *err)
+{
+	sqlite3_stmt *st = store_sql(s, SQL_SNAPSHOT_EACH, err);
+	struct process self = { 0 };
+	int rc;
+
+	if (!st)
+		return -1;
+	process_self(&self);
+	while ((rc = sqlite3_step(st)) == SQLITE_ROW) {
+		struct process owner = { .pid = sqlite3_column_int64(st, 8),
+					 .started =
+						 sqlite3_column_int64(st, 9) };
+		struct ledger_snapshot row = {
+			.name = store_text(st, 0),
+			.provider = store_text(st, 1),
+			.endpoint = store_text(st, 2),
+			.state = (enum ledger_snapshot_state)sqlite3_column_int(
+				st, 3),
+			.id = store_text(st, 4),
+			.dir = store_text(st, 5),
+			.created = sqlite3_column_int64(st, 6),
+			.used = sqlite3_column_int64(st, 7),
+			.pid = owner.pid,
+		};
+
+		snprintf(owner.place, sizeof(owner.place), "%s",
+			 store_text(st, 10));
+		row.expired = row.created + LEDGER_SNAPSHOT_S < unix_now() ||
+			      row.created - LEDGER_SNAPSHOT_S > unix_now();
+		row.owned_by_live =
+			owner.pid > 0 && process_lives(&owner, &self);
+		if (!each(arg, &row))
+			break;
+	}
+	return store_finish(s, st, rc, err);
 }

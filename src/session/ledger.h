@@ -151,4 +151,64 @@ int ledger_find_attached(struct store *s, const char *name,
 				       const struct ledger_attached *row),
 			 void *arg, struct error *err);
 
+/*
+ * Snapshots that dcode makes after a setup script ([sandboxes] cache_setup).
+ * As with sandboxes, the row is written before each request:
+ * LEDGER_SNAPSHOT_INTENT, is the name free?, LEDGER_SNAPSHOT_MAKING, make it,
+ * LEDGER_SNAPSHOT_READY; then LEDGER_SNAPSHOT_REMOVING, delete it, no row. A
+ * row has an owner while a process makes or deletes the snapshot.
+ */
+enum ledger_snapshot_state {
+	LEDGER_SNAPSHOT_INTENT = 1, /* nothing was requested yet */
+	LEDGER_SNAPSHOT_MAKING,     /* may exist, perhaps incomplete */
+	LEDGER_SNAPSHOT_READY,      /* complete; its id is known */
+	LEDGER_SNAPSHOT_REMOVING,   /* deletion was requested */
+};
+struct ledger_snapshot {  /* strings borrowed for the callback */
+	const char *name; /* unique; see ledger_setup_key() */
+	const char *provider, *endpoint;
+	enum ledger_snapshot_state state;
+	const char *id; /* the provider's id, with LEDGER_SNAPSHOT_READY */
+	const char
+		*dir; /* where tools start, if the script changed it; or "" */
+	int64_t created, used; /* Unix seconds */
+	int64_t pid;           /* of its owner; 0: none */
+	bool owned_by_live;    /* the owner is still running */
+	bool expired; /* made more than LEDGER_SNAPSHOT_S ago: do not use it */
+};
+enum {
+	LEDGER_SNAPSHOT_S = 7 * 86400,
+	LEDGER_SETUP_KEY = 32, /* bytes */
+};
+/* Reads this installation's key for the names of such snapshots, which the
+ * first call makes. */
+int ledger_setup_key(struct store *s, unsigned char key[LEDGER_SETUP_KEY],
+		     struct error *err);
+/* Adds a row with LEDGER_SNAPSHOT_INTENT that this process owns. ERR_BUSY: the
+ * name has a row. */
+int ledger_snapshot_intend(struct store *s, const char *name,
+			   const char *provider, const char *endpoint,
+			   struct error *err);
+/* Sets the state and makes this process the owner. as_read: the row as
+ * ledger_snapshot_each() gave it. ERR_BUSY: another process has changed it, or
+ * its owner is another process that runs. */
+int ledger_snapshot_claim(struct store *s,
+			  const struct ledger_snapshot *as_read,
+			  enum ledger_snapshot_state state, struct error *err);
+/* Sets LEDGER_SNAPSHOT_READY, id and dir (may be NULL). It has no owner then.
+ */
+int ledger_snapshot_ready(struct store *s, const char *name, const char *id,
+			  const char *dir, struct error *err);
+/* Gives up the ownership: gc continues. */
+int ledger_snapshot_release(struct store *s, const char *name,
+			    struct error *err);
+int ledger_snapshot_used(struct store *s, const char *name, struct error *err);
+int ledger_snapshot_drop(struct store *s, const char *name, struct error *err);
+/* Calls each for every row, last used first, until it returns false. each must
+ * not use the ledger. */
+int ledger_snapshot_each(struct store *s,
+			 bool (*each)(void *arg,
+				      const struct ledger_snapshot *row),
+			 void *arg, struct error *err);
+
 #endif

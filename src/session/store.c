@@ -312,6 +312,22 @@ static const char *const migrations[] = {
 
 	/* hosts: the same. */
 	"ALTER TABLE ledger ADD COLUMN hosts TEXT NOT NULL DEFAULT '';",
+
+	/* Snapshots that dcode made after a setup script: struct
+	 * ledger_snapshot. */
+	("CREATE TABLE setup_snapshot ("
+	 " name TEXT PRIMARY KEY,"
+	 " provider TEXT NOT NULL,"
+	 " endpoint TEXT NOT NULL,"
+	 " state INTEGER NOT NULL,"
+	 " id TEXT NOT NULL DEFAULT '',"
+	 " dir TEXT NOT NULL DEFAULT '',"
+	 " created INTEGER NOT NULL," /* Unix seconds; also used */
+	 " used INTEGER NOT NULL,"
+	 " pid INTEGER NOT NULL,"
+	 " started INTEGER NOT NULL,"
+	 " place TEXT NOT NULL"
+	 ") WITHOUT ROWID;"),
 };
 
 enum { VERSION = sizeof(migrations) / sizeof(migrations[0]) };
@@ -918,6 +934,28 @@ const char *const store_texts[SQL_COUNT] = {
 	[SQL_LEDGER_CLAIM_REMOVAL] = "UPDATE ledger SET state=?2, changed=?3"
 				     " WHERE label=?1 AND state=?4 AND"
 				     " pid=?5",
+	[SQL_SETUP_KEY] = "SELECT value FROM meta WHERE key='setup_key'",
+	[SQL_SETUP_KEY_ADD] = "INSERT OR IGNORE INTO meta(key, value)"
+			      " VALUES('setup_key', ?1)",
+	[SQL_SNAPSHOT_ADD] = "INSERT OR IGNORE INTO setup_snapshot(name,"
+			     " provider, endpoint, state, created, used, pid,"
+			     " started, place)"
+			     " VALUES(?1, ?2, ?3, ?4, ?5, ?5, ?6, ?7, ?8)",
+	/* ?6 and ?7: state and pid as this process has read them */
+	[SQL_SNAPSHOT_CLAIM] = "UPDATE setup_snapshot SET state=?2, pid=?3,"
+			       " started=?4, place=?5"
+			       " WHERE name=?1 AND state=?6 AND pid=?7",
+	[SQL_SNAPSHOT_SETTLE] = "UPDATE setup_snapshot SET state=?2, pid=0,"
+				" id=?3, dir=?4, created=?5, used=?5"
+				" WHERE name=?1",
+	[SQL_SNAPSHOT_RELEASE] = "UPDATE setup_snapshot SET pid=0"
+				 " WHERE name=?1",
+	[SQL_SNAPSHOT_USED] = "UPDATE setup_snapshot SET used=?2"
+			      " WHERE name=?1",
+	[SQL_SNAPSHOT_DROP] = "DELETE FROM setup_snapshot WHERE name=?1",
+	[SQL_SNAPSHOT_EACH] = "SELECT name, provider, endpoint, state, id, dir,"
+			      " created, used, pid, started, place"
+			      " FROM setup_snapshot ORDER BY used DESC, name",
 	[SQL_LEDGER_EACH] = "SELECT " LEDGER_COLUMNS " FROM ledger"
 			    " WHERE ?1 OR state<>?2 ORDER BY no DESC",
 	/* Best match first: exact before prefix, existing before deleted,

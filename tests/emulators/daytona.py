@@ -497,6 +497,13 @@ class Daytona(Toolbox, Cloud):
                      "errorReason": None, "createdAt": stamp(),
                      "updatedAt": stamp(), "lastUsedAt": None}
 
+    @route("DELETE", "/api/snapshots/(?P<name>.+)")
+    def delete_snapshot(self, req, name):
+        if not self.snapshots.pop(name, None):
+            raise self.refuse(req, 404, f"Snapshot {name} not found")
+        self.roots.pop(name, None)
+        return 200, None
+
 
 if __name__ == "__main__":
     sys.exit(main(Daytona))

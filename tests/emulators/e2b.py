@@ -88,7 +88,7 @@ class E2B(Envd, Cloud):
         super().__init__(port)
         self.version, self.old, self.most = version, old, most
         self.page, self.delay = page, delay
-        self.snapshots, self.secrets = {}, {}
+        self.snapshots, self.secrets, self.saved = {}, {}, 0
         self.previews = []
 
     def preview(self, port, id):
@@ -371,7 +371,8 @@ class E2B(Envd, Cloud):
         body = check(req.json(), {"?name": str})
         kept = self.kept(id)
         name = body.get("name")
-        key = f"snap_{len(self.snapshots):06d}:default"
+        self.saved += 1
+        key = f"snap_{self.saved:06d}:default"
         names = [name, f"{name}:default"] if name else []
         self.snapshots[key] = {"root": kept.box.save(), "names": names,
                                "of": id}

@@ -236,6 +236,15 @@ class Modal(Router, GrpcCloud):
         self.published[(ask.environment_name, ask.tag)] = ask.image_id
         return pb.Empty()
 
+    @rpc(pb.ImageDeleteRequest, "ImageDelete")
+    def delete_image(self, req, ask, v2):
+        if not self.images.pop(ask.image_id, None):
+            raise Failure(5, "no such image")
+        for key in [k for k, v in self.published.items()
+                    if v == ask.image_id]:
+            del self.published[key]
+        return pb.Empty()
+
     @rpc(pb.ImageGetByTagResponse, "ImageFromId")
     def from_id(self, req, ask, v2):
         if ask.image_id not in self.images:

@@ -126,7 +126,7 @@ DOORS = {
     "src/worktree/rewrite.c": 1,
     # output of commands
     "src/tool/execute.c": 3, "src/sandbox/jobs/jobs.c": 2,
-    "src/lifecycle/lifecycle.c": 1, "cmd/commands/sandbox_use.c": 1,
+    "src/lifecycle/setup.c": 1, "cmd/commands/sandbox_use.c": 1,
     # out: events; stderr; what is printed, drawn or written; messages that
     # leave the store; pages; the change that is asked about; patches
     "src/agent/show.c": 2, "src/ui/streams.c": 1, "cmd/app.c": 1,

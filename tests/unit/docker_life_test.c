@@ -1,5 +1,6 @@
 /* docker_life_test.c - files and lives of containers of a real engine. */
 /* SPDX-License-Identifier: MIT */
+#include "sandbox/snapshot.h"
 #include "tests/unit/docker_box.h"
 
 struct pattern {
@@ -245,8 +246,7 @@ static void test_snapshot(void **state)
 	assert_int_equal(err.code, ERR_NOT_FOUND);
 	assert_non_null(strstr(err.hint, "dcode sandbox snapshot"));
 	sandbox_release(&copy);
-	assert_int_equal(sandbox_snapshot(&box, "state-1", false, &stop, &err),
-			 0);
+	assert_int_equal(snapshot_make(&box, "state-1", false, &stop, &err), 0);
 	spec.snapshot = "state-1";
 	assert_int_equal(sandbox_create(&copy, &client, &spec, &stop, &err), 0);
 	seen_init(&s);

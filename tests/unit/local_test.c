@@ -262,6 +262,7 @@ static void test_snapshot(void **state)
 	struct sandbox_spec spec = { .network = &(struct network){ 0 },
 				     .label = "dcode-snap2345",
 				     .snapshot = "base-1" };
+	char *name = NULL;
 
 	assert_int_equal(ops->create(&a, &spec, &stop, &err), -1);
 	assert_int_equal(err.code, ERR_NOT_FOUND);
@@ -273,12 +274,13 @@ static void test_snapshot(void **state)
 	       "ln p/q h; echo two >~/r",
 	       0, "", "");
 	expect(first, "echo older >older", 0, "", "");
-	assert_int_equal(ops->find_snapshot(a.client, "base-1", &stop, &err),
-			 0);
+	assert_int_equal(
+		ops->find_snapshot(a.client, "base-1", &name, &stop, &err), 0);
 	assert_int_equal(ops->snapshot(first, "base-1", false, &stop, &err), 0);
 	expect(first, "rm older", 0, "", "");
-	assert_int_equal(ops->find_snapshot(a.client, "base-1", &stop, &err),
-			 1);
+	assert_int_equal(
+		ops->find_snapshot(a.client, "base-1", &name, &stop, &err), 1);
+	free(name);
 	assert_int_equal(ops->snapshot(first, "base-1", false, &stop, &err),
 			 -1);
 	assert_int_equal(ops->snapshot(first, "base-1", true, &stop, &err), 0);
