@@ -23,7 +23,9 @@
 #include "cmd/session/forwards.h"
 #include "cmd/session/save.h"
 #include "cmd/session/secret_list.h"
+#include "cmd/session/shell.h"
 #include "cmd/session/target.h"
+#include "cmd/session/tree.h"
 #include "cmd/session/workspace.h"
 #include "sandbox/snapshot.h"
 #include "sandbox/supervise/supervise.h"
@@ -898,6 +900,64 @@ static int list_secrets(struct app *app, const struct args *args)
 	return secret_list_print(app, args_value(args, "sandbox"));
 }
 
+static void print_notice(void *arg, const char *line)
+{
+	(void)arg;
+	if (*line)
+		app_warn_line(line);
+}
+
+/* Keeps the sandbox from expiring while the shell is open. A time that the user
+ * gave it is not shortened. */
+static void keep_alive(struct managed_sandbox *box, const struct target *t)
+{
+	int64_t left = t->ends - clock_unix_ms() / 1000;
+	int64_t usual = t->client.provider->lifetime_s;
+
+	if (t->label[0])
+		lifecycle_keepalive_start(box, left > usual ? left : usual);
+}
+
+static int run_shell(struct app *app, struct target *t, struct exec_result *res,
+		     struct error *err)
+{
+	struct managed_sandbox box = { 0 };
+	struct stop stop = app_stop(app);
+	char late[SANDBOX_NOTICE] = "";
+	int rc;
+
+	if (target_attach(t, &box.sandbox, &stop, err) < 0)
+		return -1;
+	tree_await_commit(app, t->label, &box.sandbox, &stop);
+	keep_alive(&box, t);
+	rc = shell_run(app, &box.sandbox, res, err);
+	lifecycle_keepalive_stop(&box);
+	sandbox_settle(&box.sandbox, late);
+	print_notice(NULL, res->notice);
+	print_notice(NULL, late);
+	sandbox_check(&box.sandbox, true, print_notice, NULL);
+	sandbox_release(&box.sandbox);
+	target_stop_again(t, app);
+	return rc;
+}
+
+static int open_shell(struct app *app, const struct args *args)
+{
+	struct exec_result res = { .exit_code = -1 };
+	struct target t = { 0 };
+	struct error err = { 0 };
+	int rc = target_open(&t, app, args, args->argv[0], &err);
+
+	if (rc == 0)
+		rc = run_shell(app, &t, &res, &err);
+	target_close(&t);
+	if (rc < 0)
+		return app_fail(app, &err);
+	if (res.exit_code < 0)
+		app_warn("the provider did not report the exit status");
+	return res.exit_code < 0 ? SHELL_UNKNOWN : res.exit_code;
+}
+
 static const struct arg_row network_options[] = {
 	{ "sandbox", 0, ARG_VALUE, "TYPE",
 	  "Provider of the new sandbox (default: [sandboxes].default)" },
@@ -947,6 +1007,13 @@ static const struct subcommand subs[] = {
 	  .least = 2,
 	  .most = -1,
 	  .run = sandbox_cmd_exec },
+	{ .name = "shell",
+	  .args = "ID",
+	  .summary = "Open a shell in a sandbox, on this terminal; ~. ends it",
+	  .options = sandbox_options,
+	  .least = 1,
+	  .most = 1,
+	  .run = open_shell },
 	{ .name = "cp",
 	  .args = "SRC DST",
 	  .summary = "Copy files and directories; SRC or DST is ID:PATH. With "

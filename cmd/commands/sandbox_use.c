@@ -205,26 +205,6 @@ static void print_notice(void *arg, const char *line)
 	app_warn_line(line);
 }
 
-/* If the sandbox has a copy of the repository, waits for its first commit, like
- * the commands of the agent do. Another dcode may still be making the commit,
- * or may have been killed before that. */
-static void await_first_commit(struct app *app, const struct target *t,
-			       struct sandbox *sb, const struct stop *stop)
-{
-	struct workspace w = { 0 };
-	struct error err = { 0 };
-	int rc = t->label[0] ? tree_find_label(&w, app, t->label, stop, &err)
-			     : 1;
-
-	if (rc == 0)
-		rc = commit_begin(&w, sb, &err);
-	if (rc < 0)
-		app_warn("cannot make the first commit in the sandbox's copy "
-			 "of the repository: %s",
-			 err.message);
-	workspace_close(&w);
-}
-
 /* Runs the command in the sandbox and prints its notices. */
 static int execute_command(struct exec_run *run, struct target *t,
 			   const struct args *args, struct exec_result *res,
@@ -242,7 +222,7 @@ static int execute_command(struct exec_run *run, struct target *t,
 	if (rc < 0)
 		return -1;
 	run->attached = true;
-	await_first_commit(run->app, t, &sb, &stop);
+	tree_await_commit(run->app, t->label, &sb, &stop);
 	rc = pass_input(t, args, &input, &stop, err);
 	if (rc == 0) {
 		command_line(args, &line);

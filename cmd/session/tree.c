@@ -282,3 +282,19 @@ int loud_changes(struct app *app, const struct workspace *w, const char *theirs,
 	review_release(&v);
 	return rc;
 }
+
+void tree_await_commit(struct app *app, const char *label, struct sandbox *sb,
+		       const struct stop *stop)
+{
+	struct workspace w = { 0 };
+	struct error err = { 0 };
+	int rc = label[0] ? tree_find_label(&w, app, label, stop, &err) : 1;
+
+	if (rc == 0)
+		rc = commit_begin(&w, sb, &err);
+	if (rc < 0)
+		app_warn("cannot make the first commit in the sandbox's copy "
+			 "of the repository: %s",
+			 err.message);
+	workspace_close(&w);
+}

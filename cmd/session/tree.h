@@ -30,6 +30,11 @@ int tree_find_label(struct workspace *w, struct app *app, const char *label,
 int tree_find_any(struct workspace *w, struct app *app,
 		  const struct tree_place *p, bool *elsewhere,
 		  const struct stop *stop, struct error *err);
+/* If the sandbox has a copy of the repository, waits for its first commit, like
+ * the commands of the agent do. Another dcode may still be making the commit,
+ * or may have been killed before that. */
+void tree_await_commit(struct app *app, const char *label, struct sandbox *sb,
+		       const struct stop *stop);
 /* Fetches the changes from with->sandbox, which must be running. Uses the size
  * limits in with, or those of the settings if with->total_max is 0. */
 int tree_fetch_from(struct workspace *w, struct app *app,

@@ -1076,6 +1076,7 @@ static const struct sandbox_ops ops = {
 	.ports = &port_ops,
 	.remove_snapshot = docker_remove_snapshot,
 	.execute = docker_execute,
+	.shell = docker_execute,
 	.settle = docker_settle,
 	.stop = docker_stop,
 	.remove = docker_remove,

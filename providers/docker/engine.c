@@ -386,9 +386,10 @@ int exec_create(struct engine *e, const char *container, struct str body,
  * to upgrade to "tcp" (docs.docker.com/reference/api/engine, "Attach to a
  * container", 2026-11). */
 static int send_start(struct engine *e, struct conn *c, const char *id,
-		      const struct stop *stop, struct error *err)
+		      bool terminal, const struct stop *stop, struct error *err)
 {
-	static const char body[] = "{\"Detach\":false,\"Tty\":false}";
+	const char *body = terminal ? "{\"Detach\":false,\"Tty\":true}"
+				    : "{\"Detach\":false,\"Tty\":false}";
 	const char *host = strstr(e->base, "://") + 3;
 	char *text = xasprintf("POST /exec/%s/start HTTP/1.1\r\n"
 			       "Host: %s\r\n"
@@ -397,7 +398,7 @@ static int send_start(struct engine *e, struct conn *c, const char *id,
 			       "Connection: Upgrade\r\n"
 			       "Upgrade: tcp\r\n"
 			       "Content-Length: %zu\r\n\r\n%s",
-			       id, host, sizeof(body) - 1, body);
+			       id, host, strlen(body), body);
 	int rc = conn_send(c, str_of(text), stop, err);
 
 	free(text);
@@ -463,8 +464,9 @@ static int report_redirect(int status, struct str head, struct error *err)
 	return http_status_error(&res, "starting a command", err);
 }
 
-int exec_start(struct engine *e, const char *id, struct exec_link *link,
-	       const struct stop *stop, struct error *err)
+int exec_start(struct engine *e, const char *id, bool terminal,
+	       struct exec_link *link, const struct stop *stop,
+	       struct error *err)
 {
 	struct conn_target to = { .url = e->base, .unix_socket = e->socket };
 	struct buf *rest = &link->rest;
@@ -475,7 +477,7 @@ int exec_start(struct engine *e, const char *id, struct exec_link *link,
 	if (conn_open(&link->conn, e->http, &to, stop, err) < 0)
 		return name_engine(e, err);
 	link->sent = true;
-	if (send_start(e, link->conn, id, stop, err) < 0)
+	if (send_start(e, link->conn, id, terminal, stop, err) < 0)
 		return -1;
 	while (!(head = ws_head_size(buf_str(rest))))
 		if (receive_more(link->conn, rest, stop, err) < 0)

@@ -74,9 +74,11 @@ struct exec_link {
 	struct buf rest; /* owned: bytes received after the answer's headers */
 	bool sent;       /* the command may have started */
 };
-/* Sends POST /exec/ID/start. The caller releases link, even on failure. */
-int exec_start(struct engine *e, const char *id, struct exec_link *link,
-	       const struct stop *stop, struct error *err);
+/* Sends POST /exec/ID/start. The caller releases link, even on failure.
+ * terminal: as in exec_create(); the output then has no frames. */
+int exec_start(struct engine *e, const char *id, bool terminal,
+	       struct exec_link *link, const struct stop *stop,
+	       struct error *err);
 void exec_link_release(struct exec_link *link);
 struct exec_state {
 	bool running;

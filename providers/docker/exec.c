@@ -166,9 +166,12 @@ static int describe_exec(const struct exec_request *req,
 
 	buf_addf(body,
 		 "{\"AttachStdin\":%s,\"AttachStdout\":true,"
-		 "\"AttachStderr\":true,\"Tty\":false,\"WorkingDir\":\"/\","
-		 "\"Env\":[\"DCODE_EXEC=%s\"",
-		 input ? "true" : "false", token);
+		 "\"AttachStderr\":true,\"WorkingDir\":\"/\",",
+		 input ? "true" : "false");
+	if (req->terminal)
+		buf_addf(body, "\"Tty\":true,\"ConsoleSize\":[%u,%u],",
+			 req->terminal->rows, req->terminal->columns);
+	buf_addf(body, "\"Env\":[\"DCODE_EXEC=%s\"", token);
 	if (guarded)
 		trust_each_variable(&box->secrets, TRUST_INSIDE, add_variable,
 				    body);
@@ -192,7 +195,8 @@ static int describe_exec(const struct exec_request *req,
 	add_word(body, STR("sh"));
 	add_word(body, str_of(req->cwd ? req->cwd : sb->workdir));
 	add_word(body, str_of(req->plain ? "sh" : "bash"));
-	add_word(body, str_of(input && !req->dialog ? "drain" : ""));
+	add_word(body, str_of(input && !req->dialog && !req->terminal ? "drain"
+								      : ""));
 	buf_release(&script);
 	if (add_command(req->command, body, err) < 0)
 		return -1;
@@ -310,6 +314,15 @@ static int on_frame(void *arg, int stream, struct str chunk, struct error *err)
 			      r->req->dialog ? &r->reply : NULL, err);
 }
 
+/* The output of a terminal has no frames. */
+static int pass_output(struct exec_session *r, struct str chunk,
+		       struct error *err)
+{
+	return r->req->terminal
+		       ? on_frame(r, EXEC_STDOUT, chunk, err)
+		       : feed_frames(&r->frames, chunk, on_frame, r, err);
+}
+
 /* Reads the next piece of exec_request.source when the previous one is sent. */
 static int read_source(struct exec_session *r, struct error *err)
 {
@@ -327,6 +340,29 @@ static int read_source(struct exec_session *r, struct error *err)
 	r->dry = n == 0;
 	buf_added(&r->reply, (size_t)n);
 	return 0;
+}
+
+/* Sends POST /exec/ID/resize if the terminal's size has changed. A failure has
+ * no effect. */
+static void resize_terminal(struct exec_session *r, const struct stop *stop)
+{
+	struct exec_terminal *size = r->req->terminal;
+	struct engine_ask ask = { .http.method = "POST",
+				  .http.path = "/exec/",
+				  .id = r->id,
+				  .http.what = "changing a terminal's size" };
+	struct http_response res = { 0 };
+	struct error ignored = { 0 };
+	char action[64];
+
+	if (!size || !size->resized)
+		return;
+	size->resized = false;
+	snprintf(action, sizeof(action), "/resize?h=%u&w=%u", size->rows,
+		 size->columns);
+	ask.action = action;
+	(void)engine_call(r->engine, &ask, &res, stop, &ignored);
+	http_response_release(&res);
 }
 
 /* The descriptor that shows when the source has bytes; -1: do not wait for
@@ -384,8 +420,7 @@ static int receive_output(struct exec_session *r, struct error *err)
 
 	if (n <= 0)
 		return (int)n;
-	if (feed_frames(&r->frames, (struct str){ room, (size_t)n }, on_frame,
-			r, err) < 0)
+	if (pass_output(r, (struct str){ room, (size_t)n }, err) < 0)
 		return -1;
 	return buf_check(&r->reply, "what the command was not asked for", err) <
 			       0
@@ -445,6 +480,7 @@ static int transfer_bytes(struct exec_session *r, const struct stop *stop,
 
 		if (got < 0)
 			return -1;
+		resize_terminal(r, stop);
 		if ((got || fed) && stop_check(stop, err) < 0)
 			return -1;
 		if (r->closed)
@@ -522,10 +558,12 @@ static int start_exec(struct exec_session *r, const struct stop *stop,
 				 stop, err);
 	r->sent_ms = clock_ms();
 	if (rc == 0)
-		rc = exec_start(r->engine, r->id, &r->link, stop, err);
+		rc = exec_start(r->engine, r->id, r->req->terminal != NULL,
+				&r->link, stop, err);
+	if (r->req->terminal) /* Podman 4.3 takes no size with the exec */
+		r->req->terminal->resized = true;
 	if (rc == 0)
-		rc = feed_frames(&r->frames, buf_str(&r->link.rest), on_frame,
-				 r, err);
+		rc = pass_output(r, buf_str(&r->link.rest), err);
 	start_pause(&r->silent, SILENT_MS);
 	start_pause(&r->loud, LOUD_MS);
 	buf_release(&body);

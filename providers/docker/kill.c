@@ -493,7 +493,7 @@ static void run_killer(struct kill_job *job, const struct stop *stop)
 	describe_killer(job->call->token, &body);
 	if (exec_create(e, job->call->container, buf_str(&body), &id, stop,
 			&ignored) == 0 &&
-	    exec_start(e, id, &link, stop, &ignored) == 0)
+	    exec_start(e, id, false, &link, stop, &ignored) == 0)
 		while (n > 0)
 			n = conn_recv(link.conn, room, sizeof(room), stop,
 				      &ignored);

@@ -1150,8 +1150,7 @@ static int start_command(struct sandbox *sb, const struct exec_request *req,
 			 const struct pump *pump, struct error *err)
 {
 	const struct local *l = sb->client->priv;
-	struct jail_order order = { .kind = JAIL_RUN,
-				    .plain = req->plain,
+	struct jail_order order = { JAIL_RUN, req->plain, req->terminal != NULL,
 				    .limits = l->limits };
 	struct buf strings = BUF_INIT(JAIL_STRINGS_MAX);
 	int fds[JAIL_FDS] = { -1, -1, pump->theirs[1], pump->theirs[2],

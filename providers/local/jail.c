@@ -310,6 +310,7 @@ static void run_command(const struct jail_order *order, char **strings,
 		.fds = theirs,
 		.nfds = 3,
 		.session = true,
+		.terminal = order->terminal,
 	};
 	int control = fds[JAIL_CONTROL];
 	struct error err = { 0 };
@@ -327,7 +328,8 @@ static void run_command(const struct jail_order *order, char **strings,
 	sigprocmask(SIG_BLOCK, &chld, NULL);
 	children = signalfd(-1, &chld, SFD_CLOEXEC | SFD_NONBLOCK);
 	apply_limits(&order->limits);
-	if (children < 0 || proc_spawn(&spec, &child, &err) < 0) {
+	if (children < 0 || (order->terminal ? proc_spawn_bound : proc_spawn)(
+				    &spec, &child, &err) < 0) {
 		send_reply(control, REPLY_ERRNO, errno);
 		return;
 	}

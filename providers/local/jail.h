@@ -52,6 +52,7 @@ struct jail_limits {
 struct jail_order {
 	uint32_t kind;
 	uint32_t plain;      /* JAIL_RUN: use sh even if bash exists */
+	uint32_t terminal;   /* JAIL_RUN: JAIL_STDIN becomes its terminal */
 	int64_t lifetime_ms; /* JAIL_LIFETIME: ms from now */
 	struct jail_limits limits;
 };

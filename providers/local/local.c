@@ -1063,6 +1063,7 @@ static const struct sandbox_ops local_ops = {
 	.ports = &port_ops,
 	.remove_snapshot = local_remove_snapshot,
 	.execute = local_execute,
+	.shell = local_execute,
 	.stop = local_stop,
 	.remove = local_remove,
 	.check = local_check,

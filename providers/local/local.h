@@ -50,6 +50,7 @@ struct pump {
 	int theirs[3];
 	int in;     /* dcode's ends; -1 when closed */
 	int out[2]; /* stdout, stderr; if merged, the first has both */
+	int pty;    /* dcode's end of the command's terminal; or -1 */
 	const struct exec_request *req; /* borrowed */
 	/* replies, or data of req->source, not yet written */
 	struct buf pending;
@@ -68,8 +69,8 @@ enum pump_end {
 	PUMP_FAILED   /* err says why: a cancel, a failed callback, ... */
 };
 
-/* Opens the pipes. Fails for a command with a NUL byte. The caller releases p,
- * even on failure. */
+/* Opens the pipes, or a terminal. Fails for a command with a NUL byte. The
+ * caller releases p, even on failure. */
 int pump_open(struct pump *p, const struct exec_request *req,
 	      struct error *err);
 /* Closes the command's ends in dcode. Call when the command has been started:
@@ -302,7 +303,7 @@ void box_free(struct box *b, struct pipe_reaper *reaper);
 int box_copy(struct local *l, const char *from, const char *workspace,
 	     const char *to, const struct stop *stop, struct error *err);
 
-/* Implements struct sandbox_ops.execute. */
+/* Implements struct sandbox_ops.execute and shell. */
 int local_execute(struct sandbox *sb, const struct exec_request *req,
 		  struct exec_result *res, const struct stop *stop,
 		  struct error *err);

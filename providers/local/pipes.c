@@ -24,6 +24,7 @@
 #include "base/proc.h"
 #include "base/thread.h"
 #include "providers/local/local.h"
+#include "sandbox/shell.h"
 
 void pipe_reaper_init(struct pipe_reaper *r)
 {
@@ -180,6 +181,17 @@ static int open_pipe(int fd[2], int ours, struct error *err)
 	return 0;
 }
 
+static int open_terminal(struct pump *p, struct error *err)
+{
+	if (shell_open_pty(p->req->terminal, &p->pty, &p->theirs[0], err) < 0)
+		return -1;
+	for (int i = 1; i < 3; i++)
+		p->theirs[i] = fcntl(p->theirs[0], F_DUPFD_CLOEXEC, 0);
+	return p->theirs[1] < 0 || p->theirs[2] < 0
+		       ? error_errno(err, "making a terminal")
+		       : 0;
+}
+
 int pump_open(struct pump *p, const struct exec_request *req, struct error *err)
 {
 	int fd[2];
@@ -187,6 +199,7 @@ int pump_open(struct pump *p, const struct exec_request *req, struct error *err)
 	*p = (struct pump){ .theirs = { -1, -1, -1 },
 			    .in = -1,
 			    .out = { -1, -1 },
+			    .pty = -1,
 			    .req = req,
 			    .dry = !req->source,
 			    .pending = BUF_INIT(PENDING_MAX) };
@@ -194,6 +207,8 @@ int pump_open(struct pump *p, const struct exec_request *req, struct error *err)
 	    memchr(req->command.ptr, '\0', req->command.len))
 		return error_set(err, ERR_USAGE,
 				 "the command contains a NUL byte");
+	if (req->terminal)
+		return open_terminal(p, err);
 	if (req->input.len || req->dialog || req->source) {
 		if (open_pipe(fd, 1, err) < 0)
 			return -1;
@@ -369,6 +384,14 @@ enum pump_end pump_run(struct pump *p, int done, const struct stop *stop,
 	bool more = true;
 	enum pump_end end = PUMP_ENDED;
 
+	if (p->pty >= 0) {
+		if (p->late)
+			p->late(p->late_arg);
+		p->late = NULL;
+		return shell_follow(p->pty, done, p->req, stop, err) < 0
+			       ? PUMP_FAILED
+			       : PUMP_ENDED;
+	}
 	if (p->req->timeout_ms > 0)
 		limit = stop_within(stop, p->req->timeout_ms);
 	while (more)
@@ -412,6 +435,7 @@ void pump_release(struct pump *p, struct pipe_reaper *reaper)
 			close(p->out[i]);
 	}
 	close_fd(&p->in);
+	close_fd(&p->pty);
 	pump_close_theirs(p);
 	buf_release(&p->pending);
 }

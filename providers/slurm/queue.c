@@ -3,9 +3,8 @@
 /*
  * slurm_command() runs a line of sh where Slurm's programs are: on this
  * machine, or on the login node of "via". The other functions use it:
- * slurm_queue() reads squeue, slurm_remove() uses scancel, slurm_stream()
- * starts an srun that keeps running. The scripts that run in a job are built at
- * the top of the file.
+ * slurm_queue() reads squeue, slurm_remove() uses scancel. The scripts that run
+ * in a job are built at the top of the file.
  *
  * The output of programs is not trusted. A job is dcode's only if its comment
  * has dcode's label, and only jobs of the owner are listed.
@@ -23,7 +22,6 @@
 enum {
 	SCRIPT_MAX = 256 << 10,
 	LINE_BYTES = 1 << 20,
-	SCRIPT_FAILED = 3, /* exit status of slurm_step.sh */
 	QUEUE_MAX = 16 << 20,
 	POLL_MS = 30, /* first pause after scancel, doubled up to POLL_MAX_MS */
 	POLL_MAX_MS = 1000,
@@ -35,10 +33,6 @@ static const unsigned char batch_sh[] = {
 
 static const unsigned char remove_sh[] = {
 #include "scripts/sandbox/private_remove.sh.inc"
-};
-
-static const unsigned char step_sh[] = {
-#include "scripts/sandbox/slurm_step.sh.inc"
 };
 
 static const unsigned char lib_sh[] = {
@@ -69,12 +63,6 @@ void slurm_batch_script(const struct slurm *s, const char *label,
 	buf_release(&text);
 	quote_script(out, SCRIPT(remove_sh));
 	quote_script(out, SCRIPT(batch_sh));
-}
-
-static void slurm_step_script(const char *label, struct buf *out)
-{
-	buf_addf(out, "b_control=/tmp/.%s\n", label);
-	quote_script(out, SCRIPT(step_sh));
 }
 
 void slurm_program(struct buf *line, const char *name)
@@ -170,60 +158,21 @@ int slurm_command(struct slurm *s, struct str line, struct buf *out,
 		      : run_locally(s, line, out, stop, err);
 }
 
-/*
- * Implements held_program.failed: srun ended before the shell loop in the job
- * printed anything.
- */
-static void explain_step(void *arg, int status, struct str said,
-			 struct error *err)
+/* The full path of sh is needed, since --export=NONE leaves PATH unset. */
+void slurm_add_step(const struct slurm *s, const char *job, const char *option,
+		    struct buf *line)
 {
-	(void)arg;
-	if (!said.len)
-		said = STR("failed without a message");
-	if (status == SCRIPT_FAILED)
-		error_set(err, ERR_REMOTE, "the job: %.*s", (int)said.len,
-			  said.ptr);
-	else
-		error_set(err, ERR_NETWORK, "srun: %.*s", (int)said.len,
-			  said.ptr);
-}
-
-struct held *slurm_stream(struct slurm *s, const struct slurm_job *job,
-			  struct error *err)
-{
-	struct buf line = BUF_INIT(4096);
-	struct buf script = BUF_INIT(LINE_BYTES);
-	char *argv[] = { "sh", "-c", NULL, NULL };
-	struct held_program program = { .path = "/bin/sh",
-					.argv = argv,
-					.env = s->env,
-					.name = "the job",
-					.start_ms = s->ready_ms,
-					.failed = explain_step };
-	struct held *h;
-
-	/*
-	 * The full path of sh is needed, since --export=NONE leaves PATH unset.
-	 */
-	buf_adds(&line, "exec ");
-	slurm_program(&line, "srun");
-	buf_addf(&line,
+	buf_adds(line, "exec ");
+	slurm_program(line, "srun");
+	buf_addf(line,
 		 " --jobid=%s --overlap --export=NONE --quiet --nodes=1 "
-		 "--ntasks=1 --chdir=/ --mpi=none",
-		 job->id);
+		 "--ntasks=1 --chdir=/ --mpi=none%s",
+		 job, option);
 	if (s->container) {
-		buf_adds(&line, " --container=");
-		quote_word(&line, str_of(s->container));
+		buf_adds(line, " --container=");
+		quote_word(line, str_of(s->container));
 	}
-	buf_adds(&line, " /bin/sh");
-	argv[2] = line.ptr;
-	slurm_step_script(job->label, &script);
-	program.script = script.ptr;
-	h = s->via ? ssh_stream(s->login.priv, s->via, line.ptr, &program, err)
-		   : held_new(&program);
-	buf_release(&line);
-	buf_release(&script);
-	return h;
+	buf_adds(line, " /bin/sh");
 }
 
 int slurm_refused(const char *what, int status, struct str printed,

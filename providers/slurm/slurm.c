@@ -24,8 +24,10 @@
 #include "providers/held/held.h"
 #include "providers/kit/lease.h"
 #include "sandbox/quote.h"
+#include "sandbox/shell.h"
 
 enum {
+	SCRIPT_FAILED = 3, /* exit status of slurm_step.sh */
 	SCRIPT_MAX = 256 << 10,
 	LINE_BYTES = 512 << 10,
 	SBATCH_MAX = 1 << 20,
@@ -440,7 +442,7 @@ static int submit_once(struct sandbox *sb, const struct sandbox_spec *spec,
 		       const struct stop *stop, struct error *err)
 {
 	struct slurm *s = sb->client->priv;
-	struct buf line = BUF_INIT(LINE_BYTES);
+	struct buf line = BUF_INIT(ANSWER_MAX);
 	struct buf out = BUF_INIT(SBATCH_MAX);
 	struct str cluster = { 0 };
 	int status = describe_job(s, spec, &line, err);
@@ -616,6 +618,86 @@ static int slurm_wait(struct slurm *s, struct slurm_job *job,
 	return rc < 0 ? -1 : 0;
 }
 
+static const unsigned char step_sh[] = {
+#include "scripts/sandbox/slurm_step.sh.inc"
+};
+
+/*
+ * Implements held_program.failed: srun ended before the shell loop in the job
+ * printed anything.
+ */
+static void explain_step(void *arg, int status, struct str said,
+			 struct error *err)
+{
+	(void)arg;
+	if (!said.len)
+		said = STR("failed without a message");
+	if (status == SCRIPT_FAILED)
+		error_set(err, ERR_REMOTE, "the job: %.*s", (int)said.len,
+			  said.ptr);
+	else
+		error_set(err, ERR_NETWORK, "srun: %.*s", (int)said.len,
+			  said.ptr);
+}
+
+static void add_step_script(const char *label, struct buf *out)
+{
+	buf_addf(out, "b_control=/tmp/.%s\n", label);
+	quote_script(out, SCRIPT(step_sh));
+}
+
+/* Runs req->command, a text of sh, on the job's node, with a terminal. */
+static int run_terminal(struct slurm *s, const char *job,
+			const struct exec_request *req, struct exec_result *res,
+			const struct stop *stop, struct error *err)
+{
+	struct buf line = BUF_INIT(ANSWER_MAX);
+	struct exec_request own = *req;
+	char *argv[] = { "sh", "-c", NULL, NULL };
+	struct proc_spec sh = { .path = "/bin/sh",
+				.argv = argv,
+				.env = s->env };
+	int rc;
+
+	slurm_add_step(s, job, " --pty", &line);
+	buf_adds(&line, " -c ");
+	quote_word(&line, req->command);
+	argv[2] = line.ptr;
+	own.command = buf_str(&line);
+	rc = s->via ? ssh_run_terminal(s->login.priv, s->via, &own, res, stop,
+				       err)
+		    : shell_run_program(&sh, req, res, stop, err);
+	buf_release(&line);
+	return rc;
+}
+
+/* Returns the stream to a job's shell loop, owned by the caller. Nothing is
+ * started before the first request. */
+static struct held *make_stream(struct slurm *s, const struct slurm_job *job,
+				struct error *err)
+{
+	struct buf line = BUF_INIT(4096);
+	struct buf script = BUF_INIT(ANSWER_MAX);
+	char *argv[] = { "sh", "-c", NULL, NULL };
+	struct held_program program = { .path = "/bin/sh",
+					.argv = argv,
+					.env = s->env,
+					.name = "the job",
+					.start_ms = s->ready_ms,
+					.failed = explain_step };
+	struct held *h;
+
+	slurm_add_step(s, job->id, "", &line);
+	argv[2] = line.ptr;
+	add_step_script(job->label, &script);
+	program.script = script.ptr;
+	h = s->via ? ssh_stream(s->login.priv, s->via, line.ptr, &program, err)
+		   : held_new(&program);
+	buf_release(&line);
+	buf_release(&script);
+	return h;
+}
+
 /* A job and the stream to it. */
 struct slurm_box {
 	struct sandbox *sb;
@@ -773,7 +855,7 @@ static int open_stream(struct sandbox *sb, const struct slurm_job *job,
 	memcpy(b->label, job->label, sizeof(b->label));
 	sb->priv = b;
 	within = stop_within(stop, b->slurm->ready_ms);
-	b->stream = slurm_stream(b->slurm, job, err);
+	b->stream = make_stream(b->slurm, job, err);
 	buf_addf(&line, "cat /tmp/.%s/work", job->label);
 	rc = b->stream ? held_call(b->stream, buf_str(&line), 0, &out, &within,
 				   err)
@@ -835,6 +917,51 @@ static int slurm_execute(struct sandbox *sb, const struct exec_request *req,
 	return supervise_execute(sb, req, res, &s, stop, err);
 }
 
+/* Implements sandbox_ops.shell. The variables are those of the job's loop, as
+ * of other commands. */
+static int slurm_shell(struct sandbox *sb, const struct exec_request *req,
+		       struct exec_result *res, const struct stop *stop,
+		       struct error *err)
+{
+	struct slurm_box *b = sb->priv;
+	struct exec_request wrapped = *req;
+	struct buf own = BUF_INIT(ANSWER_MAX);
+	struct buf text = BUF_INIT(ANSWER_MAX);
+	char name[SUPERVISE_JOB + 1];
+	int rc = check_call(
+		b, held_call(b->stream, STR("export -p"), 0, &own, stop, err),
+		stop, err);
+
+	ids_random(name, SUPERVISE_JOB);
+	buf_addstr(&text, buf_str(&own));
+	buf_adds(&text, "\ncd -- ");
+	quote_word(&text, str_of(sb->workdir));
+	buf_addf(&text, " || exit; export DCODE_EXEC=%s.%s", name, b->label);
+	for (const char *const *e = req->env; e && *e; e++) {
+		buf_addc(&text, ' ');
+		quote_word(&text, str_of(*e));
+	}
+	if (b->slurm->image) {
+		buf_addf(&text, "\nexec apptainer exec --bind /tmp/.%s --bind ",
+			 b->label);
+		buf_adds(&text, "\"$PWD\" --pwd \"$PWD\" ");
+		quote_word(&text, str_of(b->slurm->image));
+		buf_adds(&text, " sh -c ");
+		quote_word(&text, req->command);
+	} else {
+		buf_addc(&text, '\n');
+		buf_addstr(&text, req->command);
+	}
+	wrapped.command = buf_str(&text);
+	if (rc == 0)
+		rc = buf_check(&text, "the job's variables", err);
+	if (rc == 0)
+		rc = run_terminal(b->slurm, sb->id, &wrapped, res, stop, err);
+	buf_release(&own);
+	buf_release(&text);
+	return rc;
+}
+
 static void slurm_discard(struct sandbox *sb)
 {
 	struct slurm_box *b = sb->priv;
@@ -853,6 +980,7 @@ static const struct sandbox_ops ops = {
 	.list = slurm_list,
 	.info = slurm_info,
 	.execute = slurm_execute,
+	.shell = slurm_shell,
 	.remove = slurm_remove,
 	.discard = slurm_discard,
 };

@@ -92,10 +92,10 @@ void slurm_program(struct buf *line, const char *name);
  * status, or -1. */
 int slurm_command(struct slurm *s, struct str line, struct buf *out,
 		  const struct stop *stop, struct error *err);
-/* Returns the stream to a job's shell loop, owned by the caller. Nothing is
- * started before the first request. */
-struct held *slurm_stream(struct slurm *s, const struct slurm_job *job,
-			  struct error *err);
+/* Appends the command that runs /bin/sh as a step of the job. option: " --pty",
+ * or "". */
+void slurm_add_step(const struct slurm *s, const char *job, const char *option,
+		    struct buf *line);
 /* Reports ERR_REMOTE. The message contains the last line in printed, the output
  * of the program that failed. */
 int slurm_refused(const char *what, int status, struct str printed,

@@ -15,10 +15,12 @@
 #include "config/settings_env.h"
 #include "providers/ssh/ssh.h"
 #include "sandbox/ports/ports.h"
+#include "sandbox/shell.h"
 
 enum {
 	ARGS = 40,        /* number of arguments of ssh, at most */
 	SSH_FAILED = 255, /* exit status of ssh for its own errors, ssh(1) */
+	TERMINAL_LINE = 64 << 10, /* bytes of a command with a terminal */
 };
 
 /*
@@ -171,13 +173,15 @@ static void explain_end(void *arg, int status, struct str said,
 	err->nothing_made = true; /* nothing was sent yet */
 }
 
-/* Writes the first arguments of ssh and returns their number. */
-static size_t add_options(const struct ssh_client *c, char **argv)
+/* Writes the first arguments of ssh and returns their number. terminal: "-T",
+ * or "-tt". The first of two options that differ counts. */
+static size_t add_options(const struct ssh_client *c, const char *terminal,
+			  char **argv)
 {
 	size_t n = 0;
 
 	argv[n++] = (char *)"ssh";
-	argv[n++] = (char *)"-T";
+	argv[n++] = (char *)terminal;
 	if (c->config) {
 		argv[n++] = (char *)"-F";
 		argv[n++] = (char *)c->config;
@@ -195,7 +199,7 @@ int ssh_dial(const struct ssh_client *c, const char *host, unsigned port,
 	char **env = settings_environ_keyless(c->settings);
 	char *argv[ARGS];
 	char to[32];
-	size_t n = add_options(c, argv);
+	size_t n = add_options(c, "-T", argv);
 	int rc = ssh_check_host(host, err);
 
 	snprintf(to, sizeof(to), "localhost:%u", port);
@@ -210,6 +214,59 @@ int ssh_dial(const struct ssh_client *c, const char *host, unsigned port,
 	return rc;
 }
 
+/* Appends a line that any login shell (sh, fish, csh) runs as the text in sh:
+ * only letters, digits and the octal escapes of printf. */
+static void add_any_shell(struct str text, struct buf *line)
+{
+	buf_adds(line, "exec sh -c 'eval \"$(printf %b \"$1\")\"' sh '");
+	for (size_t i = 0; i < text.len; i++) {
+		char c = text.ptr[i];
+
+		if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+		    (c >= '0' && c <= '9') || strchr(" ./_-=", c))
+			buf_addc(line, c);
+		else
+			buf_addf(line, "\\0%03o", (unsigned char)c);
+	}
+	buf_adds(line, "'");
+}
+
+int ssh_run_terminal(const struct ssh_client *c, const char *host,
+		     const struct exec_request *req, struct exec_result *res,
+		     const struct stop *stop, struct error *err)
+{
+	char **env = settings_environ_keyless(c->settings);
+	struct buf line = BUF_INIT(TERMINAL_LINE);
+	char *argv[ARGS];
+	struct proc_spec ssh = { .path = c->program, .argv = argv, .env = env };
+	size_t n = add_options(c, "-tt", argv);
+	int rc = ssh_check_host(host, err);
+
+	add_any_shell(req->command, &line);
+	/* dcode has the escape; ssh only reports failures */
+	argv[n++] = (char *)"-e";
+	argv[n++] = (char *)"none";
+	argv[n++] = (char *)"-o";
+	argv[n++] = (char *)"LogLevel=ERROR";
+	argv[n++] = (char *)"--";
+	argv[n++] = (char *)host;
+	argv[n++] = line.ptr;
+	argv[n] = NULL;
+	if (rc == 0)
+		rc = buf_check(&line, "the command", err);
+	if (rc == 0)
+		rc = shell_run_program(&ssh, req, res, stop, err);
+	buf_release(&line);
+	settings_environ_free(env);
+	if (rc == 0 && res->exit_code == SSH_FAILED)
+		return error_set(err, ERR_NETWORK,
+				 "ssh to %s ended with status 255: the "
+				 "connection was lost, or a program has "
+				 "exited with 255",
+				 host);
+	return rc;
+}
+
 /*
  * Opens a stream, owned by the caller. The user's login shell on the host,
  * which may be any shell, runs command. This function sets path, argv and env
@@ -221,7 +278,7 @@ static struct held *open_stream(const struct ssh_client *c, const char *host,
 	char **env = settings_environ_keyless(c->settings);
 	char *argv[ARGS];
 	struct held *held;
-	size_t n = add_options(c, argv);
+	size_t n = add_options(c, "-T", argv);
 
 	argv[n++] = (char *)"--";
 	argv[n++] = (char *)host;

@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/ids.h"
 #include "base/mem.h"
 #include "base/proc.h"
 #include "base/sanitize.h"
@@ -207,12 +208,14 @@ static void add_bwrap(const struct sandbox *sb, struct buf *out)
  * values stay in the environment.
  */
 static void add_podman(const struct sandbox *sb, const char *const *env,
-		       struct buf *out)
+		       bool terminal, struct buf *out)
 {
 	const struct ssh_client *c = sb->client->priv;
 	const struct ssh_box *box = sb->priv;
 
-	buf_adds(out, "exec podman run --rm -i --env DCODE_EXEC --network ");
+	buf_adds(out, "exec podman run --rm -i ");
+	buf_adds(out, terminal ? "-t " : "");
+	buf_adds(out, "--env DCODE_EXEC --network ");
 	buf_adds(out, box->offline ? "none" : "host");
 	for (; env && *env; env++) {
 		struct str name = str_of(*env);
@@ -270,7 +273,7 @@ static void add_wrapped(const struct sandbox *sb,
 	bool in_podman = !strcmp(c->isolate, "podman");
 
 	if (in_podman)
-		add_podman(sb, req->env, out);
+		add_podman(sb, req->env, req->terminal != NULL, out);
 	else
 		add_bwrap(sb, out);
 	add_command(req, in_podman, out);
@@ -328,6 +331,39 @@ static int ssh_execute(struct sandbox *sb, const struct exec_request *req,
 	}
 	if (rc == 0)
 		rc = supervise_execute(sb, &own, res, &s, stop, err);
+	buf_release(&text);
+	return rc;
+}
+
+/* Implements sandbox_ops.shell. DCODE_EXEC marks its processes, as it does
+ * those of the supervisor: removing the sandbox ends them. */
+static int ssh_shell(struct sandbox *sb, const struct exec_request *req,
+		     struct exec_result *res, const struct stop *stop,
+		     struct error *err)
+{
+	const struct ssh_client *c = sb->client->priv;
+	const struct ssh_box *box = sb->priv;
+	struct exec_request own = *req;
+	struct buf text = BUF_INIT(WRAPPED_MAX);
+	char name[SUPERVISE_JOB + 1];
+	int rc;
+
+	ids_random(name, SUPERVISE_JOB);
+	buf_adds(&text, "cd -- ");
+	quote_word(&text, str_of(sb->workdir));
+	buf_addf(&text, " || exit; export DCODE_EXEC=%s%s%s", name,
+		 box->name.label[0] ? "." : "", box->name.label);
+	for (const char *const *e = req->env; e && *e; e++) {
+		buf_addc(&text, ' ');
+		quote_word(&text, str_of(*e));
+	}
+	buf_adds(&text, "\n");
+	if (c->isolate)
+		add_wrapped(sb, req, &text);
+	else
+		add_command(req, false, &text);
+	own.command = buf_str(&text);
+	rc = ssh_run_terminal(c, box->name.host, &own, res, stop, err);
 	buf_release(&text);
 	return rc;
 }
@@ -812,6 +848,7 @@ static const struct sandbox_ops ops = {
 	.info = ssh_info,
 	.ports = &port_ops,
 	.execute = ssh_execute,
+	.shell = ssh_shell,
 	.stop = ssh_stop,
 	.remove = ssh_remove,
 	.discard = ssh_discard,

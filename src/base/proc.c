@@ -20,6 +20,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -433,6 +434,7 @@ static void run_child(const struct proc_spec *spec, char *const *env,
 	default_signals();
 	close_others((unsigned)spec->nfds);
 	if ((!spec->session || setsid() >= 0) && place_fds(spec) == 0 &&
+	    (!spec->terminal || ioctl(0, TIOCSCTTY, 0) == 0) &&
 	    chdir(spec->cwd ? spec->cwd : "/") == 0)
 		execve(spec->path, spec->argv, env);
 	number = errno;

@@ -34,6 +34,9 @@ struct proc_spec {
 	const int *fds;
 	size_t nfds;  /* at most PROC_FDS_MAX */
 	bool session; /* start a new session: no terminal, own process group */
+	/* with session: descriptor 0 becomes its terminal. Only for
+	 * proc_spawn_bound() */
+	bool terminal;
 	/* limit of allocated memory in bytes (RLIMIT_DATA); 0: no limit. Only
 	 * for proc_spawn_bound() */
 	size_t data_max;

@@ -122,6 +122,41 @@ static void read_number(struct sanitizer *c, uint32_t cp)
 	}
 }
 
+/* Adds a character to the current sequence, and passes the sequence to the sink
+ * when it is complete. old: the state before this character. */
+static void collect_sequence(struct sanitizer *c, unsigned char old,
+			     uint32_t cp)
+{
+	bool in = old == ESCAPE || old == INTERMEDIATE || old == CSI;
+	bool final = in && c->state == TEXT && cp >= 0x30 && cp <= 0x7E;
+
+	if (c->state == ESCAPE) {
+		c->raw_len = 0;
+		return;
+	}
+	if (c->state == CSI && !in) { /* 8-bit CSI */
+		c->raw_len = 0;
+		cp = '[';
+	} else if (!final &&
+		   !(in && (c->state == CSI || c->state == INTERMEDIATE))) {
+		return;
+	}
+	if (c->raw_len < SANITIZE_SEQUENCE && cp >= 0x20 && cp <= 0x7E)
+		c->raw[c->raw_len++] = (char)cp;
+	else
+		c->raw_len = SANITIZE_SEQUENCE + 1;
+	if (final && c->raw_len <= SANITIZE_SEQUENCE)
+		c->sink->sequence(c->sink->arg,
+				  (struct str){ c->raw, c->raw_len });
+}
+
+/* True for a control character that is passed to the sink. */
+static bool is_passed(const struct sanitize_sink *k, uint32_t cp)
+{
+	return cp == '\r' || cp == '\b' || cp == '\t' ||
+	       (k->sequence && (cp == 0x07 || (cp >= 0x0B && cp <= 0x0F)));
+}
+
 /* Passes a character to the sink, as text or as a control. old: the state
  * before this character. */
 static void pass_to_sink(struct sanitizer *c, unsigned char old, uint32_t cp,
@@ -129,6 +164,8 @@ static void pass_to_sink(struct sanitizer *c, unsigned char old, uint32_t cp,
 {
 	const struct sanitize_sink *k = c->sink;
 
+	if (k->sequence)
+		collect_sequence(c, old, cp);
 	/* A control sequence (CSI, ECMA-48 5.4): its numbers are collected
 	 * until the final byte, which is passed on with them. */
 	if (c->state == CSI && old != CSI) {
@@ -139,15 +176,16 @@ static void pass_to_sink(struct sanitizer *c, unsigned char old, uint32_t cp,
 		read_number(c, cp);
 	} else if (c->state != TEXT) {
 		return;
-	} else if (cp == '\n' ||
-		   (old == TEXT && (cp == '\r' || cp == '\b' || cp == '\t'))) {
+	} else if (cp == '\n' || (old == TEXT && is_passed(k, cp))) {
 		k->control(k->arg, SANITIZE_CONTROL, (unsigned char)cp, NULL);
 	} else if (old == CSI && cp >= 0x40 && cp <= 0x7E) {
-		if (!c->odd)
+		if (!c->odd && !k->sequence)
 			k->control(k->arg, SANITIZE_CSI, (unsigned char)cp,
 				   c->n);
 	} else if (old == ESCAPE && cp >= 0x30 && cp <= 0x7E) {
-		k->control(k->arg, SANITIZE_ESCAPE, (unsigned char)cp, NULL);
+		if (!k->sequence)
+			k->control(k->arg, SANITIZE_ESCAPE, (unsigned char)cp,
+				   NULL);
 	} else if (old == TEXT && cp >= 0x20 && (cp < 0x7F || cp >= 0xA0) &&
 		   !sanitize_is_invisible(cp)) {
 		k->text(k->arg, bytes, cp);

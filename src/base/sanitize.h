@@ -8,6 +8,7 @@
 
 #include "base/buf.h"
 
+enum { SANITIZE_SEQUENCE = 128 };
 enum sanitize_kind {
 	SANITIZE_CONTROL, /* the control character LF, CR, BS or TAB */
 	SANITIZE_ESCAPE,  /* ESC followed by this character */
@@ -26,6 +27,12 @@ struct sanitize_sink {
 	void (*control)(void *arg, enum sanitize_kind kind, unsigned char c,
 			const int *n);
 	void *arg;
+	/* NULL, or called instead of control for the sequences of ESC, with
+	 * what follows ESC: "[1;31m", "(0". 8-bit ones are passed like those of
+	 * 7 bits. Those with other bytes or longer than SANITIZE_SEQUENCE, and
+	 * strings such as OSC, are not reported. control then also gets BEL,
+	 * VT, FF, SO and SI. */
+	void (*sequence)(void *arg, struct str bytes);
 };
 
 /*
@@ -49,6 +56,9 @@ struct sanitizer {
 	unsigned char n_at; /* index of the parameter that is being read */
 	/* the current sequence is private or has intermediate bytes */
 	bool odd;
+	/* what follows ESC in the current sequence, for sink->sequence */
+	char raw[SANITIZE_SEQUENCE];
+	size_t raw_len;        /* SANITIZE_SEQUENCE + 1: not to be reported */
 	unsigned char part[4]; /* an unfinished UTF-8 sequence */
 	unsigned char part_len;
 };

@@ -664,7 +664,9 @@ static void write_early(struct screen_text *s, struct buf *out)
 
 void screen_text_feed(struct screen_text *s, struct str chunk, struct buf *out)
 {
-	const struct sanitize_sink sink = { on_text, on_control, s };
+	const struct sanitize_sink sink = { .text = on_text,
+					    .control = on_control,
+					    .arg = s };
 
 	if (!chunk.len && !s->rows)
 		/* no input so far, as on most commands' standard error */
@@ -700,7 +702,9 @@ void screen_text_give(struct screen_text *s, struct buf *out)
 
 void screen_text_end(struct screen_text *s, struct buf *out)
 {
-	const struct sanitize_sink sink = { on_text, on_control, s };
+	const struct sanitize_sink sink = { .text = on_text,
+					    .control = on_control,
+					    .arg = s };
 	bool eager = s->eager;
 
 	if (s->rows) {

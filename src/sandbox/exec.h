@@ -15,6 +15,13 @@ enum { SANDBOX_NOTICE = 640 }; /* bytes of a notice, with NUL */
 
 enum { EXEC_LATER = -2 }; /* of exec_request.source: no bytes now */
 enum exec_stream { EXEC_STDOUT = 1, EXEC_STDERR = 2 };
+/* The terminal in which a command runs. */
+struct exec_terminal {
+	unsigned rows, columns; /* 1 to 65535 */
+	/* set by exec_request.source when they have changed; the provider
+	 * clears it */
+	bool resized;
+};
 struct exec_request {
 	/* command line for the sandbox's shell; any bytes except NUL */
 	struct str command;
@@ -53,8 +60,13 @@ struct exec_request {
 	void *source_arg;
 	/* 0: source always has bytes. Otherwise it is only called when this
 	 * descriptor is readable, and may return EXEC_LATER if it is not. Only
-	 * for providers whose dial uses ports_dial_by_command(). */
+	 * for providers whose dial uses ports_dial_by_command(), and with
+	 * terminal. */
 	int source_fd;
+	/* NULL, or the terminal of an interactive command (sandbox_ops.shell).
+	 * source and source_fd are set then, input and dialog are not; all
+	 * output is EXEC_STDOUT; cwd is NULL. Borrowed. */
+	struct exec_terminal *terminal;
 	/* 0: no limit. At the limit the process tree is killed */
 	int64_t timeout_ms;
 	/* Receives output as it arrives, in order per stream (see merged), on

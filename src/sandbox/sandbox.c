@@ -740,7 +740,11 @@ int sandbox_execute(struct sandbox *sb, const struct exec_request *req,
 			err, ERR_LIMIT,
 			"the command is longer than %zu bytes, the limit of %s",
 			p->max_command, p->name);
-	if ((req->input.len || req->dialog || req->source) &&
+	if (req->terminal && !p->ops->shell)
+		return error_set(err, ERR_USAGE,
+				 "%s cannot give a command a terminal",
+				 p->name);
+	if ((req->input.len || req->dialog || req->source) && !req->terminal &&
 	    !(p->flags & SANDBOX_STDIN))
 		return error_set(err, ERR_USAGE,
 				 "%s cannot pass input to a command", p->name);
@@ -753,7 +757,8 @@ int sandbox_execute(struct sandbox *sb, const struct exec_request *req,
 	asks = asks_facts(sb, req);
 	if (asks)
 		facts_begin(&facts, &own);
-	rc = p->ops->execute(sb, asks ? &own : req, res, stop, err);
+	rc = (req->terminal ? p->ops->shell : p->ops->execute)(
+		sb, asks ? &own : req, res, stop, err);
 	if (asks)
 		rc = facts_end(&facts, rc, err);
 	return rc ? sandbox_blame(sb->client, err) : 0;

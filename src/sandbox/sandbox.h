@@ -101,7 +101,7 @@ struct sandbox_ops {
 	 * Errors have nothing_made set if no request was sent. */
 	int (*create)(struct sandbox *sb, const struct sandbox_spec *spec,
 		      const struct stop *stop, struct error *err);
-	/* Starts or resumes a stopped sandbox. Sets sb->id and checks it. */
+	/* starts a stopped sandbox, too; sets sb->id and checks it */
 	int (*attach)(struct sandbox *sb, const char *id,
 		      const struct stop *stop, struct error *err);
 	/* Lists sandboxes with a dcode label. owner: only those with this owner
@@ -146,6 +146,10 @@ struct sandbox_ops {
 	int (*execute)(struct sandbox *sb, const struct exec_request *req,
 		       struct exec_result *res, const struct stop *stop,
 		       struct error *err);
+	/* execute for a request with a terminal. NULL: not possible */
+	int (*shell)(struct sandbox *sb, const struct exec_request *req,
+		     struct exec_result *res, const struct stop *stop,
+		     struct error *err);
 	/* Returns a notice that no exec_result has contained yet, or "". Called
 	 * when all cancelled commands have ended. */
 	void (*settle)(struct sandbox *sb, char notice[SANDBOX_NOTICE]);
@@ -200,8 +204,8 @@ struct sandbox_client {
 	struct http *http;               /* borrowed; may be NULL for local */
 	bool also;  /* opened by the second name, provider->also */
 	void *priv; /* owned by the provider */
-	/* Set by open(): the engine or account in use, in words for the user;
-	 * owned by the provider. NULL: there is only one. */
+	/* set by open(): the engine or account in use, for the user; owned by
+	 * the provider. NULL: there is only one */
 	const char *endpoint;
 	const char *project_key; /* set by open(): see settings_credential() */
 	/* set by open(): provider flags that these settings rule out */
@@ -286,7 +290,6 @@ sandbox_network_limits(const struct sandbox_client *client);
 int sandbox_choose_network(struct sandbox_client *client,
 			   const struct network *flag, struct network *n,
 			   struct error *err);
-/* Only checks: the secrets and, unless a probe is needed, the network. */
 int sandbox_check_limits(struct sandbox_client *client,
 			 const struct network *flag, struct error *err);
 /* True if sandbox_ops.clean() has to delete secrets of a new sandbox. */
@@ -328,7 +331,6 @@ int sandbox_download(struct sandbox *sb, struct transfer *files, size_t n,
 /* Returns 0 when the sandbox is gone; 1 if the provider knows no such id. */
 int sandbox_remove(struct sandbox_client *client, const char *id,
 		   const struct stop *stop, struct error *err);
-/* See sandbox_ops.stop. */
 int sandbox_stop(struct sandbox_client *client, const char *id, int64_t *keep_s,
 		 const struct stop *stop, struct error *err);
 /* Call before dcode leaves a sandbox that continues to exist. Takes a few
@@ -336,14 +338,14 @@ int sandbox_stop(struct sandbox_client *client, const char *id, int64_t *keep_s,
 void sandbox_settle(struct sandbox *sb, char notice[SANDBOX_NOTICE]);
 void sandbox_check(struct sandbox *sb, bool last,
 		   void (*each)(void *arg, const char *line), void *arg);
-/* Asks a provider program what it supports; 0 at once for other providers. */
+/* Asks a provider program what it supports. */
 int sandbox_probe(struct sandbox_client *client, const struct stop *stop,
 		  struct error *err);
 bool sandbox_needs_probe(const struct sandbox_client *client);
 /* Isolation of sandboxes created with these settings. For an external provider
  * program it is final only after the first request. */
 enum sandbox_isolation sandbox_isolation(const struct sandbox_client *client);
-/* Returns where the vendor documents this isolation, or NULL. */
+/* Where the vendor documents this isolation, or NULL. */
 const char *sandbox_isolation_source(const struct sandbox_provider *p,
 				     enum sandbox_isolation isolation);
 /* Each returns whether its function may be called. */
@@ -351,13 +353,12 @@ bool sandbox_can_list(const struct sandbox_client *client);
 bool sandbox_can_get(const struct sandbox_client *client);
 bool sandbox_can_extend(const struct sandbox_client *client);
 bool sandbox_can_stop(const struct sandbox_client *client);
-/* True if the provider has an upload operation. Otherwise sandbox_upload() uses
- * execute. */
+/* True if uploads need no execute. */
 bool sandbox_can_upload(const struct sandbox_client *client);
 int sandbox_list(struct sandbox_client *client, const char *owner,
 		 const struct info_sink *sink, const struct stop *stop,
 		 struct error *err);
-/* True if sandbox_list_ids() may be called. sandbox_probe() may change it. */
+/* sandbox_probe() may change it. */
 bool sandbox_can_list_ids(const struct sandbox_client *client);
 int sandbox_list_ids(struct sandbox_client *client,
 		     const struct info_sink *sink, const struct stop *stop,
@@ -367,8 +368,8 @@ int sandbox_get(struct sandbox_client *client, const char *id,
 		struct error *err);
 int sandbox_extend(struct sandbox *sb, int64_t lifetime_s,
 		   const struct stop *stop, struct error *err);
-/* Returns advice if a variable sets an address that is not used, because the
- * provider's key is stored. Owned, or NULL. */
+/* Advice if a variable sets an address that is not used, because the provider's
+ * key is stored. Owned, or NULL. */
 char *sandbox_unused_address(const struct sandbox_client *client);
 /* Puts the provider's name before the error's message, and the credential's
  * name if it was refused. A cancellation stays unchanged. Always returns -1. */
@@ -379,7 +380,6 @@ void sandbox_release(struct sandbox *sb);
 /* True if tools can change the user's own files: with `none`, a writable mount
  * of the host, or a shared machine. Tool calls then need approval. */
 bool sandbox_acts_on_host(const struct sandbox *sb);
-/* True if the sandbox's provider has SANDBOX_SHARED. */
 bool sandbox_is_shared(const struct sandbox *sb);
 /* Writes "job 7" or "me@build", for messages, into room and returns it. */
 const char *sandbox_called(const struct sandbox *sb, char *room, size_t size);

@@ -23,6 +23,7 @@
 #include "base/sanitize.h"
 #include "base/stop.h"
 #include "base/str.h"
+#include "term/guest.h"
 
 enum { RESTORE_TRIES = 5, RESTORE_WAIT_MS = 100, MOST_STOPS = 100 };
 enum { NOTIFY_BYTES = 512 };
@@ -59,15 +60,17 @@ enum { NOTIFY_BYTES = 512 };
 
 /* State for the signal handlers. Written only while no handler is installed, or
  * in fields whose type a handler may read at any time. */
-static struct {
+static struct terminal_guard {
 	volatile sig_atomic_t active; /* raw mode is set */
 	volatile sig_atomic_t open;   /* between tty_open() and tty_close(),
 					 and not lent to another program */
 	volatile sig_atomic_t stopped;
 	volatile sig_atomic_t above;
 	volatile sig_atomic_t other_keys;
-	volatile sig_atomic_t title;    /* index of titles; 0: none is set */
-	volatile sig_atomic_t progress; /* enum tty_progress */
+	volatile sig_atomic_t title;     /* index of titles; 0: none is set */
+	volatile sig_atomic_t progress;  /* enum tty_progress */
+	volatile sig_atomic_t guest;     /* see tty_open_guest() */
+	volatile sig_atomic_t alternate; /* the guest's alternate screen */
 	/* Only the one that is not set is written to. */
 	struct {
 		size_t len;
@@ -77,6 +80,8 @@ static struct {
 	bool plain;
 	struct termios cooked, raw;
 } guard;
+/* The chat's guard, while a guest has the terminal. */
+static struct terminal_guard lent;
 
 static const int fatal[] = { SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT,
 			     SIGTERM, SIGHUP, SIGINT, SIGQUIT };
@@ -145,7 +150,13 @@ void tty_restore(void)
 		return;
 	guard.active = 0;
 	if (!in_background()) {
-		if (guard.plain)
+		if (guard.alternate)
+			EMIT(GUEST_ALTERNATE_OFF);
+		if (guard.guest)
+			EMIT(GUEST_MODES_OFF);
+		if (guard.guest && !guard.plain)
+			EMIT(GUEST_CURSOR_SHAPE);
+		else if (guard.plain)
 			EMIT(SANE_PLAIN);
 		else
 			EMIT(SANE PASTE_OFF FOCUS_OFF KITTY_OFF);
@@ -155,7 +166,8 @@ void tty_restore(void)
 			EMIT(TITLE_POP);
 		if (guard.progress)
 			EMIT(PROGRESS_NONE);
-		erase_live_part();
+		if (!guard.guest)
+			erase_live_part();
 		/* TCSANOW, because draining could wait for a stuck terminal. */
 		(void)tcsetattr(guard.in, TCSANOW, &guard.cooked);
 	}
@@ -169,7 +181,9 @@ static void enter_raw_mode(void)
 		return;
 	(void)tcsetattr(guard.in, TCSANOW, &guard.raw);
 	guard.active = 1;
-	if (!guard.plain)
+	if (guard.alternate)
+		EMIT(GUEST_ALTERNATE_ON);
+	if (!guard.plain && !guard.guest)
 		EMIT(PASTE_ON FOCUS_ON KITTY_ON);
 	if (guard.other_keys)
 		EMIT(OTHER_KEYS_ON);
@@ -320,7 +334,9 @@ static void make_raw(struct termios *mode)
 	mode->c_cc[VTIME] = 0;
 }
 
-int tty_open(struct tty *t, int in, int out, struct error *err)
+/* Implements tty_open() and tty_open_guest(). */
+static int open_as(struct tty *t, int in, int out, bool guest,
+		   struct error *err)
 {
 	struct termios mode;
 
@@ -338,15 +354,34 @@ int tty_open(struct tty *t, int in, int out, struct error *err)
 	guard.plain = t->plain;
 	guard.cooked = mode;
 	make_raw(&mode);
+	if (guest) /* its own terminal adds the carriage returns */
+		mode.c_oflag &= (tcflag_t)~OPOST;
 	guard.raw = mode;
 	guard.above = 0;
 	guard.other_keys = 0;
-	guard.title = guard.progress = 0;
+	guard.title = guard.progress = guard.alternate = 0;
+	guard.guest = guest;
 	install_handlers();
 	tty_enter(t);
-	if (!t->plain)
+	if (!t->plain && !guest)
 		EMIT(QUERIES);
 	return 0;
+}
+
+int tty_open(struct tty *t, int in, int out, struct error *err)
+{
+	return open_as(t, in, out, false, err);
+}
+
+int tty_open_guest(struct tty *t, int in, int out, struct error *err)
+{
+	lent = guard;
+	return open_as(t, in, out, true, err);
+}
+
+void tty_set_alternate(bool is_on)
+{
+	guard.alternate = is_on;
 }
 
 void tty_enter(struct tty *t)
@@ -368,6 +403,8 @@ void tty_leave(struct tty *t)
 void tty_close(struct tty *t)
 {
 	tty_leave(t);
+	if (guard.guest)
+		guard = lent;
 	if (t->owned)
 		close(t->out);
 	close(t->wake);

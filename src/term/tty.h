@@ -36,6 +36,16 @@ enum {
  * already have a handler keep it. -1 if in or out is not a terminal.
  */
 int tty_open(struct tty *t, int in, int out, struct error *err);
+/*
+ * Like tty_open(), but only sets raw mode, for a program that draws on the
+ * terminal itself, through the filter of guest.h. At the end the filter's modes
+ * are reset. A chat must have called tty_leave() before, and its terminal is
+ * usable again after tty_close().
+ */
+int tty_open_guest(struct tty *t, int in, int out, struct error *err);
+/* Call before the guest's alternate screen is turned on, and after it is turned
+ * off, so that tty_restore() can leave it. */
+void tty_set_alternate(bool is_on);
 /* Restores the state before tty_open(). The signal handlers remain but do
  * nothing. */
 void tty_close(struct tty *t);

@@ -1,10 +1,13 @@
 """terminal.py - a program at a pseudo-terminal, read up to awaited words."""
 # SPDX-License-Identifier: MIT
 import codecs
+import fcntl
 import os
 import pty
 import select
 import signal
+import struct
+import termios
 import time
 
 
@@ -20,8 +23,22 @@ class Terminal:
         self.decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self.pid, self.fd = pty.fork()
         if self.pid == 0:
+            termios.tcsetwinsize(0, (24, 80))
             os.chdir(cwd)
             os.execve(command[0], list(map(str, command)), env)
+
+    def resize(self, columns, lines):
+        fcntl.ioctl(self.fd, termios.TIOCSWINSZ,
+                    struct.pack("HHHH", lines, columns, 0, 0))
+
+    def modes(self):
+        """The terminal's modes, without the characters."""
+        return termios.tcgetattr(self.fd)[:4]
+
+    def state(self):
+        """The program's state as a letter: T is stopped."""
+        with open(f"/proc/{self.pid}/stat", encoding="utf-8") as stat:
+            return stat.read().rpartition(")")[2].split()[0]
 
     def type(self, text):
         os.write(self.fd, text.encode())

@@ -1,0 +1,348 @@
+"""test_shell.py - a shell in a sandbox, on the user's terminal."""
+# SPDX-License-Identifier: MIT
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import tempfile
+import termios
+import time
+
+import pytest
+from screens import Screen
+from sshd_rig import Rig
+from terminal import Terminal
+
+# What must be off at the end of every shell, as xterm's ctlseqs name it.
+ENDS = [f"\x1b[?{n}l" for n in (1000, 1002, 1003, 1006, 1004, 2004, 1)]
+PROMPT = "there> "
+
+
+class Place:
+    """Where a shell can be opened: the id of a sandbox."""
+
+    def __init__(self, name):
+        self.name = name
+
+
+@pytest.fixture
+def local(run):
+    done = run("sandbox", "create", "--sandbox", "local")
+    assert done.status == 0, done.err
+    yield Place(done.out.strip())
+    assert run("sandbox", "rm", "--force", done.out.strip()).status == 0
+
+
+@pytest.fixture
+def docker(run, config, rig, env):
+    env["DOCKER_HOST"] = rig.docker_host
+    config("[sandboxes.providers.docker.params]\n"
+           f'image = "{rig.image}"\n')
+    done = run("sandbox", "create", "--sandbox", "docker")
+    assert done.status == 0, done.err
+    yield Place(done.out.strip())
+    assert run("sandbox", "rm", "--force", done.out.strip()).status == 0
+
+
+@pytest.fixture
+def ssh(run, config):
+    rig = Rig()
+    config("[sandboxes.providers.ssh.params]\nhost = \"box\"\n"
+           f'config = "{rig.config}"\n')
+    done = run("sandbox", "create", "--sandbox", "ssh")
+    assert done.status == 0, done.err
+    place = Place(done.out.strip())
+    place.rig = rig
+    yield place
+    assert run("sandbox", "rm", "--force", place.name).status == 0
+    rig.close()
+
+
+@pytest.fixture
+def in_slurm(run, slurm):
+    done = run("sandbox", "create", "--sandbox", "slurm")
+    assert done.status == 0, done.err
+    yield Place(done.out.strip())
+    assert run("sandbox", "rm", "--force", done.out.strip()).status == 0
+
+
+@pytest.fixture(params=["local", "docker", "ssh", "in_slurm"])
+def place(request):
+    return request.getfixturevalue(request.param)
+
+
+@pytest.fixture
+def shell(dcode, env, tmp_path):
+    """shell(name) -> a Terminal with a shell at the prompt PROMPT."""
+    open_ones = []
+    env["TERM"] = "xterm-256color"
+
+    def begin(name, ready=True):
+        t = Terminal([str(dcode), "sandbox", "shell", name], env,
+                     tmp_path / "work")
+        open_ones.append(t)
+        if ready:
+            ask_prompt(t)
+        return t
+    yield begin
+    for t in open_ones:
+        t.close()
+
+
+def ask_prompt(t):
+    """Types until a shell answers: it may drop what came before it ran."""
+    end = time.monotonic() + 30
+    while PROMPT + "\n" not in t.text.replace("\r", ""):
+        assert time.monotonic() < end, t.text
+        t.type(f"PS1='{PROMPT[:3]}''{PROMPT[3:]}'; echo '{PROMPT[:3]}"
+               f"''{PROMPT[3:]}'\r")
+        stop = time.monotonic() + 2
+        while (time.monotonic() < stop and
+               PROMPT + "\n" not in t.text.replace("\r", "")):
+            assert t.read(stop) is not False, t.text
+    t.until(PROMPT + "\r\n")
+    t.until(PROMPT)
+
+
+def do(t, line):
+    """Types a line; its echo and what it prints."""
+    do.times += 1
+    t.type(f"{line}\recho 'end''{do.times}'\r")
+    said = t.until(f"end{do.times}\r\n")
+    t.until(PROMPT)
+    return re.sub(r"\x1b\[\?2004[hl]|\r", "", said)
+
+
+do.times = 0
+
+
+def press(t, key, wanted):
+    """Presses a key until it has its effect: a program has to be in front."""
+    end = time.monotonic() + 20
+    while wanted not in t.text:
+        assert time.monotonic() < end, t.text
+        t.type(key)
+        soon = time.monotonic() + 0.5
+        while wanted not in t.text and t.read(soon):
+            pass
+    t.until(wanted)
+
+
+def test_it_is_a_terminal_of_the_users_size(shell, run, place):
+    t = shell(place.name)
+    assert "24 80\n" in do(t, "stty size")
+    t.resize(132, 40)
+    end = time.monotonic() + 20
+    while "40 132\n" not in do(t, "stty size"):
+        assert time.monotonic() < end
+    assert "xterm-256color\n" in do(t, "echo $TERM")
+    there = run("sandbox", "exec", place.name, "pwd; id -u").out.split()
+    assert all(word in do(t, "pwd; id -u").split() for word in there)
+    do(t, "echo kept > of-shell")
+    t.type("exit 7\r")
+    assert t.end() == 7
+    for mode in ENDS:
+        assert mode in t.seen
+    assert run("sandbox", "exec", place.name, "cat of-shell").out == "kept\n"
+
+
+def test_keys_send_signals(shell, place):
+    t = shell(place.name)
+    t.type("sleep 999; echo 'sta''tus' $?\r")
+    t.until("$?\r\n")
+    press(t, "\x03", PROMPT)
+    assert "back\n" in do(t, "echo back")  # not after 999 s
+    t.type("sleep 998\r")
+    t.until("998\r\n")
+    press(t, "\x1a", "topped")
+    t.until(PROMPT)
+    assert "sleep 998" in do(t, "jobs")
+    do(t, "kill -9 %1")
+    t.type("exit\rexit\r")  # the first may warn of the job
+    t.end()
+
+
+def test_a_tilde_after_enter_is_an_escape(shell, place):
+    t = shell(place.name)
+    assert "~x\n" in do(t, "echo ~x")
+    assert "~y: " in do(t, "~~y")
+    t.type("sleep 997\r")
+    t.until("997\r\n")
+    t.type("~?")
+    t.until("suspends dcode")
+    t.type("\r~.")
+    assert t.end() == 255
+    for mode in ENDS:
+        assert mode in t.seen
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_ends_it_and_restores_the_terminal(shell, local, number):
+    t = shell(local.name)
+    before = t.modes()
+    t.type("printf '\\033[?1049h\\033[?1000h'; sleep 996\r")
+    t.until("\x1b[?1000h")
+    assert t.modes() == before
+    os.kill(t.pid, number)
+    assert t.end() == 128 + number
+    assert "\x1b[?1049l" in t.seen and "\x1b[?1000l" in t.seen
+
+
+@pytest.mark.parametrize("how", ["escape", "signal"])
+def test_a_suspended_shell_goes_on(dcode, env, tmp_path, local, how):
+    """Raw mode is off while dcode is suspended, and back after it."""
+    env.update(TERM="xterm-256color", PS1="here> ", HISTFILE="")
+    t = Terminal(["/bin/bash", "--norc", "--noediting", "-i"], env,
+                 tmp_path / "work")
+    try:
+        t.until("here> ")
+        t.type(f"{dcode} sandbox shell {local.name}\n")
+        ask_prompt(t)
+        raw = t.modes()
+        do(t, "printf '\\033[?1000h'")
+        if how == "escape":
+            t.type("\r~\x1a")
+        else:
+            found = subprocess.run(["pgrep", "-P", str(t.pid)], check=True,
+                                   capture_output=True).stdout
+            os.kill(int(found), signal.SIGTSTP)
+        assert "\x1b[?1000l" in t.until("Stopped")
+        t.until("here> ")
+        assert t.modes()[3] & termios.ICANON
+        t.type("fg\n")
+        t.until("fg\r\n")
+        t.wait(0.5)
+        assert t.modes() == raw
+        assert "goes on\n" in do(t, "echo goes on")
+        t.type("exit 3\r")
+        t.until("here> ")
+        t.type("echo status $?\n")
+        t.until("status 3")
+    finally:
+        t.close()
+
+
+HOSTILE = [
+    ("clipboard", r"\033]52;c;aGVsbG8=\007"),
+    ("title", r"\033]0;title\033\\"),
+    ("cwd", r"\033]7;file://x/y\007"),
+    ("link", r"\033]8;;http://x\033\\"),
+    ("colour query", r"\033]11;?\033\\"),
+    ("attributes", r"\033[c"),
+    ("more attributes", r"\033[>c"),
+    ("position", r"\033[6n"),
+    ("mode query", r"\033[?2004$p"),
+    ("window", r"\033[21t"),
+    ("print", r"\033[5i"),
+    ("settings", r"\033P$qm\033\\"),
+    ("version", r"\033[>q"),
+    ("keyboard", r"\033[>1u"),
+    ("identify", r"\033Z"),
+    ("answerback", r"\005"),
+    ("full reset", r"\033c"),
+    ("scrollback", r"\033[3J"),
+    ("8-bit control", r"\302\23352;c;aGVsbG8=\302\234"),
+    ("charset", r"\033%%@"),
+    ("mouse report", r"\033[1;2;3;4;5T"),
+    ("checksum", r"\033[1;1;1;1;1;1*y"),
+]
+
+
+@pytest.mark.parametrize("what, text", HOSTILE, ids=[h[0] for h in HOSTILE])
+def test_what_a_terminal_would_answer_or_obey_is_removed(
+        shell, local, what, text):
+    t = shell(local.name)
+    said = do(t, f"printf '<{text}>\\n\\033[31mred\\033[m'")
+    said = said[said.rindex("<"):]
+    raw = text.replace("%%", "%").encode().decode("unicode_escape")
+    if what == "full reset":
+        assert said.startswith("<\x1b[!p\x1b[?7h\x1b[H\x1b[2J>")
+        return
+    assert raw not in said
+    assert re.match(r"<[^\x00-\x08\x0e-\x1f\x7f-\x9f]*>\n"
+                    r"\x1b\[31mred\x1b\[m", said), repr(said)
+
+
+@pytest.fixture
+def in_tmux(dcode, env, tmp_path):
+    open_ones = []
+
+    def begin(name, **size):
+        where = pathlib.Path(tempfile.mkdtemp(prefix="dcode-tmux-"))
+        s = Screen(where, [dcode, "sandbox", "shell", name], env,
+                   tmp_path / "work", **size)
+        open_ones.append(s)
+        return s
+    yield begin
+    for s in open_ones:
+        s.close()
+
+
+def at_prompt(seen):
+    return re.search(r"[$#] *$", seen.rstrip())
+
+
+def test_full_screen_programs_work(in_tmux, place):
+    s = in_tmux(place.name)
+    s.until(at_prompt)
+    s.type("seq 300 > n; vi n")
+    s.keys("Enter")
+    s.until(lambda seen: "\n20\n" in seen and "$" not in seen)
+    s.keys("G")
+    s.until("\n300\n")
+    s.resize(60, 40)
+    s.until(lambda seen: len(seen.rstrip().splitlines()) == 40)
+    s.type("oadded")
+    s.keys("Escape")
+    s.until(lambda seen: "INSERT" not in seen and "\nI n" not in seen)
+    s.type(":wq")
+    s.keys("Enter")
+    s.until(at_prompt)
+    s.type("clear; tail -n1 n")
+    s.keys("Enter")
+    s.until(lambda seen: "added\n" in seen and at_prompt(seen))
+    s.type("clear; less n")
+    s.keys("Enter")
+    s.until(lambda seen: "\n30\n" in seen)
+    s.keys("q")
+    s.until(at_prompt)
+    s.type("clear; top")
+    s.keys("Enter")
+    s.until(lambda seen: "PID" in seen and "CPU" in seen.upper())
+    s.keys("q")
+    s.until(at_prompt)
+    s.type("exit 5")
+    s.keys("Enter")
+    assert s.status() == 5
+
+
+def test_the_alternate_screen_is_left_when_the_shell_is_cut(in_tmux, local):
+    s = in_tmux(local.name)
+    s.until(at_prompt)
+    s.type("echo marker; seq 99 | less")
+    s.keys("Enter")
+    s.until(lambda seen: "marker" not in seen and "20" in seen)
+    assert s.tmux("display-message", "-p", "#{alternate_on}").strip() == "1"
+    os.kill(s.pid(), signal.SIGTERM)
+    assert s.status() == 128 + signal.SIGTERM
+    s.until("marker")
+    assert s.tmux("display-message", "-p", "#{alternate_on}").strip() == "0"
+
+
+def test_a_lost_connection_restores_the_terminal(shell, ssh):
+    t = shell(ssh.name)
+    before = t.modes()
+    do(t, "printf '\\033[?1000h'")
+    ssh.rig.stop(sessions=True)
+    assert t.end() == 1
+    assert "\x1b[?1000l" in t.seen
+    assert "the connection was lost" in t.seen
+    assert before[3] & termios.ECHO == 0
+    ssh.rig.start()
+
+
+def test_without_a_terminal_it_is_refused(run, local):
+    done = run("sandbox", "shell", local.name)
+    assert done.status == 2 and "a shell needs a terminal" in done.err
+    assert "dcode sandbox exec" in done.err
