@@ -247,6 +247,12 @@ const struct setting settings_core[] = {
 			"first if the sandbox has changes",
 	},
 	{
+		.key = "sandboxes.create",
+		.fallback = "first-use",
+		.help = "When a chat creates its sandbox: first-use (the first "
+			"tool call) or start",
+	},
+	{
 		.key = "sandboxes.overlap",
 		.type = SETTING_BOOL,
 		.flags = SETTING_PREFIX_ONLY,

@@ -602,6 +602,8 @@ static int on_opened(void *arg, struct error *err)
 	struct chat *c = arg;
 
 	(void)err;
+	if (!c->opening)
+		return 0; /* a late sandbox: the banner is above */
 	c->opening = false;
 	print_banner(c);
 	c->plain.whole_lines = false;
@@ -631,7 +633,7 @@ static int open_watched(struct chat *c, bool again, struct error *err)
 	c->plain.whole_lines = isatty(STDOUT_FILENO);
 	if (chat_open(c->run, again, &stop, err) < 0)
 		return -1;
-	if (run_is_promised(c->run))
+	if (run_is_promised(c->run) && !run_is_late(c->run))
 		return send_first(c, &stop, err);
 	print_banner(c);
 	c->plain.whole_lines = false;
@@ -778,6 +780,7 @@ static int chat_in_lines(struct run *r, const char *first)
 	r->pick = on_pick;
 	slash_set_questions(r);
 	r->promises = first != NULL;
+	r->defers = true;
 	r->opened = on_opened;
 	c.first = first;
 	rc = open_chat(&c, &next, &err);

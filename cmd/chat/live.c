@@ -546,7 +546,7 @@ int live_chat(struct run *r, const char *first)
 				   true };
 	l.asker = (struct asker){ .run = r, .ask = live_ask, .arg = &l };
 	r->pick = live_pick;
-	r->promises = true;
+	r->promises = r->defers = true;
 	r->opened = live_on_opened;
 	r->came = live_on_came;
 	r->on_job_end = live_on_job_end;

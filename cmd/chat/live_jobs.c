@@ -114,7 +114,7 @@ static void print_echo(struct live *l, const char *text)
 /* True if a sandbox exists and no job opens, changes or leaves it. */
 static bool has_sandbox(const struct live *l)
 {
-	return !l->unopened &&
+	return !l->unopened && !l->late &&
 	       (l->state == LIVE_IDLE ||
 		(l->state == LIVE_WORKING && l->now.kind != JOB_SLASH));
 }
@@ -220,6 +220,7 @@ static void update_run(struct live *l)
 	}
 	l->switched = l->run->switched;
 	l->usage = l->run->agent.usage;
+	l->late = run_is_late(l->run);
 	if (l->run->draft)
 		put_into_draft(l, "", l->run->draft);
 	free(l->run->draft);
@@ -271,7 +272,7 @@ int live_on_opened(void *arg, struct error *err)
 	struct live *l = arg;
 
 	(void)err;
-	if (l->ahead.sent)
+	if (l->ahead.sent || l->late)
 		worker_tell(&l->worker, NOTICE_OPENED);
 	return 0;
 }
@@ -320,27 +321,14 @@ static void dequeue_message(struct live *l)
 	turn_begin(&l->turn, live_meter(l), clock_ms());
 }
 
-/* True if the message names no sandbox file, picture or skill. */
-static bool is_plain(const struct waiting *m)
-{
-	struct str text = str_trim(str_of(m->text));
-	struct str name;
-	struct str rest;
-
-	if (m->kind == JOB_GIVEN)
-		return true;
-	return m->kind == JOB_PROMPT && !strchr(m->text, '@') &&
-	       !strstr(m->text, "[image ") && !strchr("/~\\'\"", *text.ptr) &&
-	       !str_starts(text, "file:") &&
-	       !run_skills_is_call(text, &name, &rest);
-}
-
 void live_send_ahead(struct live *l)
 {
 	struct live_ahead *a = &l->ahead;
 
 	if (l->state != LIVE_OPENING || l->stopping || l->held || l->over ||
-	    a->sent || !l->n_queue || !is_plain(&l->queue[0]))
+	    a->sent || !l->n_queue ||
+	    !message_is_plain((enum message_kind)l->queue[0].kind,
+			      l->queue[0].text))
 		return;
 	pthread_mutex_lock(&a->lock);
 	if (a->listens) {
@@ -357,6 +345,13 @@ void live_send_ahead(struct live *l)
 
 void live_go_on(struct live *l)
 {
+	if (l->late) {
+		l->late = false;
+		live_status_refresh(l);
+		if (l->lists_files)
+			live_list_files(l);
+		return;
+	}
 	l->ahead.sent = false;
 	l->unopened = false;
 	live_status_opened(l);
@@ -398,7 +393,7 @@ static int open_run(void *arg)
 	if (chat_open(r, again, &stop, &l->err) < 0 ||
 	    startup_run(r, &stop, &l->err) < 0)
 		return -1;
-	if (run_is_promised(r))
+	if (run_is_promised(r) && !run_is_late(r))
 		return run_early_message(l, &stop, &l->err);
 	/* A message is stored before it is sent. Open the database now, so that
 	 * the first message need not wait for it. */
@@ -988,6 +983,7 @@ static void end_opening(struct live *l, int rc)
 		return;
 	}
 	l->unopened = false;
+	l->late = run_is_late(l->run);
 	live_status_opened(l);
 	if (stopped) /* the opening finished before it could be stopped */
 		app_signal_clear(l->run->app);

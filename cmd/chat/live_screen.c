@@ -392,7 +392,9 @@ static void read_run(struct live *l)
 		l->context =
 			window_about(&r->agent.window, model_size(r->model));
 	if (set_text(&l->place,
-		     run_has_sandbox(r)
+		     l->late ? xasprintf("%s, when needed",
+					 sandbox_client_name(&r->client))
+		     : run_has_sandbox(r)
 			     ? xasprintf("%s %.12s",
 					 sandbox_client_name(&r->client),
 					 ids_shown(r->box.sandbox.id, id))

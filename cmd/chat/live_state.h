@@ -137,6 +137,9 @@ struct live {
 	struct buf arguments; /* result of the last JOB_ARGUMENTS, one per line
 			       */
 	struct error err;
+	/* the sandbox is created when something needs it, see run_is_late(); a
+	 * copy for the screen's thread */
+	bool late;
 	bool reopens; /* opening the run has been attempted before */
 	/* the last opening was interrupted, and the message that was sent
 	 * meanwhile is in the queue again */

@@ -678,6 +678,20 @@ static int run_prompt(struct run *r, const char *text, struct buf *told,
 	return rc;
 }
 
+bool message_is_plain(enum message_kind kind, const char *typed)
+{
+	struct str text = str_trim(str_of(typed));
+	struct str name;
+	struct str rest;
+
+	if (kind == MESSAGE_GIVEN)
+		return true;
+	return kind == MESSAGE_PROMPT && !strchr(typed, '@') &&
+	       !strstr(typed, "[image ") && !strchr("/~\\'\"", *text.ptr) &&
+	       !str_starts(text, "file:") &&
+	       !run_skills_is_call(text, &name, &rest);
+}
+
 int message_run(struct run *r, enum message_kind kind, const char *text,
 		struct buf *told, const struct stop *stop, struct error *err)
 {
@@ -685,6 +699,9 @@ int message_run(struct run *r, enum message_kind kind, const char *text,
 	int rc;
 
 	r->push_declined = false;
+	if (run_is_late(r) && !message_is_plain(kind, text) &&
+	    run_await(r, err) < 0)
+		return -1;
 	if (!run_is_promised(r) &&
 	    background_failed(r->box.sandbox.background, &why) < 0)
 		app_warn("%s", why.message);

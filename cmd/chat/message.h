@@ -64,6 +64,9 @@ struct str message_first_word(struct str line);
  * "exit". Paths and other text that begins with a slash go to the model. */
 bool message_is_command(struct str line);
 enum message_kind message_classify(struct str text);
+/* True if the message needs no sandbox before it is sent: it names no file,
+ * picture or skill, and is no command. */
+bool message_is_plain(enum message_kind kind, const char *typed);
 /* Returns the prefix of messages of this kind: "", "!" or "!!". */
 const char *message_prefix(enum message_kind kind);
 /* Appends to whole the prompt as the model gets it: the output of the user's

@@ -22,6 +22,7 @@
 #include "cmd/chat/message.h"
 #include "cmd/chat/slash_cmd.h"
 #include "cmd/manual.h"
+#include "cmd/session/sandbox.h"
 #include "skills/skills.h"
 
 enum {
@@ -269,10 +270,15 @@ bool slash_run(struct run *r, struct str line, struct buf *told)
 	const struct slash_command *s = find_command(r->app, line);
 	struct str rest = str_skip(line, message_first_word(line).len);
 	struct buf shown = BUF_INIT(SHOWN_BYTES);
+	struct error err = { 0 };
 	unsigned switched = r->switched;
 	char *words[WORDS_MOST + 1];
 	bool goes_on;
 
+	if (s && s->awaits && run_await(r, &err) < 0) {
+		(void)app_fail(r->app, &err);
+		return true;
+	}
 	if (slash_show(r, line, COLUMNS, &shown)) {
 		fwrite(shown.ptr, 1, shown.len, stderr);
 		buf_release(&shown);

@@ -45,6 +45,8 @@ struct slash_command {
 	/* show needs the sandbox: it waits while the sandbox is being opened,
 	 * changed or left. */
 	bool needs_sandbox;
+	/* Creates the sandbox first if nothing has needed it yet. */
+	bool awaits;
 	/* Opens a list if it has no argument. The arguments that `list` offers
 	 * are ids, which nobody knows by heart. */
 	bool opens_list;

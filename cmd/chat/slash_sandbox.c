@@ -16,6 +16,7 @@
 #include "cmd/print.h"
 #include "cmd/session/open.h"
 #include "cmd/session/run.h"
+#include "cmd/session/sandbox.h"
 #include "cmd/session/target.h"
 #include "cmd/subagents/run_subagents.h"
 #include "providers/registry.h"
@@ -51,8 +52,9 @@ static const char *describe_exit(const struct run *r)
 		[LIFECYCLE_KEEP] = "kept running",
 	};
 
-	return r->box.ours ? words[r->box.request.on_exit]
-			   : "not changed, because dcode did not create it";
+	return r->box.ours || run_is_late(r)
+		       ? words[r->box.request.on_exit]
+		       : "not changed, because dcode did not create it";
 }
 
 /* Prints where the tools of this chat run. */
@@ -71,6 +73,12 @@ static void print_status(struct run *r)
 		return;
 	}
 	fprintf(stderr, "  provider   %s\n", r->client.provider->name);
+	if (run_is_late(r)) {
+		fputs("  id         not created yet: the first tool call does "
+		      "that\n",
+		      stderr);
+		return;
+	}
 	print_text(r->app, "  id         ", ids_shown(r->box.sandbox.id, id),
 		   "");
 	if (r->box.ours)
@@ -105,7 +113,7 @@ static int set_exit(struct run *r, const char *word, struct error *err)
 		return fail_no_sandbox(err,
 				       "tools run on this machine: there is no "
 				       "sandbox");
-	if (!r->box.ours)
+	if (!r->box.ours && !run_is_late(r))
 		return error_set(err, ERR_USAGE,
 				 "dcode did not create this sandbox and does "
 				 "not delete or stop it");
@@ -116,7 +124,7 @@ static int set_exit(struct run *r, const char *word, struct error *err)
 			return error_set(err, ERR_USAGE,
 					 "provider '%s' cannot stop sandboxes",
 					 r->client.provider->name);
-		r->box.request.on_exit = exits[i];
+		r->box.request.on_exit = r->options.on_exit = exits[i];
 		r->options.exit_given = true;
 		fprintf(stderr, "At the end of this chat the sandbox is %s.\n",
 			describe_exit(r));
@@ -285,6 +293,8 @@ static int run_command(struct run *r, int n, char **words, struct error *err)
 	bool snapshot = !strcmp(words[0], "snapshot") && n == 2;
 	bool means_own = snapshot || (!strcmp(words[0], "info") && n == 1);
 
+	if (means_own && run_await(r, err) < 0)
+		return -1;
 	if (means_own && !r->box.label[0] && run_has_sandbox(r))
 		own[1] = r->box.sandbox.id;
 	else if (means_own && !run_has_sandbox(r))

@@ -77,6 +77,10 @@ static int tree_missing_in_chat(const struct sandbox *sb, struct error *err)
 				       "with --sandbox NAME --workspace "
 				       "repo.");
 	}
+	if (!sb->id)
+		return error_set(err, ERR_NOT_FOUND,
+				 "the sandbox of this chat does not exist yet: "
+				 "the first tool call creates it");
 	error_set(err, ERR_NOT_FOUND,
 		  "the sandbox of this chat has no copy of the repository");
 	return error_hint(err, "Start a chat with --workspace repo to send "

@@ -360,6 +360,22 @@ void run_close(struct run *r)
 	thread_release(&r->thread);
 }
 
+/* Reads when a chat creates its sandbox. */
+static int read_create(struct run_options *o, const struct settings *set,
+		       struct error *err)
+{
+	const char *word = NULL;
+
+	if (settings_string(set, NULL, "sandboxes.create", &word, err) < 0)
+		return -1;
+	o->creates_late = !word || !strcmp(word, "first-use");
+	if (o->creates_late || !strcmp(word, "start"))
+		return 0;
+	return error_set(err, ERR_CONFIG,
+			 "[sandboxes] create = \"%s\": use first-use or start",
+			 word);
+}
+
 /* The order matters: the sandbox and the agent are needed by later steps. */
 int run_read_flags(struct run *r, const struct args *args, struct error *err)
 {
@@ -395,7 +411,7 @@ int run_read_flags(struct run *r, const struct args *args, struct error *err)
 	    run_options_check(o, err) < 0)
 		return -1;
 	run_policy_remark(o, set);
-	return 0;
+	return read_create(o, set, err);
 }
 
 /* Replaces a chat's run by another one, including its sandbox. */
@@ -641,6 +657,10 @@ int next_open(struct run *r, const char *const *words, size_t n_words,
 			   .push = r->push,
 			   .steering = r->steering,
 			   .on_job_end = r->on_job_end,
+			   /* a switch fails while the old sandbox exists */
+			   .defers = r->defers && !same_thread,
+			   .opened = r->opened,
+			   .came = r->came,
 			   .args = &next->args,
 			   .made = true };
 	if (same_thread && !conversation_is_stored(r, err)) {

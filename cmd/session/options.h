@@ -65,6 +65,7 @@ struct run_options {
 	enum lifecycle_exit on_exit;
 	bool exit_given; /* --keep, --on-exit or [sandboxes] on_exit was given,
 			    so that the user is not asked */
+	bool creates_late; /* [sandboxes] create is first-use */
 	int64_t keep_s;
 	struct allow_list allow;
 	bool apply;         /* --apply */

@@ -107,6 +107,7 @@ struct run {
 	 * Another thread calls came when the creation has ended, successful or
 	 * not. Both get ui.arg and may be NULL. */
 	bool promises;
+	bool defers; /* the sandbox may be created when it is first needed */
 	int (*opened)(void *arg, struct error *err);
 	void (*came)(void *arg);
 	void (*on_job_end)(void *arg); /* callback for jobs_set_end(), called
@@ -162,8 +163,9 @@ struct run {
 	/* Owned list, linked by `leaving`: runs that next_open() failed to open
 	 * and whose sandboxes are still being deleted. */
 	struct run *leaving;
-	bool made;     /* allocated by next_open() */
-	int64_t began; /* clock_ms() at the start of the chat */
+	bool tree_asked; /* run_workspace_ask() has asked about the tree */
+	bool made;       /* allocated by next_open() */
+	int64_t began;   /* clock_ms() at the start of the chat */
 };
 
 /* False with --sandbox none: tools then act on this machine. */

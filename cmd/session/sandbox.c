@@ -618,7 +618,13 @@ int run_open_client(struct run *r, struct error *err)
  * starts a thread that creates it, and returns once there is no question left
  * for the user. The agent asks the model as usual. Before the first tool runs,
  * the agent calls agent.await, which is await_sandbox() below. Begin reading at
- * run_promise_begin(). */
+ * run_promise_begin().
+ *
+ * With [sandboxes] create = "first-use" a chat starts that thread only when a
+ * tool call begins to arrive (agent.call_begins), or when something else needs
+ * the sandbox (run_await()). Until then r->box.sandbox has only its client and
+ * the expected working directory. If the creation fails, the next call tries
+ * again. */
 
 struct promise {
 	struct cancel_chain makes; /* cancels the creation; also triggered by
@@ -632,6 +638,10 @@ struct promise {
 	pthread_t thread;
 	bool joined; /* the thread has ended and was joined; used only on the
 			agent's thread */
+	bool late;   /* created when it is first needed */
+	/* the thread was started; used only on the agent's thread. Always true
+	 * if not late. */
+	bool started;
 	/* lock guards the following fields */
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
@@ -798,6 +808,33 @@ static bool waits_for_tools(const struct run *r)
 	return false;
 }
 
+/* True if a sandbox of the resumed thread may still exist. */
+static bool has_own(struct run *r)
+{
+	struct own_search own = { .run = r };
+	struct error ignored = { 0 };
+	bool has;
+
+	if (!r->thread.id || app_store(r->app, &own.store, &ignored) < 0)
+		return false;
+	(void)thread_label_each(own.store, r->thread.no, NULL, find_own_label,
+				&own, &ignored);
+	has = own.left;
+	free(own.label);
+	free(own.left);
+	return has;
+}
+
+/* True if this chat creates its sandbox when it is first needed. A setup script
+ * or a tree takes long, so with these the creation starts at once. */
+static bool creates_late(struct run *r)
+{
+	const struct run_options *o = &r->options;
+
+	return r->defers && o->creates_late && !o->setup && !o->sandbox_id &&
+	       (!o->workspace || !strcmp(o->workspace, "none")) && !has_own(r);
+}
+
 /* Also opens a second database connection, which the session then uses. */
 bool run_promise_can(struct run *r)
 {
@@ -807,11 +844,13 @@ bool run_promise_can(struct run *r)
 	struct store *store;
 	const char *dir;
 
-	if (!r->promises || !run_has_sandbox(r) ||
+	if (!run_has_sandbox(r) ||
 	    settings_bool(r->app->settings, NULL, "sandboxes.overlap",
 			  &overlaps, &err) < 0 ||
 	    !overlaps || needs_sandbox(r) || may_ask_later(r) ||
-	    waits_for_tools(r) || run_jobs_pending(r))
+	    run_jobs_pending(r))
+		return false;
+	if (!creates_late(r) && (!r->promises || waits_for_tools(r)))
 		return false;
 	/* If the thread's sandbox is gone, a new one is created. The working
 	 * directory must be known in both cases, because the model is told. */
@@ -922,6 +961,61 @@ static void join_creation(struct run *r)
 	r->agent.await = NULL;
 }
 
+/* While the sandbox is only expected, r->box.sandbox has its client and its
+ * working directory. clear_box() removes them. */
+static void expect_box(struct run *r)
+{
+	r->box.sandbox =
+		(struct sandbox){ .client = &r->client,
+				  .workdir = xstrdup(r->promise->expected) };
+}
+
+static void clear_box(struct run *r)
+{
+	free(r->box.sandbox.workdir);
+	r->box.sandbox = (struct sandbox){ 0 };
+}
+
+/* Starts the thread that creates the sandbox. */
+static int start_creation(struct run *r, const struct stop *stop,
+			  struct error *err)
+{
+	struct promise *p = r->promise;
+
+	p->stop = *stop;
+	if (cancel_chain_init(&p->makes, stop->cancel, err) < 0 ||
+	    cancel_chain_init(&p->asks, stop->cancel, err) < 0)
+		goto fail;
+	p->stop.cancel = &p->makes.cancel;
+	clear_box(r);
+	p->started = true;
+	if (thread_start(&p->thread, make_sandbox, r, err) == 0)
+		return 0;
+	p->started = false;
+	expect_box(r);
+fail:
+	cancel_chain_release(&p->makes);
+	cancel_chain_release(&p->asks);
+	return -1;
+}
+
+/* Call if a late creation has failed: the next call that needs the sandbox
+ * tries again. */
+static void expect_again(struct run *r)
+{
+	struct promise *p = r->promise;
+	struct error ignored = { 0 };
+
+	/* waits until what the cancelled creation has made is deleted */
+	(void)lifecycle_close(&r->box, &ignored);
+	cancel_chain_release(&p->makes);
+	cancel_chain_release(&p->asks);
+	p->started = p->joined = p->ended = p->asked = false;
+	p->rc = 0;
+	p->err = (struct error){ 0 };
+	expect_box(r);
+}
+
 /* Called if the sandbox has another working directory than the model was told.
  * Drops the model's answer and opens the model again. Returns 1: the agent must
  * ask again. -1 with err. */
@@ -945,13 +1039,21 @@ static int await_sandbox(void *arg, struct error *err)
 {
 	struct run *r = arg;
 	const struct promise *p = r->promise;
+	struct stop stop = app_stop(r->app);
 	struct error ignored = { 0 };
 
+	if (!p->started && start_creation(r, &stop, err) < 0)
+		return -1;
 	join_creation(r);
 	if (p->rc < 0) {
 		*err = p->err;
+		if (p->late) {
+			expect_again(r);
+			r->agent.await = await_sandbox;
+		}
 		return -1;
 	}
+	r->agent.call_begins = NULL;
 	if (run_name_session(r, err) < 0)
 		return -1;
 	/* if this fails, the next message that is stored includes it */
@@ -965,8 +1067,20 @@ static int await_sandbox(void *arg, struct error *err)
 	return 0;
 }
 
-/* Returns when the user has no question left, or with -1 when the creation has
- * failed. */
+/* agent.call_begins callback. A failure is reported by await_sandbox(). */
+static void on_call(void *arg)
+{
+	struct run *r = arg;
+	struct stop stop = app_stop(r->app);
+	struct error ignored = { 0 };
+
+	if (!r->promise->started)
+		(void)start_creation(r, &stop, &ignored);
+}
+
+/* Creates the promise. If the sandbox is created at once, returns when the user
+ * has no question left, or with -1 when the creation has failed. If it is
+ * created late, the question about the tree is asked now. */
 int run_promise_begin(struct run *r,
 		      int (*open_rest)(struct run *r, struct error *err),
 		      const struct stop *stop, struct error *err)
@@ -974,31 +1088,36 @@ int run_promise_begin(struct run *r,
 	struct promise *p = xcalloc(1, sizeof(*p));
 	bool failed;
 
-	p->expected = r->box.sandbox.workdir;
-	r->box.sandbox = (struct sandbox){ 0 };
+	p->expected = xstrdup(r->box.sandbox.workdir);
 	p->open_rest = open_rest;
-	p->stop = *stop;
+	p->late = creates_late(r);
 	p->makes = p->asks = (struct cancel_chain){ { { -1, -1 } }, -1 };
 	pthread_mutex_init(&p->lock, NULL);
 	pthread_cond_init(&p->changed, NULL);
 	r->promise = p;
-	if (cancel_chain_init(&p->makes, stop->cancel, err) < 0 ||
-	    cancel_chain_init(&p->asks, stop->cancel, err) < 0)
-		goto fail;
-	p->stop.cancel = &p->makes.cancel;
-	if (thread_start(&p->thread, make_sandbox, r, err) < 0)
-		goto fail;
+	if (p->late ? run_workspace_ask(r, stop, err) < 0
+		    : start_creation(r, stop, err) < 0) {
+		clear_box(r);
+		free_promise(r);
+		return -1;
+	}
+	r->agent.await = await_sandbox;
+	r->agent.await_arg = r;
+	if (p->late) {
+		r->agent.call_begins = on_call;
+		return 0;
+	}
 	pthread_mutex_lock(&p->lock);
 	while (!p->asked && !p->ended)
 		pthread_cond_wait(&p->changed, &p->lock);
 	failed = p->ended && p->rc < 0;
 	pthread_mutex_unlock(&p->lock);
-	r->agent.await = await_sandbox;
-	r->agent.await_arg = r;
 	return failed ? await_sandbox(r, err) : 0;
-fail:
-	free_promise(r);
-	return -1;
+}
+
+bool run_is_late(const struct run *r)
+{
+	return run_is_promised(r) && r->promise->late && !r->promise->started;
 }
 
 int run_await(struct run *r, struct error *err)
@@ -1010,7 +1129,9 @@ void run_promise_end(struct run *r)
 {
 	if (!r->promise)
 		return;
-	if (!r->promise->joined) {
+	if (run_is_late(r)) {
+		clear_box(r);
+	} else if (!r->promise->joined) {
 		cancel_trigger(&r->promise->makes.cancel);
 		join_creation(r);
 	}
@@ -1027,6 +1148,8 @@ static int settle_promise(struct run *r, int rc, const struct stop *stop,
 	struct error ignored = { 0 };
 	struct error why = { 0 };
 
+	if (!p->started)
+		return rc;
 	if (rc < 0 && !r->interactive) {
 		cancel_trigger(&p->makes.cancel);
 		join_creation(r);
@@ -1123,7 +1246,7 @@ int run_agent(struct run *r, const char *prompt, const struct stop *stop,
 	r->agent.note = note ? note : undone ? undone : plan;
 	/* If creating the sandbox fails, the request to the model is cancelled,
 	 * too. */
-	if (run_is_promised(r))
+	if (run_is_promised(r) && r->promise->started)
 		both.cancel = &r->promise->asks.cancel;
 	rc = agent_run(&r->agent, prompt, &both, err);
 	r->agent.note = NULL;

@@ -37,13 +37,18 @@ int run_promise_begin(struct run *r,
 /* True after run_promise_begin(), until a thread has waited for the end of the
  * creation. */
 bool run_is_promised(const struct run *r);
+/* True while a promised sandbox is not being created, because nothing has
+ * needed it: the first tool call or run_await() starts that. A chat with
+ * [sandboxes] create = "first-use". */
+bool run_is_late(const struct run *r);
 /* run_has_come(): the sandbox is ready and has the working directory that the
  * model was told. run_promise_ended(): the creation has ended, successfully or
  * not. */
 bool run_has_come(const struct run *r);
 bool run_promise_ended(const struct run *r);
-/* Waits for the sandbox. Returns 0 also if none is being created, -1 with err
- * if the creation failed. */
+/* Waits for the sandbox, and first starts its creation if run_is_late().
+ * Returns 0 also if none is being created, -1 with err if the creation
+ * failed. On the agent's thread. */
 int run_await(struct run *r, struct error *err);
 /* Cancels the creation if it is still running, and waits for its end. */
 void run_promise_end(struct run *r);

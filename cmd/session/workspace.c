@@ -854,7 +854,7 @@ static int confirm_send(struct filling *f, struct error *err)
 	if (app_store(r->app, &store, err) < 0)
 		return -1;
 	rc = consent_get(store, f->w.root, provider, &asked, err);
-	if (rc == 0 && asked)
+	if (rc == 0 && asked && !r->tree_asked)
 		print_line(r->app,
 			   "The sandbox starts empty, because you declined to "
 			   "copy %s earlier. To copy it: --workspace repo",
@@ -901,7 +901,7 @@ static void remember_flag(const struct run *r, const char *root)
 
 /* Opens the workspace. If a dcode was killed while it applied changes to this
  * tree, first finishes or undoes that apply. */
-static int open_tree(struct filling *f, const char *root,
+static int open_tree(struct filling *f, const char *root, const char *label,
 		     const struct stop *stop, struct error *err)
 {
 	struct run *r = f->r;
@@ -909,8 +909,7 @@ static int open_tree(struct filling *f, const char *root,
 	int rc;
 
 	f->w.on_wait = app_warn_line;
-	rc = workspace_open(&f->w, state, root, r->box.label, stop, err);
-
+	rc = workspace_open(&f->w, state, root, label, stop, err);
 	free(state);
 	if (rc == 0)
 		rc = changes_recover(r->app, &f->w, stop, err);
@@ -984,8 +983,9 @@ static int fill_tree(struct filling *f, struct sandbox *sb, const char *root,
 		     struct error *err)
 {
 	struct select_request q = selection_of(f->r);
-	int rc = open_tree(f, root, stop, err);
+	int rc = open_tree(f, root, f->r->box.label, stop, err);
 
+	f->told_left = f->r->tree_asked;
 	if (rc == 0 && f->w.base[0])
 		return sync_tree(f, sb, stop, err);
 	if (rc == 0)
@@ -996,6 +996,42 @@ static int fill_tree(struct filling *f, struct sandbox *sb, const char *root,
 		f->decided(f->r);
 	if (rc > 0)
 		rc = send_tree(f, sb, stop, err);
+	return rc;
+}
+
+/* Opens the workspace without a sandbox, and asks. */
+static int ask_about_tree(struct filling *f, const char *root,
+			  const struct stop *stop, struct error *err)
+{
+	struct select_request q = selection_of(f->r);
+	int rc = open_tree(f, root, WORKSPACE_NO_SANDBOX, stop, err);
+
+	if (rc == 0)
+		rc = select_files(&f->s, &f->w, &q, stop, err);
+	if (rc == 0)
+		rc = confirm_send(f, err);
+	select_release(&f->s);
+	workspace_close(&f->w);
+	return rc < 0 ? -1 : 0;
+}
+
+int run_workspace_ask(struct run *r, const struct stop *stop, struct error *err)
+{
+	struct filling f = { .r = r };
+	bool is_repository;
+	char *root;
+	int rc = 0;
+
+	if (r->options.workspace || !secret_terminal(r->app))
+		return 0;
+	root = user_repo_root(settings_cwd(r->app->settings), &is_repository,
+			      err);
+	if (!root)
+		return -1;
+	if (is_repository)
+		rc = ask_about_tree(&f, root, stop, err);
+	r->tree_asked = rc == 0 && is_repository;
+	free(root);
 	return rc;
 }
 

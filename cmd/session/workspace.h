@@ -17,6 +17,10 @@ struct workspace;
 int run_workspace_fill(struct run *r, struct sandbox *sb,
 		       void (*decided)(struct run *r), const struct stop *stop,
 		       struct error *err);
+/* Asks now whether to send the tree into the sandbox that is created later, if
+ * run_workspace_fill() would ask. The answer is stored. */
+int run_workspace_ask(struct run *r, const struct stop *stop,
+		      struct error *err);
 /* For an unattended run whose sandbox starts empty: prints that, and how to
  * send the repository. Call before the first request. */
 void run_workspace_remark(const struct run *r);

@@ -291,13 +291,19 @@ struct agent {
 	/* Called after each request has been sent. May be NULL. */
 	void (*request_sent)(void *arg);
 	/* Waits until the sandbox that is being created is ready. Called once:
-	 * after the first answer, or earlier if something needs the sandbox.
+	 * after the first answer (with call_begins: after the first one with
+	 * tool calls), or earlier if something needs the sandbox.
 	 * Returns 0 when it is ready; 1 if its working directory differs from
 	 * the one that the model was told, and a->model is now a new model with
 	 * the stored history; -1 with err if there is no sandbox. NULL: the
 	 * sandbox is ready. */
 	int (*await)(void *arg, struct error *err);
 	void *await_arg;
+	/* The sandbox is only created once it is needed: called with await_arg
+	 * when a tool call begins to arrive, so that the creation begins before
+	 * the answer is complete. Called for each call, until await is NULL.
+	 * NULL: it is being created already. */
+	void (*call_begins)(void *arg);
 	/* Set while await() runs if an answer has been stored. If the sandbox
 	 * has another directory than the model was told, that answer is wrong:
 	 * await() removes it before it loads the history. */

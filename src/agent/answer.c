@@ -224,6 +224,15 @@ static void on_thinking(void *arg, struct str delta)
 	emit_event(x->agent, EVENT_THINKING, delta);
 }
 
+static void on_call(void *arg)
+{
+	const struct arrival *x = arg;
+	const struct agent *a = x->agent;
+
+	if (a->await && a->call_begins)
+		a->call_begins(a->await_arg);
+}
+
 static void on_wait(void *arg, const struct model_wait *wait)
 {
 	struct arrival *x = arg;
@@ -306,6 +315,7 @@ int answer_stream(struct agent *a, struct model_reply *reply,
 		.thinking = on_thinking,
 		.restart = on_restart,
 		.thought = on_thought,
+		.call = on_call,
 		.waits = on_wait,
 		.sent = on_sent,
 		.notice = on_notice,

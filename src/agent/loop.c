@@ -258,8 +258,10 @@ static int await_sandbox(struct agent *a, struct error *err)
 {
 	int rc = a->await ? a->await(a->await_arg, err) : 0;
 
-	if (rc >= 0)
+	if (rc >= 0) {
 		a->await = NULL;
+		a->call_begins = NULL;
+	}
 	return rc;
 }
 
@@ -463,9 +465,9 @@ static int run_turn(struct agent *a, const struct stop *stop, struct error *err)
 	int place;
 	int rc = -1;
 
-	/* Which tools are offered depends on the sandbox, so only once it is
-	 * ready. */
-	if (!a->await && a->update_tools &&
+	/* Which tools are offered depends on the sandbox, so not while it is
+	 * being created. */
+	if ((!a->await || a->call_begins) && a->update_tools &&
 	    a->update_tools(a->tools_arg, stop, err) < 0)
 		goto out;
 	if (request_answer(a, &reply, stop, err) < 0) {
@@ -480,7 +482,9 @@ static int run_turn(struct agent *a, const struct stop *stop, struct error *err)
 	/* stored before its tools run, so that a kill does not lose it */
 	store_answer(a, &reply);
 	a->has_answer = true;
-	place = await_sandbox(a, err);
+	place = a->call_begins && !has_calls(&reply.message)
+			? 0
+			: await_sandbox(a, err);
 	a->has_answer = false;
 	if (place > 0) {
 		answer_restart(a, "the sandbox has a different working "

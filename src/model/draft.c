@@ -640,6 +640,8 @@ struct draft_part *draft_part(struct draft *d, enum part_kind kind, int64_t key,
 		.extra = BUF_INIT(DRAFT_MAX_ARGS),
 	};
 	d->calls += kind == PART_TOOL_CALL;
+	if (kind == PART_TOOL_CALL && d->sink && d->sink->call)
+		d->sink->call(d->sink->arg);
 	return p;
 }
 

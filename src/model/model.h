@@ -69,6 +69,8 @@ struct model_sink {
 	/* What was received of this answer as text is thinking: discard it. It
 	 * comes again as thinking, and then the answer. May be NULL. */
 	void (*thought)(void *arg);
+	/* A tool call begins to arrive. May be NULL. */
+	void (*call)(void *arg);
 	/* Called before restart. May be NULL. */
 	void (*waits)(void *arg, const struct model_wait *wait);
 	/* The request was sent, and other work can be done until the answer

@@ -15,10 +15,11 @@ LOOKING = [{"text": "looking now\n", **execute("echo $((6*7))")}, DONE]
 
 
 @pytest.fixture
-def chat(dcode, env, tmp_path, vendor):
+def chat(dcode, env, tmp_path, vendor, config):
     """chat(*args) -> (Screen of a chat, its cloud, the event that creating
     waits for)."""
     open_ones, events = [], []
+    config('[sandboxes]\ncreate = "start"\n')
 
     def begin(*args):
         cloud, made = vendor("e2b"), threading.Event()
