@@ -248,9 +248,11 @@ const struct setting settings_core[] = {
 	},
 	{
 		.key = "sandboxes.create",
-		.fallback = "first-use",
-		.help = "When a chat creates its sandbox: first-use (the first "
-			"tool call) or start",
+		.flags = SETTING_PREFIX_ONLY,
+		.env = "SANDBOX_CREATE",
+		.example = "\"start\"",
+		.help = "When a chat creates its sandbox: first-use, when the "
+			"first tool call begins, or start; not set: first-use",
 	},
 	{
 		.key = "sandboxes.overlap",

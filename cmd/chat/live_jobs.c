@@ -300,6 +300,24 @@ static int run_early_message(struct live *l, const struct stop *stop,
 			   &l->told, stop, err);
 }
 
+static void queue_insert(struct live *l, size_t at, struct waiting m)
+{
+	l->queue = xrealloc(l->queue, l->n_queue + 1, sizeof(*l->queue));
+	memmove(l->queue + at + 1, l->queue + at,
+		(l->n_queue++ - at) * sizeof(*l->queue));
+	l->queue[at] = m;
+}
+
+/* Removes message i; the caller owns it. */
+static struct waiting queue_remove(struct live *l, size_t i)
+{
+	struct waiting m = l->queue[i];
+
+	memmove(l->queue + i, l->queue + i + 1,
+		(--l->n_queue - i) * sizeof(*l->queue));
+	return m;
+}
+
 static void show_message(struct live *l, const struct waiting *m)
 {
 	struct buf text = BUF_INIT(64 << 20);
@@ -316,7 +334,7 @@ static void show_message(struct live *l, const struct waiting *m)
 static void dequeue_message(struct live *l)
 {
 	free(l->now.text);
-	l->now = live_queue_remove(l, 0);
+	l->now = queue_remove(l, 0);
 	show_message(l, &l->now);
 	turn_begin(&l->turn, live_meter(l), clock_ms());
 }
@@ -370,7 +388,7 @@ static void requeue_early_message(struct live *l)
 	l->ahead.sent = false;
 	l->returned = true;
 	transcript_end_turn(&l->transcript, clock_ms());
-	live_queue_insert(l, 0, l->now);
+	queue_insert(l, 0, l->now);
 	l->now = (struct waiting){ 0 };
 	l->held = true;
 }
@@ -495,7 +513,7 @@ void live_hand_over(struct live *l, bool prepared)
 		return;
 	}
 	if (found) {
-		s->now = live_queue_remove(l, i);
+		s->now = queue_remove(l, i);
 		live_set_wait(l, "waiting for the model");
 	}
 	atomic_store(&s->waits, found);
@@ -509,7 +527,7 @@ static void return_steering(struct live *l)
 
 	if (!s->now.text)
 		return;
-	live_queue_insert(l, 0, s->now);
+	queue_insert(l, 0, s->now);
 	s->now = (struct waiting){ 0 };
 	l->held = l->held || l->stopping;
 }
@@ -594,7 +612,7 @@ static void list_messages(struct live *l, struct buf *out)
 
 static void drop_message(struct live *l, size_t i)
 {
-	free(live_queue_remove(l, i).text);
+	free(queue_remove(l, i).text);
 	l->held = l->held && l->n_queue;
 	/* It may have been a command that messages behind it waited for. */
 	atomic_store(&l->steering.waits, l->n_queue > 0);
@@ -683,7 +701,7 @@ static void add_waiting(struct live *l, enum message_kind kind,
 
 	while (m.steers && at && l->queue[at - 1].later)
 		at--;
-	live_queue_insert(l, at, m);
+	queue_insert(l, at, m);
 	if (m.steers)
 		atomic_store(&l->steering.waits, true);
 }
@@ -884,7 +902,7 @@ bool live_take_back(struct live *l)
 
 	if (!l->n_queue)
 		return false;
-	last = live_queue_remove(l, find_newest(l));
+	last = queue_remove(l, find_newest(l));
 	put_into_draft(l, message_prefix((enum message_kind)last.kind),
 		       last.text);
 	free(last.text);

@@ -1,14 +1,10 @@
-/* live_queue.c - the messages that wait, and which of them steers the turn. */
+/* live_queue.c - which of the messages that wait steers the turn. */
 /* SPDX-License-Identifier: MIT */
 /*
  * The queue belongs to the screen's thread. It is in the order of sending. A
  * message steers if the user sent it with Enter while a turn was running: see
  * live_jobs.c.
  */
-#include <string.h>
-
-#include "base/mem.h"
-#include "base/str.h"
 #include "cmd/chat/live_state.h"
 
 bool live_queue_can_steer(const struct live *l)
@@ -27,21 +23,4 @@ bool live_queue_steers(const struct live *l, size_t i)
 		if (!job_is_prompt(l->queue[i].kind))
 			return false;
 	return true;
-}
-
-void live_queue_insert(struct live *l, size_t at, struct waiting m)
-{
-	l->queue = xrealloc(l->queue, l->n_queue + 1, sizeof(*l->queue));
-	memmove(l->queue + at + 1, l->queue + at,
-		(l->n_queue++ - at) * sizeof(*l->queue));
-	l->queue[at] = m;
-}
-
-struct waiting live_queue_remove(struct live *l, size_t i)
-{
-	struct waiting m = l->queue[i];
-
-	memmove(l->queue + i, l->queue + i + 1,
-		(--l->n_queue - i) * sizeof(*l->queue));
-	return m;
 }

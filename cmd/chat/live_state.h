@@ -7,7 +7,7 @@
  * live.c has the loop. It calls the files below, and each of them calls only
  * those that follow: live_keys.c (keys), live_jobs.c (jobs, and messages into
  * the running turn), live_question.c (questions and answers), live_screen.c
- * (drawing), live_queue.c (the messages that wait). They share struct live. It
+ * (drawing), live_queue.c (which messages steer). They share struct live. It
  * belongs to the screen's thread, except for its last part, which belongs to
  * the worker. The types of its parts are in live_parts.h.
  */
@@ -248,14 +248,11 @@ void live_hand_over(struct live *l, bool prepared);
 /* Returns run.steering for this chat. */
 struct agent_steering live_steering_of(struct live *l);
 
-/* live_queue.c: the messages that wait. */
+/* live_queue.c: which of the waiting messages steer. */
 /* True if a turn runs that can take messages. */
 bool live_queue_can_steer(const struct live *l);
 /* True if message i is sent into the running turn. */
 bool live_queue_steers(const struct live *l, size_t i);
-void live_queue_insert(struct live *l, size_t at, struct waiting m);
-/* Removes message i; the caller owns it. */
-struct waiting live_queue_remove(struct live *l, size_t i);
 
 /* live_keys.c: the effect of keys. */
 /* Implements key_sink.event; arg is the struct live. */

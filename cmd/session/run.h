@@ -163,7 +163,7 @@ struct run {
 	/* Owned list, linked by `leaving`: runs that next_open() failed to open
 	 * and whose sandboxes are still being deleted. */
 	struct run *leaving;
-	bool tree_asked; /* run_workspace_ask() has asked about the tree */
+	bool tree_asked; /* the question about the tree was asked early */
 	bool made;       /* allocated by next_open() */
 	int64_t began;   /* clock_ms() at the start of the chat */
 };

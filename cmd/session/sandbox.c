@@ -1095,7 +1095,7 @@ int run_promise_begin(struct run *r,
 	pthread_mutex_init(&p->lock, NULL);
 	pthread_cond_init(&p->changed, NULL);
 	r->promise = p;
-	if (p->late ? run_workspace_ask(r, stop, err) < 0
+	if (p->late ? run_workspace_fill(r, NULL, NULL, stop, err) < 0
 		    : start_creation(r, stop, err) < 0) {
 		clear_box(r);
 		free_promise(r);

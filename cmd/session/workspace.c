@@ -1015,7 +1015,8 @@ static int ask_about_tree(struct filling *f, const char *root,
 	return rc < 0 ? -1 : 0;
 }
 
-int run_workspace_ask(struct run *r, const struct stop *stop, struct error *err)
+/* Asks now, for a sandbox that is created later. */
+static int ask_early(struct run *r, const struct stop *stop, struct error *err)
 {
 	struct filling f = { .r = r };
 	bool is_repository;
@@ -1116,6 +1117,8 @@ int run_workspace_fill(struct run *r, struct sandbox *sb,
 
 	if (!run_has_sandbox(r))
 		return 0;
+	if (!sb)
+		return ask_early(r, stop, err);
 	if (sb->mounts.n || (mode && !strcmp(mode, "bind")))
 		return run_bind_begin(r, sb, stop, err);
 	if (!r->box.label[0]) {

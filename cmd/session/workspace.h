@@ -13,14 +13,11 @@ struct workspace;
 
 /* Sends the user's tree into the sandbox, if --workspace or the user's answer
  * says so. If it was sent before, sends only what has changed. Calls decided
- * when the user has no question left. */
+ * when the user has no question left. sb NULL: only asks what would be asked,
+ * for a sandbox that is created later, and stores the answer. */
 int run_workspace_fill(struct run *r, struct sandbox *sb,
 		       void (*decided)(struct run *r), const struct stop *stop,
 		       struct error *err);
-/* Asks now whether to send the tree into the sandbox that is created later, if
- * run_workspace_fill() would ask. The answer is stored. */
-int run_workspace_ask(struct run *r, const struct stop *stop,
-		      struct error *err);
 /* For an unattended run whose sandbox starts empty: prints that, and how to
  * send the repository. Call before the first request. */
 void run_workspace_remark(const struct run *r);

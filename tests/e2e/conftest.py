@@ -194,6 +194,12 @@ def sandbox_first(env):
     env["DEEPAGENTS_CODE_SANDBOX_OVERLAP"] = "false"
 
 
+@pytest.fixture
+def sandbox_at_start(env):
+    """A chat creates its sandbox at once, not at the first tool call."""
+    env["DEEPAGENTS_CODE_SANDBOX_CREATE"] = "start"
+
+
 def heed_signals():
     """Restores signals that a job in a shell's background ignores. dcode
     would inherit that."""

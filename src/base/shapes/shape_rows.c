@@ -12,7 +12,7 @@
 #include <sodium.h>
 
 #include "base/json.h"
-#include "base/shapes/shape_rows.h"
+#include "base/shapes/shapes_impl.h"
 #include "base/str.h"
 
 enum {

@@ -16,7 +16,7 @@
 #include <strings.h>
 
 #include "base/mem.h"
-#include "base/shapes/shape_rows.h"
+#include "base/shapes/shapes_impl.h"
 #include "base/str.h"
 
 enum {

@@ -1,7 +1,7 @@
-/* shape_rows.h - the built-in kinds of credentials, one row for each form. */
+/* shapes_impl.h - the built-in kinds of credentials, one row for each form. */
 /* SPDX-License-Identifier: MIT */
-#ifndef BASE_SHAPES_SHAPE_ROWS_H
-#define BASE_SHAPES_SHAPE_ROWS_H
+#ifndef BASE_SHAPES_SHAPES_IMPL_H
+#define BASE_SHAPES_SHAPES_IMPL_H
 
 #include "base/shapes/shapes.h"
 
