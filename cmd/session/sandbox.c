@@ -832,6 +832,7 @@ static bool creates_late(struct run *r)
 	const struct run_options *o = &r->options;
 
 	return r->defers && o->creates_late && !o->setup && !o->sandbox_id &&
+	       !o->transfers.n &&
 	       (!o->workspace || !strcmp(o->workspace, "none")) && !has_own(r);
 }
 

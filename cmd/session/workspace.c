@@ -1023,13 +1023,15 @@ static int ask_early(struct run *r, const struct stop *stop, struct error *err)
 	char *root;
 	int rc = 0;
 
-	if (r->options.workspace || !secret_terminal(r->app))
+	if (!secret_terminal(r->app))
 		return 0;
 	root = user_repo_root(settings_cwd(r->app->settings), &is_repository,
 			      err);
 	if (!root)
 		return -1;
 	if (is_repository)
+		remember_flag(r, root);
+	if (is_repository && !r->options.workspace)
 		rc = ask_about_tree(&f, root, stop, err);
 	r->tree_asked = rc == 0 && is_repository;
 	free(root);

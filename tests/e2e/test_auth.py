@@ -464,6 +464,7 @@ def test_nobody_reads_it_from_the_process(dcode, env, tmp_path, auth):
     assert "missing" in auth("status", "openai").out
 
 
+@pytest.mark.usefixtures("sandbox_at_start")
 def test_a_chat_asks_for_the_passphrase_of_a_secret_before_its_screen(
         terminal, config, env, model):
     config("""[network]

@@ -115,6 +115,7 @@ def test_with_ascii_glyphs_every_sign_of_dcode_is_ascii(
         assert "xxx ..." in shown or "xxx..." in shown
 
 
+@pytest.mark.usefixtures("sandbox_at_start")
 def test_the_list_names_the_thread_of_a_sandbox_in_use(live, run):
     s, _ = live([DONE], args=[*LOCAL], ready="tools in")
     s.type("go")

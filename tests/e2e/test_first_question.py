@@ -121,6 +121,7 @@ def test_a_message_that_begins_as_an_answer_is_no_answer(chat):
     leave(s)
 
 
+@pytest.mark.usefixtures("sandbox_at_start")
 def test_the_flag_changes_the_remembered_answer(chat):
     for args, said, later in (
             ((), "n", "Answer saved for work: do not copy"),

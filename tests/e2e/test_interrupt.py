@@ -18,6 +18,8 @@ from chat_pty import Pty, markdown
 from clouds import CREATE, DONE, EXECUTE, UPLOAD
 from lifecycle import execute
 
+pytestmark = pytest.mark.usefixtures("sandbox_at_start")
+
 TRIES, LIMIT = (100, 0.1) if os.environ.get("DCODE_TEST_LONG") else (2, 3)
 
 FRAME = b"\x1b[?2026h"

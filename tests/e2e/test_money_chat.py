@@ -2,8 +2,12 @@
 # SPDX-License-Identifier: MIT
 import json
 
+import pytest
+
 import slash_chat
 from slash_chat import HELLO, OTHER, talk  # noqa: F401
+
+pytestmark = pytest.mark.usefixtures("sandbox_at_start")
 
 PRICED = ("-M", "anthropic:claude-opus-5")
 DEAR = {"turns": [{"text": "Hello there.",

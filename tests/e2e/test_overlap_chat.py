@@ -11,15 +11,16 @@ from clouds import CREATE, DONE, results
 from lifecycle import execute, wait_for
 from screens import Screen
 
+pytestmark = pytest.mark.usefixtures("sandbox_at_start")
+
 LOOKING = [{"text": "looking now\n", **execute("echo $((6*7))")}, DONE]
 
 
 @pytest.fixture
-def chat(dcode, env, tmp_path, vendor, config):
+def chat(dcode, env, tmp_path, vendor):
     """chat(*args) -> (Screen of a chat, its cloud, the event that creating
     waits for)."""
     open_ones, events = [], []
-    config('[sandboxes]\ncreate = "start"\n')
 
     def begin(*args):
         cloud, made = vendor("e2b"), threading.Event()

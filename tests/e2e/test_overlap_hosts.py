@@ -13,6 +13,8 @@ from lifecycle import execute, wait_for
 from screens import Screen
 from test_ssh import left, ssh, sshd, wire  # noqa: F401
 
+pytestmark = pytest.mark.usefixtures("sandbox_at_start")
+
 TASK = ("-n", "hi", "-y", "-M", "anthropic:m", "--sandbox")
 ANSWERS = {"calls": {"text": "looking\n", **execute("echo hi")},
            "text": {"text": "looking\n"},

@@ -13,6 +13,8 @@ import pytest
 from slash_chat import (  # noqa: F401 (a fixture)
     HELLO, begin, on_screen, talk)
 
+pytestmark = pytest.mark.usefixtures("sandbox_at_start")
+
 
 def test_a_thread_moves_into_a_sandbox_and_back(talk, tmp_path):
     where = {"tool_calls": [{"name": "execute",

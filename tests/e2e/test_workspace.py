@@ -360,6 +360,7 @@ def test_the_chat_asks_once_for_a_tree_and_a_provider(
         assert "main.c" in results(server)
 
 
+@pytest.mark.usefixtures("sandbox_at_start")
 @local
 def test_a_chat_says_that_a_tree_is_not_sent_since_the_answer_was_no(
         model, env, work, box, dcode):
