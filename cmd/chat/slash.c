@@ -279,7 +279,7 @@ bool slash_run(struct run *r, struct str line, struct buf *told)
 		(void)app_fail(r->app, &err);
 		return true;
 	}
-	if (slash_show(r, line, COLUMNS, &shown)) {
+	if (slash_show(r, line, COLUMNS, &shown) || !s) {
 		fwrite(shown.ptr, 1, shown.len, stderr);
 		buf_release(&shown);
 		return true;
