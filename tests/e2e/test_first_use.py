@@ -83,6 +83,7 @@ def test_the_first_call_creates_it_while_it_arrives(chat, model):
     server = model([HELLO, {**long, "chunk_bytes": 500,
                             "chunk_delay_ms": 200}, DONE, SUM, DONE])
     s, cloud = chat(hold=True)
+    s.until("anthropic:m, tools in")
     say(s, "hi", "Hello there.")
     assert creates(cloud) == 0
     s.type("look")
@@ -103,6 +104,7 @@ def test_a_creation_that_fails_is_tried_again_by_the_next_call(chat, model):
     server = model([HELLO, SUM, SUM, DONE])
     s, cloud = chat()
     cloud.fault(CREATE["e2b"], status=400, times=1)
+    s.until("anthropic:m, tools in")
     say(s, "hi", "Hello there.")
     say(s, "look", "Error:")
     say(s, "look again", "done")
