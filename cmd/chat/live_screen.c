@@ -565,6 +565,7 @@ static void add_status(const struct live *l, struct rows *out)
 		.sandbox = l->place && l->place[0] ? l->place : NULL,
 		.state = state_of(l),
 		.keys = !l->vi.on      ? NULL
+			: l->vi.visual ? "vi visual"
 			: l->vi.normal ? "vi normal"
 				       : "vi insert",
 		.mode = mode_of(l),

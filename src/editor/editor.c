@@ -371,6 +371,8 @@ static size_t place_at(struct editor *e, struct draft_row row, size_t column)
 
 static const struct style plain = { 0, STYLE_PLAIN };
 
+static const struct style reverse = { ATTR_REVERSE, STYLE_PLAIN };
+
 static void add_blanks(struct rows *rows, size_t n)
 {
 	static const char blanks[] = "                ";
@@ -386,7 +388,10 @@ static void add_plain(struct editor *e, size_t from, size_t to,
 		      struct rows *rows)
 {
 	if (from < to)
-		rows_add(rows, plain, gap_view(&e->text, from, to));
+		rows_add(rows,
+			 from >= e->mark_from && from < e->mark_to ? reverse
+								   : plain,
+			 gap_view(&e->text, from, to));
 }
 
 /* Draws a row; pastes and hidden characters are shown as labels. */
@@ -402,10 +407,14 @@ static void add_row(struct editor *e, struct draft_row row, struct rows *rows)
 
 		column += c.cells;
 		at += c.len;
+		if (c.kind == CLUSTER_PLAIN && at != e->mark_from &&
+		    at != e->mark_to)
+			continue;
+		add_plain(e, from, c.kind == CLUSTER_PLAIN ? at : at - c.len,
+			  rows);
+		from = at;
 		if (c.kind == CLUSTER_PLAIN)
 			continue;
-		add_plain(e, from, at - c.len, rows);
-		from = at;
 		if (c.kind == CLUSTER_TAB) {
 			add_blanks(rows, c.cells);
 			continue;

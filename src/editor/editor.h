@@ -76,8 +76,9 @@ struct editor {
 	size_t width; /* cells in a row when last drawn; 0: never drawn */
 	size_t goal;  /* column that Up and Down try to return to */
 	bool has_goal;
-	enum editor_last last;   /* kind of the last key */
-	enum editor_last before; /* kind of the key before the last one */
+	size_t mark_from, mark_to; /* these bytes are drawn in reverse */
+	enum editor_last last;     /* kind of the last key */
+	enum editor_last before;   /* kind of the key before the last one */
 	size_t yanked; /* bytes before the caret that the last yank inserted */
 	struct str prompt; /* borrowed; shown before the first row */
 	struct style prompt_style;

@@ -1,7 +1,9 @@
 /* vi.c - the keys of vi for the draft, as a layer above the editor. */
 /* SPDX-License-Identifier: MIT */
 /*
- * From top to bottom: positions in the text, motions, operators, commands.
+ * From top to bottom: positions in the text, motions, text objects, operators,
+ * commands, the selection of visual mode, and "." which types the last change
+ * again.
  * Begin reading at vi_event() and run_command(). The text is changed only
  * through editor_replace_before(), so that undo and the markers of pastes work
  * as with other keys. A position is a byte offset at the start of a cluster.
@@ -60,6 +62,9 @@ static size_t prev_of(struct editor *e, size_t at)
 		start = next;
 	return start;
 }
+
+enum { CHANGE_MOST = 1 << 16 }; /* bytes that "." repeats */
+enum { ERASES = 0x7f };         /* Backspace, in them */
 
 enum { BLANK, MARK, WORD };
 
@@ -268,6 +273,127 @@ static struct motion find_motion(struct vi *v, struct editor *e, char c)
 	}
 }
 
+/* The text from one position to another. fails: there is no such object. */
+struct object {
+	size_t from, to;
+	bool fails;
+};
+
+static void skip_blanks(struct editor *e, size_t *to)
+{
+	while (*to < line_end(e, *to) && class_at(e, *to, true) == BLANK)
+		*to = next_of(e, *to);
+}
+
+/* "iw", "aw": the word at the caret, or the blanks there. */
+static struct object find_word(struct editor *e, bool around, bool big)
+{
+	size_t start = line_start(e, e->caret);
+	size_t end = line_end(e, e->caret);
+	int kind = class_at(e, e->caret, big);
+	struct object s = { e->caret, e->caret, start == end };
+
+	while (s.from > start && class_at(e, prev_of(e, s.from), big) == kind)
+		s.from = prev_of(e, s.from);
+	while (s.to < end && class_at(e, s.to, big) == kind)
+		s.to = next_of(e, s.to);
+	if (around && kind == BLANK && s.to < end) {
+		kind = class_at(e, s.to, big);
+		while (s.to < end && class_at(e, s.to, big) == kind)
+			s.to = next_of(e, s.to);
+	} else if (around && s.to < end && class_at(e, s.to, big) == BLANK) {
+		skip_blanks(e, &s.to);
+	} else if (around) {
+		while (s.from > start &&
+		       class_at(e, prev_of(e, s.from), big) == BLANK)
+			s.from = prev_of(e, s.from);
+	}
+	return s;
+}
+
+/* Finds the next quote in the caret's line; one behind a backslash is none. */
+static bool find_quote(struct editor *e, size_t *at, char quote)
+{
+	size_t end = line_end(e, e->caret);
+
+	while (*at < end && byte_at(e, *at) != (unsigned char)quote) {
+		if (byte_at(e, *at) == '\\' && *at + 1 < end)
+			*at = next_of(e, *at);
+		*at = next_of(e, *at);
+	}
+	return *at < end;
+}
+
+/* 'i"', 'a"': the quoted text at the caret, or the next one in its line. */
+static struct object find_quoted(struct editor *e, bool around, char quote)
+{
+	struct object s = { line_start(e, e->caret), 0, false };
+
+	for (;;) {
+		if (!find_quote(e, &s.from, quote))
+			break;
+		s.to = s.from + 1;
+		if (!find_quote(e, &s.to, quote))
+			break;
+		if (s.to < e->caret) {
+			s.from = s.to + 1;
+			continue;
+		}
+		s.from += !around;
+		s.to += around;
+		if (around)
+			skip_blanks(e, &s.to);
+		return s;
+	}
+	s.fails = true;
+	return s;
+}
+
+/* "i(", "a(": the text in the brackets around the caret, over several lines,
+ * too. */
+static struct object find_bracketed(struct editor *e, bool around, char open,
+				    char close)
+{
+	struct object s = { e->caret, 0, false };
+	size_t depth = byte_at(e, s.from) != (unsigned char)open;
+
+	while (depth && s.from) {
+		s.from--;
+		if (byte_at(e, s.from) == (unsigned char)close)
+			depth++;
+		else if (byte_at(e, s.from) == (unsigned char)open)
+			depth--;
+	}
+	s.fails = depth;
+	depth = 1;
+	for (s.to = s.from + 1; s.to < text_len(e); s.to++) {
+		if (byte_at(e, s.to) == (unsigned char)open)
+			depth++;
+		else if (byte_at(e, s.to) == (unsigned char)close && !--depth)
+			break;
+	}
+	s.fails = s.fails || s.to >= text_len(e);
+	s.from += !around;
+	s.to += around;
+	return s;
+}
+
+/* Returns the text object that a character names. */
+static struct object find_object(struct editor *e, bool around, char c)
+{
+	static const char pairs[][4] = { "()b", "[]", "{}B", "<>" };
+
+	if (c == 'w' || c == 'W')
+		return find_word(e, around, c == 'W');
+	if (c && strchr("\"'`", c))
+		return find_quoted(e, around, c);
+	for (size_t i = 0; i < sizeof(pairs) / sizeof(*pairs); i++)
+		if (c && strchr(pairs[i], c))
+			return find_bracketed(e, around, pairs[i][0],
+					      pairs[i][1]);
+	return (struct object){ e->caret, e->caret, true };
+}
+
 static void replace(struct editor *e, size_t from, size_t to, struct str text)
 {
 	e->caret = to;
@@ -410,6 +536,7 @@ static void begin_insert(struct vi *v, struct editor *e, size_t at)
 	e->caret = at;
 	e->has_goal = false;
 	v->normal = false;
+	v->visual = 0;
 	clear_pending(v);
 }
 
@@ -442,13 +569,30 @@ static void replace_chars(struct vi *v, struct editor *e, struct str c)
 	clear_pending(v);
 }
 
-/* Handles the character that "r", "f" or "g" waits for. */
+/* Applies the pending operator to a text object, or selects it. */
+static void apply_object(struct vi *v, struct editor *e, struct object s)
+{
+	if (!s.fails && v->op) {
+		e->caret = s.from;
+		operate(v, e, (struct motion){ s.to, false, false, false });
+	} else if (!s.fails && s.from < s.to) {
+		v->anchor = s.from;
+		e->caret = prev_of(e, s.to);
+	}
+	clear_pending(v);
+}
+
+/* Handles the character that "r", "f", "g" or a text object waits for. */
 static void finish_command(struct vi *v, struct editor *e, struct str c)
 {
 	char command = v->waits;
 
 	v->waits = 0;
-	if (command == 'r') {
+	if (command == 'i' || command == 'a') {
+		apply_object(v, e,
+			     find_object(e, command == 'a',
+					 c.len == 1 ? c.ptr[0] : '\0'));
+	} else if (command == 'r') {
 		replace_chars(v, e, c);
 	} else if (command == 'g') {
 		apply_motion(
@@ -541,6 +685,66 @@ static void undo_change(struct vi *v, struct editor *e, bool again)
 	clear_pending(v);
 }
 
+/* Returns the start of the cluster that has this byte: the text may have been
+ * replaced since the byte was chosen. */
+static size_t snap(struct editor *e, size_t at)
+{
+	size_t start;
+
+	at = at < text_len(e) ? at : text_len(e);
+	start = line_start(e, at);
+	while (start < at && next_of(e, start) <= at)
+		start = next_of(e, start);
+	return start;
+}
+
+/* Applies an operator to the selection. */
+static void operate_selection(struct vi *v, struct editor *e, char op)
+{
+	size_t anchor = snap(e, v->anchor);
+	size_t from = anchor < e->caret ? anchor : e->caret;
+	size_t to = anchor < e->caret ? e->caret : anchor;
+	bool lines = v->visual == 'V';
+
+	v->op = op;
+	v->visual = 0;
+	e->caret = from;
+	/* a selected line end is a character, too */
+	operate(v, e,
+		(struct motion){ lines ? to : next_of(e, to), false, lines,
+				 false });
+	clear_pending(v);
+}
+
+/* Runs a command of visual mode. Returns false for others: motions move the end
+ * of the selection. */
+static bool run_visual(struct vi *v, struct editor *e, char c)
+{
+	size_t anchor = v->anchor;
+
+	if (c == 'v' || c == 'V') {
+		v->anchor = v->visual ? v->anchor : e->caret;
+		v->visual = v->visual == c ? '\0' : c;
+	} else if (!v->visual) {
+		return false;
+	} else if (c == 'o') {
+		v->anchor = e->caret;
+		e->caret = snap(e, anchor);
+	} else if (c == 'i' || c == 'a') {
+		v->waits = c;
+		return true;
+	} else if (c && strchr("dxcsy", c)) {
+		operate_selection(v, e, c == 'x' ? 'd' : c == 's' ? 'c' : c);
+	} else {
+		/* what changes the text without the selection ends it */
+		if (c && strchr("pPuUrXDCSYIAO/.", c))
+			v->visual = 0;
+		return false;
+	}
+	clear_pending(v);
+	return true;
+}
+
 /* Runs one command of normal mode. */
 static enum editor_result run_command(struct vi *v, struct editor *e, char c)
 {
@@ -549,8 +753,12 @@ static enum editor_result run_command(struct vi *v, struct editor *e, char c)
 			v->count = v->count * 10 + (size_t)(c - '0');
 		return EDITOR_CHANGED;
 	}
+	if (!v->op && run_visual(v, e, c))
+		return EDITOR_CHANGED;
 	if (v->op && c == v->op) {
 		operate_count_lines(v, e);
+	} else if (v->op && (c == 'i' || c == 'a')) {
+		v->waits = c;
 	} else if (strchr("fFtTg", c) || (c == 'r' && !v->op)) {
 		v->waits = c;
 	} else if (v->op) {
@@ -574,6 +782,98 @@ static enum editor_result run_command(struct vi *v, struct editor *e, char c)
 	return EDITOR_CHANGED;
 }
 
+static void note(struct buf *keys, struct str text)
+{
+	keys->max = CHANGE_MOST;
+	buf_addstr(keys, text);
+}
+
+/* True if the keys of a command change the text or begin insert mode. */
+static bool is_change(struct str keys)
+{
+	while (keys.len && keys.ptr[0] >= '0' && keys.ptr[0] <= '9')
+		keys = str_skip(keys, 1);
+	return keys.len && strchr("dcxXDCsSrpPiaIAoO", keys.ptr[0]);
+}
+
+/* Remembers the keys of a command that is complete, if it was a change. */
+static void note_command(struct vi *v, bool selected)
+{
+	if (v->op || v->waits || v->count || v->op_count)
+		return;
+	if (!v->repeats && !selected && is_change(buf_str(&v->keys))) {
+		buf_clear(&v->change);
+		note(&v->change, buf_str(&v->keys));
+		v->inserts = !v->normal;
+	}
+	buf_clear(&v->keys);
+}
+
+static enum editor_result type_text(struct vi *v, struct editor *e,
+				    struct str text)
+{
+	if (v->inserts && !v->repeats)
+		note(&v->change, text);
+	return editor_event(
+		e, &(struct key_event){ .kind = KEY_EVENT_TEXT, .text = text });
+}
+
+/* Handles one character in normal mode. */
+static enum editor_result run_char(struct vi *v, struct editor *e, struct str c)
+{
+	enum editor_result result = EDITOR_CHANGED;
+	bool selected = v->visual;
+
+	note(&v->keys, c);
+	if (v->waits)
+		finish_command(v, e, c);
+	else if (c.len == 1)
+		result = run_command(v, e, c.ptr[0]);
+	else
+		clear_pending(v);
+	if (v->normal)
+		clamp_caret(e);
+	note_command(v, selected);
+	return result;
+}
+
+/* Types the remembered change once more, and leaves insert mode. */
+static void type_change(struct vi *v, struct editor *e)
+{
+	struct str rest = buf_str(&v->change);
+
+	while (rest.len) {
+		size_t n = v->normal ? str_char_offset(rest, 1)
+				     : str_find(rest, ERASES);
+		struct str part = { rest.ptr, n };
+
+		if (v->normal)
+			(void)run_char(v, e, part);
+		else if (n)
+			(void)type_text(v, e, part);
+		else
+			(void)press_key(e, (struct key){ KEY_BACKSPACE, 0, 0 });
+		rest = str_skip(rest, n ? n : 1);
+	}
+	if (!v->normal && e->caret > line_start(e, e->caret))
+		e->caret = prev_of(e, e->caret);
+	v->normal = true;
+	clear_pending(v);
+}
+
+/* "." */
+static void repeat_change(struct vi *v, struct editor *e)
+{
+	size_t n = v->count ? v->count : 1;
+
+	clear_pending(v);
+	buf_clear(&v->keys);
+	v->repeats = true;
+	for (; n; n--)
+		type_change(v, e);
+	v->repeats = false;
+}
+
 /* Handles typed text in normal mode. */
 static enum editor_result on_text(struct vi *v, struct editor *e,
 				  struct str text)
@@ -585,20 +885,30 @@ static enum editor_result on_text(struct vi *v, struct editor *e,
 		struct str c = { text.ptr, n < text.len ? n : text.len };
 
 		text = str_skip(text, c.len);
-		if (v->waits)
-			finish_command(v, e, c);
-		else if (c.len == 1)
-			result = run_command(v, e, c.ptr[0]);
+		if (str_is(c, ".") && !v->op && !v->waits && !v->visual)
+			repeat_change(v, e);
 		else
-			clear_pending(v);
-		if (v->normal)
-			clamp_caret(e);
+			result = run_char(v, e, c);
 	}
 	if (text.len && !v->normal)
-		result = editor_event(
-			e, &(struct key_event){ .kind = KEY_EVENT_TEXT,
-						.text = text });
+		result = type_text(v, e, text);
 	return result;
+}
+
+/* True for the keys that extend a selection; others end it. */
+static bool moves(struct key key)
+{
+	switch (key.name) {
+	case KEY_LEFT:
+	case KEY_RIGHT:
+	case KEY_UP:
+	case KEY_DOWN:
+	case KEY_HOME:
+	case KEY_END:
+		return true;
+	default:
+		return false;
+	}
 }
 
 /* Handles a key that is not text. */
@@ -606,14 +916,17 @@ static enum editor_result on_key(struct vi *v, struct editor *e,
 				 const struct key_event *event)
 {
 	struct key key = event->key;
-	bool pending = v->op || v->waits || v->count;
+	bool pending = v->op || v->waits || v->count || v->visual;
 	enum editor_result result;
 
 	clear_pending(v);
+	buf_clear(&v->keys);
 	if (key.name == KEY_ESCAPE && !key.mods) {
+		v->visual = 0;
 		if (v->normal)
 			return pending ? EDITOR_CHANGED : EDITOR_ESCAPE;
 		v->normal = true;
+		v->inserts = false;
 		if (e->caret > line_start(e, e->caret))
 			e->caret = prev_of(e, e->caret);
 		return EDITOR_CHANGED;
@@ -623,6 +936,12 @@ static enum editor_result on_key(struct vi *v, struct editor *e,
 	if (v->normal && key.name == KEY_CHAR && key.c == 'r' &&
 	    key.mods == KEY_CTRL)
 		key = (struct key){ KEY_CHAR, '_', KEY_ALT }; /* redo */
+	/* Of the other keys, "." repeats only Backspace. */
+	if (v->inserts && key.name == KEY_BACKSPACE && !key.mods)
+		note(&v->change, STR("\x7f"));
+	else
+		v->inserts = false;
+	v->visual = moves(key) ? v->visual : 0;
 	result = press_key(e, key);
 	if (result == EDITOR_SUBMIT || result == EDITOR_INTERRUPT)
 		v->normal = false;
@@ -631,17 +950,41 @@ static enum editor_result on_key(struct vi *v, struct editor *e,
 	return result;
 }
 
+/* Marks what is selected, to be drawn. */
+static void mark_selection(struct vi *v, struct editor *e)
+{
+	size_t anchor = v->visual ? snap(e, v->anchor) : 0;
+	size_t from = anchor < e->caret ? anchor : e->caret;
+	size_t to = anchor < e->caret ? e->caret : anchor;
+
+	e->mark_from = e->mark_to = 0;
+	if (!v->visual)
+		return;
+	e->mark_from = v->visual == 'V' ? line_start(e, from) : from;
+	e->mark_to = v->visual == 'V' ? line_end(e, to) : next_of(e, to);
+}
+
 enum editor_result vi_event(struct vi *v, struct editor *e,
 			    const struct key_event *event)
 {
+	enum editor_result result;
+
 	if (v->on && event->kind == KEY_EVENT_KEY)
-		return on_key(v, e, event);
-	if (v->on && v->normal && event->kind == KEY_EVENT_TEXT)
-		return on_text(v, e, event->text);
-	return editor_event(e, event);
+		result = on_key(v, e, event);
+	else if (v->on && v->normal && event->kind == KEY_EVENT_TEXT)
+		result = on_text(v, e, event->text);
+	else if (v->on && event->kind == KEY_EVENT_TEXT)
+		result = type_text(v, e, event->text);
+	else
+		result = editor_event(e, event);
+	if (v->on)
+		mark_selection(v, e);
+	return result;
 }
 
 void vi_release(struct vi *v)
 {
 	buf_release(&v->text);
+	buf_release(&v->keys);
+	buf_release(&v->change);
 }

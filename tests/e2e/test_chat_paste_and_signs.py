@@ -2,6 +2,7 @@
 signs in ASCII, and the thread of a sandbox that is in use."""
 # SPDX-License-Identifier: MIT
 import json
+import re
 import subprocess
 
 import pytest
@@ -258,6 +259,36 @@ def test_the_draft_has_the_keys_of_vi_if_asked(live, env, columns, lines):
     s.until(lambda t: t.count("fix the right test now") == 2)
     s.type("ddGG")
     s.until(lambda t: t.count("fix the right test now") == 1)
+
+
+@pytest.mark.parametrize("columns, lines", [(80, 24), (40, 12)])
+def test_in_vi_mode_a_selection_is_marked_and_a_change_repeated(
+        live, env, columns, lines):
+    config(env, "[ui]\nkeys = \"vi\"\n")
+    s, server = live(HELLO, columns=columns, lines=lines)
+    s.until("vi insert")
+    s.type("fix (the wrong) test")
+    s.keys("Escape")
+    s.until("vi normal")
+    s.type("Fwviw")
+    s.until("vi visual")
+    seen = s.tmux("capture-pane", "-p", "-e")
+    assert re.search("\x1b\\[[0-9;]*7m" + "wrong", seen)
+    s.keys("Escape")
+    s.until("vi normal")
+    s.type("ci(a")
+    s.until("fix (a) test")
+    s.keys("Escape")
+    s.until("vi normal")
+    s.type("0cwmend")
+    s.until("mend (a) test")
+    s.keys("Escape")
+    s.until("vi normal")
+    s.type("$b.")
+    s.until("mend (a) mend")
+    s.keys("Enter")
+    s.until("Hello there.")
+    assert prompts(server) == ["mend (a) mend"]
 
 
 def test_an_unknown_kind_of_keys_is_named(live, env):

@@ -81,6 +81,51 @@ static const struct {
 	{ "abc" ESC "10h", "|abc" },
 	{ "" ESC "xdwddp", "|" },
 	{ "" ESC "ix", "x|" },
+	{ "one two three" ESC "0wdiw", "one | three" },
+	{ "one two three" ESC "0wdaw", "one |three" },
+	{ "one two" ESC "daw", "on|e" },
+	{ "one  two" ESC "03ldiw", "one|two" },
+	{ "one  two x" ESC "03ldaw", "one| x" },
+	{ "a-b c" ESC "0diW", "| c" },
+	{ "one two" ESC "0ciwx", "x| two" },
+	{ "one two" ESC "0yiwP", "on|eone two" },
+	{ "say \"a b\" now" ESC "0di\"", "say \"|\" now" },
+	{ "say \"a b\" now" ESC "0da\"", "say |now" },
+	{ "say \"a\\\"b\" now" ESC "0ci\"x", "say \"x|\" now" },
+	{ "'a' 'b'" ESC "di'", "'a' '|'" },
+	{ "no quote" ESC "di\"", "no quot|e" },
+	{ "f(a, (b))" ESC "0f,di(", "f(|)" },
+	{ "f(a, (b))" ESC "0fbda(", "f(a, |)" },
+	{ "f(a, (b))" ESC "cibx", "f(x|)" },
+	{ "f(a)" ESC "0f(di)", "f(|)" },
+	{ "a[1] {x}" ESC "0f1di]", "a[|] {x}" },
+	{ "{\nx\n}" ESC "kdi{", "{|}" },
+	{ "<a>" ESC "hdi<", "<|>" },
+	{ "f(a" ESC "di(", "f(|a" },
+	{ "one two three" ESC "0dw.", "|three" },
+	{ "one two three" ESC "0x..", "| two three" },
+	{ "one two three" ESC "0cwx" ESC "w.", "x |x three" },
+	{ "one two" ESC "0ciwxy\x7f" ESC "w.", "x |x" },
+	{ "one\ntwo\nthree" ESC "ggdd.", "|three" },
+	{ "ab" ESC "0ix" ESC "2.", "|xxxab" },
+	{ "a\nb" ESC "ox" ESC "k.", "a\nb\n|x\nx" },
+	{ "abc" ESC ".", "ab|c" },
+	{ "one two three" ESC "0yw.", "|one two three" },
+	{ "one two three" ESC "0vld", "|e two three" },
+	{ "one two three" ESC "0ved", "| two three" },
+	{ "one two" ESC "vbd", "one| " },
+	{ "one two" ESC "0vecx", "x| two" },
+	{ "one two" ESC "0wvey0P", "tw|oone two" },
+	{ "one two" ESC "0wviwd", "one| " },
+	{ "f(a, b)" ESC "0favi(d", "f(|)" },
+	{ "one two" ESC "0vlohd", "|e two" },
+	{ "one two" ESC "0vl" ESC "x", "o|e two" },
+	{ "one\ntwo\nthree" ESC "ggVjd", "|three" },
+	{ "one\ntwo\nthree" ESC "kVcx", "one\nx|\nthree" },
+	{ "one\ntwo" ESC "kVyp", "one\n|one\ntwo" },
+	{ "one\ntwo" ESC "ggvjd", "|wo" },
+	{ "one" ESC "0vvx", "|ne" },
+	{ "one two" ESC "0vGd", "|ne two" },
 };
 
 static void press(struct vi *v, struct editor *e, const char *keys)
@@ -94,6 +139,9 @@ static void press(struct vi *v, struct editor *e, const char *keys)
 		if (*keys == ESC[0]) {
 			event.kind = KEY_EVENT_KEY;
 			event.key.name = KEY_ESCAPE;
+		} else if (*keys == '\x7f') {
+			event.kind = KEY_EVENT_KEY;
+			event.key.name = KEY_BACKSPACE;
 		} else if (*keys == '\n') {
 			event.kind = KEY_EVENT_KEY;
 			event.key = (struct key){ KEY_ENTER, 0, KEY_ALT };
@@ -193,11 +241,12 @@ static void test_a_deleted_paste_is_not_put_into_the_next_draft(void **state)
 static void test_random_commands_keep_the_text_whole(void **state)
 {
 	static const char *const keys[] = {
-		"h", "j", "k",  "l", "w", "b", "e",        "W", "B", "E", "0",
-		"^", "$", "x",  "X", "d", "c", "y",        "p", "P", "u", "U",
-		"i", "a", "I",  "A", "o", "O", "r",        "f", "t", "F", "T",
-		";", ",", "s",  "S", "D", "C", "Y",        "G", "g", "2", "9",
-		" ", NI,  "\n", ESC, ESC, ESC, "e\xCC\x81"
+		"h",         "j", "k", "l", "w", "b", "e",  "W",   "B", "E",
+		"0",         "^", "$", "x", "X", "d", "c",  "y",   "p", "P",
+		"u",         "U", "i", "a", "I", "A", "o",  "O",   "r", "f",
+		"t",         "F", "T", ";", ",", "s", "S",  "D",   "C", "Y",
+		"G",         "g", "2", "9", " ", NI,  "\n", ESC,   ESC, ESC,
+		"e\xCC\x81", "v", "V", ".", "(", ")", "\"", "\x7f"
 	};
 	uint32_t random = 1;
 	struct vi v = { .on = true };
@@ -211,7 +260,8 @@ static void test_random_commands_keep_the_text_whole(void **state)
 		struct buf all = BUF_INIT(64 << 20);
 
 		random = random * 1664525U + 1013904223U;
-		press(&v, &e, keys[(random >> 8) % 51]);
+		press(&v, &e,
+		      keys[(random >> 8) % (sizeof(keys) / sizeof(*keys))]);
 		assert_true(e.caret <= gap_len(&e.text));
 		if (i % 100 == 0) {
 			editor_text(&e, &all);
