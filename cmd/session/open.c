@@ -239,6 +239,8 @@ static int open_rest(struct run *r, struct error *err)
 		return -1;
 	if (!run_has_sandbox(r))
 		secret_files_open(&r->secrets, settings_dir(r->app->settings));
+	/* with -n nobody could use /forward before the sandbox ends */
+	r->agent.names_ports = run_has_sandbox(r) && r->interactive;
 	if (!run_has_sandbox(r) && r->interactive) {
 		r->changes.app = r->app;
 		r->agent.watch = command_changes_watch;

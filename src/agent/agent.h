@@ -7,7 +7,7 @@
 #include "agent/window.h"
 #include "model/model.h"
 #include "model/server.h"
-#include "sandbox/sandbox.h"
+#include "sandbox/ports/ports.h"
 #include "session/session.h"
 #include "tool/tool.h"
 
@@ -95,6 +95,9 @@ struct agent_event {
 	/* EVENT_TOOL_RESULT of a command: "a.c, b.c (+12 −3)", the files that
 	 * it has changed in the user's tree, masked; or empty */
 	struct str changed;
+	/* EVENT_TOOL_RESULT of a command: the ports on which something listens
+	 * in the sandbox since then */
+	struct listen_note listens;
 	/* EVENT_TOOL_RESULT: only known values are masked in text */
 	bool exempt;
 	/* EVENT_TOOL_RESULT of a command that the user typed */
@@ -273,6 +276,8 @@ struct agent {
 	 * it has changed in the user's tree. NULL: they are not named. */
 	void (*watch)(void *arg, struct buf *changed, const struct stop *stop);
 	void *watch_arg;
+	/* tells the user on which ports commands begin to listen */
+	bool names_ports;
 	/* Called when a command wanted to push this branch with git: asks the
 	 * user, and appends what the model is told. On the thread of
 	 * agent_run(). NULL: nothing is pushed. */

@@ -60,12 +60,13 @@ struct tool_job {
 	 * prepared */
 	struct buf remark;
 	struct tool_change change;
-	struct buf end;       /* how execute's command ended: tool_env.end */
-	struct buf changed;   /* agent.watch: the files that it has changed */
-	struct buf push;      /* agent.push: the branch to push, or "" */
-	struct buf masked;    /* what was masked in the result */
-	int64_t ran_ms;       /* -1: it did not run */
-	struct message media; /* files attached to the result */
+	struct buf end;     /* how execute's command ended: tool_env.end */
+	struct buf changed; /* agent.watch: the files that it has changed */
+	struct listen_note listens; /* with agent.names_ports: new ports */
+	struct buf push;            /* agent.push: the branch to push, or "" */
+	struct buf masked;          /* what was masked in the result */
+	int64_t ran_ms;             /* -1: it did not run */
+	struct message media;       /* files attached to the result */
 	struct hooked_call hooked;
 	bool exempt; /* only known values are masked in its result */
 	bool failed;
@@ -305,6 +306,7 @@ int agent_run_own_command(struct agent *a, const char *command,
 	struct buf end = BUF_INIT(TOOL_RESULT_BYTES);
 	struct buf changed = BUF_INIT(TOOL_RESULT_BYTES);
 	struct buf masked = BUF_INIT(1 << 12);
+	struct listen_note listens = { 0 };
 	bool failed = false;
 	int64_t began;
 	int64_t ran_ms;
@@ -321,6 +323,7 @@ int agent_run_own_command(struct agent *a, const char *command,
 		.end = &end,
 		.masked = &masked,
 		.changed = &changed,
+		.listens = a->names_ports ? &listens : NULL,
 	};
 	int rc;
 
@@ -340,6 +343,7 @@ int agent_run_own_command(struct agent *a, const char *command,
 			   .interrupted = rc < 0 && err->code == ERR_CANCELLED,
 			   .ran_ms = ran_ms,
 			   .changed = buf_str(&changed),
+			   .listens = listens,
 			   .failed = failed });
 	tell_masked(a, &call, buf_str(&masked), &out);
 	if (told)
@@ -724,6 +728,8 @@ static void *run_job(void *arg)
 		.masked = &job->masked,
 		.changed = &job->changed,
 		.push = &job->push,
+		.listens =
+			job->batch->agent->names_ports ? &job->listens : NULL,
 		.ask = job->batch->agent->ui.ask,
 		.ask_arg = job->batch->agent->ui.arg,
 		.web = job->batch->agent->web,
@@ -956,6 +962,7 @@ static int finish_call(struct tool_job *job, struct message *results,
 			   .text = text,
 			   .end = buf_str(&job->end),
 			   .changed = buf_str(&job->changed),
+			   .listens = job->listens,
 			   .ran_ms = job->ran_ms,
 			   .interrupted = job->interrupted,
 			   .failed = job->failed,

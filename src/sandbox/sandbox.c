@@ -335,6 +335,7 @@ void sandbox_release(struct sandbox *sb)
 	free(sb->opened);
 	supervise_read_free(sb->read);
 	mounts_release(&sb->mounts);
+	free(sb->listeners);
 	*sb = (struct sandbox){ 0 };
 }
 

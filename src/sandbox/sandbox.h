@@ -252,6 +252,8 @@ struct sandbox {
 	 * its files a command changes: see tree_changes.h */
 	atomic_bool names_changes;
 	struct jobs *jobs; /* see jobs/jobs.h; freed by jobs_end(); or NULL */
+	/* of ports/ports.h, one allocation; owned, or NULL */
+	_Atomic(struct listeners *) listeners;
 	/* NULL, or a cancel that is triggered when the sandbox is being
 	 * deleted: then nothing new is started in it. */
 	_Atomic(const struct cancel *) doomed_by;

@@ -1,9 +1,12 @@
-/* tree_changes.c - asks a command's own request which files it changed. */
+/* tree_changes.c - asks a command's own request which files it changed, and on
+ * which ports something listens. */
 /* SPDX-License-Identifier: MIT */
 #include "sandbox/tree_changes.h"
 
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "base/str.h"
 #include "sandbox/changed_files.h"
 #include "sandbox/quote.h"
@@ -16,7 +19,11 @@ enum {
 	CLAIMED_MAX = 100000, /* changed files that a report may claim */
 };
 
-#define PUSH_MARK "push " /* of tree_changes.sh */
+/* of tree_changes.sh */
+#define PUSH_MARK "push "
+#define BEFORE_MARK "before "
+#define LISTENS_MARK "listens "
+#define USER_MARK "user "
 
 static const unsigned char changes_sh[] = {
 #include "scripts/sandbox/tree_changes.sh.inc"
@@ -51,25 +58,35 @@ static int filter_output(void *arg, enum exec_stream stream, struct str chunk,
 static void add_script(const struct tree_changes *c, const char *dir,
 		       struct buf *out)
 {
-	buf_addf(out, "d_most=%d d_nonce=%s\n", LISTED_MAX + 1, c->aside.nonce);
+	const struct sandbox *sb = c->sandbox;
+
+	buf_addf(out, "d_most=%d d_nonce=%s d_ports=%s d_shared=%s\n",
+		 LISTED_MAX + 1, c->aside.nonce,
+		 !c->ports                       ? ""
+		 : listeners_are_new(c->sandbox) ? "first"
+						 : "yes",
+		 sb->client->provider->flags & SANDBOX_SHARED ? "yes" : "");
 	quote_assign(out, "d_dir", str_of(dir));
 	quote_assign(out, "d_command", c->inner.command);
 	quote_script(out, SCRIPT(changes_sh));
 }
 
-void tree_changes_begin(struct tree_changes *c, const struct sandbox *sb,
+void tree_changes_begin(struct tree_changes *c, struct sandbox *sb, bool ports,
 			struct exec_request *req)
 {
 	size_t most = sb->client->provider->max_command;
 
 	*c = (struct tree_changes){ .inner = *req,
+				    .sandbox = sb,
+				    .ports = ports,
 				    .command = BUF_INIT(SCRIPT_MAX),
 				    .text = BUF_INIT(SIZE_MAX / 2) };
-	if (!sb->names_changes || !req->output ||
+	if ((!sb->names_changes && !ports) || !req->output ||
 	    req->command.len > COMMAND_MAX)
 		return;
 	aside_init(&c->aside);
-	add_script(c, sandbox_tree_dir(sb), &c->command);
+	add_script(c, sb->names_changes ? sandbox_tree_dir(sb) : "",
+		   &c->command);
 	c->asks = !c->command.over && (!most || c->command.len <= most);
 	if (!c->asks)
 		return;
@@ -91,6 +108,32 @@ static void read_push(struct str name, struct buf *push)
 	}
 	if (name.len && name.len <= BRANCH_MAX && name.ptr[0] != '-')
 		buf_addstr(push, name);
+}
+
+/* Takes the line of the report that begins with mark, if it is the next. */
+static struct str take_line(struct str *report, const char *mark)
+{
+	struct str line = { 0 };
+
+	if (str_starts(*report, mark) && str_split(report, '\n', &line))
+		return str_skip(line, strlen(mark));
+	return line;
+}
+
+/* Reads the lines about ports at the report's start. */
+static void read_ports(struct tree_changes *c, struct str *report,
+		       struct listen_note *listens)
+{
+	struct str user = take_line(report, USER_MARK);
+	struct str before = take_line(report, BEFORE_MARK);
+	struct str now = take_line(report, LISTENS_MARK);
+	char *own = user.ptr ? xstrndup(user.ptr, user.len) : NULL;
+	struct listen_note none;
+
+	if (listeners_are_new(c->sandbox))
+		listeners_read(c->sandbox, before, true, own, &none);
+	listeners_read(c->sandbox, now, false, own, listens);
+	free(own);
 }
 
 /* Parses "COUNT\nNAME\nNAME...", perhaps with "push BRANCH\n" before it, which
@@ -116,14 +159,20 @@ static void read_report(struct str report, struct buf *out, struct buf *push)
 }
 
 int tree_changes_end(struct tree_changes *c, int rc, struct buf *out,
-		     struct buf *push, struct error *err)
+		     struct buf *push, struct listen_note *listens,
+		     struct error *err)
 {
+	struct str report;
+
 	if (c->asks) {
 		aside_end(&c->aside, &c->text);
 		if (rc == 0)
 			rc = pass_output(c, EXEC_STDOUT, NULL, err);
+		report = buf_str(&c->aside.text);
+		if (c->ports && (c->aside.found || rc == 0))
+			read_ports(c, &report, listens);
 		if (c->aside.found)
-			read_report(buf_str(&c->aside.text), out, push);
+			read_report(report, out, push);
 	}
 	aside_release(&c->aside);
 	buf_release(&c->command);

@@ -488,9 +488,10 @@ static int execute_watched(const struct tool_env *env, struct exec_request *req,
 
 	if (!env->changed)
 		return execute_reaching(env, req, res, err);
-	tree_changes_begin(&changes, env->sandbox, req);
+	tree_changes_begin(&changes, env->sandbox, env->listens, req);
 	rc = execute_reaching(env, req, res, err);
-	return tree_changes_end(&changes, rc, env->changed, env->push, err);
+	return tree_changes_end(&changes, rc, env->changed, env->push,
+				env->listens, err);
 }
 
 /* Runs the command and adds its output, and how it ended, to the result. A

@@ -153,6 +153,9 @@ struct tool_env {                /* all borrowed for the call */
 	/* Out, unless NULL: the branch that the command wanted to push with git
 	 * (sandbox/tree_changes.h). Set only with `changed`. */
 	struct buf *push;
+	/* Out, unless NULL: the ports on which something listens since the
+	 * command. Set only with `changed`. */
+	struct listen_note *listens;
 	/* Out, unless NULL: what was masked in the result by its form: "2
 	 * GitHub tokens". */
 	struct buf *masked;

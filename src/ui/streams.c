@@ -805,6 +805,10 @@ static void on_result(struct plain *p, const struct agent_event *ev)
 	summary_of_changes(ev, &line);
 	if (line.len)
 		note_sign(p, "  ", GLYPH_RESULT, &line);
+	buf_clear(&line);
+	summary_of_listeners(ev, &line);
+	if (line.len)
+		note_sign(p, "  ", GLYPH_RESULT, &line);
 	buf_release(&line);
 	if (!ev->failed)
 		print_todos(p, ev->call);

@@ -485,6 +485,15 @@ void summary_of_changes(const struct agent_event *ev, struct buf *out)
 	buf_addstr(out, ev->changed);
 }
 
+void summary_of_listeners(const struct agent_event *ev, struct buf *out)
+{
+	const char *ports = ev->listens.text;
+
+	if (*ports)
+		buf_addf(out, "the sandbox listens on %s: /forward %.*s", ports,
+			 (int)strspn(ports, "0123456789"), ports);
+}
+
 void summary_of_declined(struct str result, struct buf *out)
 {
 	struct str why;

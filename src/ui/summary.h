@@ -44,6 +44,9 @@ void summary_add_tokens(int64_t tokens, struct buf *out);
 
 /* Appends "changed: a.c, b.c (+12 −3)" if a command has changed files. */
 void summary_of_changes(const struct agent_event *ev, struct buf *out);
+/* Appends "the sandbox listens on 3000: /forward 3000" if a command has begun
+ * to listen. */
+void summary_of_listeners(const struct agent_event *ev, struct buf *out);
 /* Replaces the ellipsis at the end of a summary by "...", and the minus sign of
  * summary_of_changes(). */
 void summary_to_ascii(struct buf *line);

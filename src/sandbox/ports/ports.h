@@ -137,6 +137,22 @@ enum ports_greeting {
 enum { PORTS_GREETING_MAX = 64 << 10 }; /* a longer head is refused */
 enum ports_greeting ports_read_greeting(struct str seen);
 
+/* The TCP ports on which something listens in a sandbox, as far as its commands
+ * have reported them: see tree_changes.h. */
+struct listeners;
+struct listen_note {
+	char text[96]; /* "3000 (only on its loopback)", or "" */
+};
+/* Reads a report "ADDRESS:PORT UID ...", in the hexadecimal form of
+ * /proc/net/tcp. It is untrusted: only numbers are used, and few of them.
+ * before: what was there before the first command, which is not reported. own:
+ * only the listeners of this user; NULL: all. note gets the ports that are new.
+ * Thread-safe. */
+void listeners_read(struct sandbox *sb, struct str report, bool before,
+		    const char *own, struct listen_note *note);
+/* True until listeners_read() was called with before. */
+bool listeners_are_new(struct sandbox *sb);
+
 struct forward;
 /* Fails with ERR_USAGE and a hint if forward_open() cannot work. */
 int forward_check(const struct sandbox_client *client, struct error *err);

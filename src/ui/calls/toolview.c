@@ -448,6 +448,10 @@ static void add_command_end(const struct toolview *v,
 		summary_to_ascii(&note);
 	if (note.len)
 		add_call_note(look, muted, buf_str(&note), out);
+	buf_clear(&note);
+	summary_of_listeners(ev, &note);
+	if (note.len)
+		add_call_note(look, muted, buf_str(&note), out);
 	buf_release(&note);
 }
 
