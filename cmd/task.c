@@ -28,6 +28,7 @@
 #include "cmd/session/sandbox.h"
 #include "cmd/session/save.h"
 #include "cmd/session/transfer.h"
+#include "cmd/session/undo.h"
 #include "sandbox/sandbox.h"
 #include "ui/progress/task_line.h"
 #include "ui/streams.h"
@@ -412,8 +413,11 @@ int run_task(struct run *r, const char *prompt)
 				    &whole, &r->stop, &err);
 	if (rc == 0)
 		task_line_step(&t.status, "waiting for the model");
-	if (rc == 0)
+	if (rc == 0) {
+		undo_begin_turn(r);
 		rc = run_agent(r, whole.ptr ? whole.ptr : "", &r->stop, &err);
+		undo_end_turn(r, rc);
+	}
 	buf_release(&whole);
 	run_promise_end(r); /* a hook may have ended the run before the sandbox
 			       was ready */

@@ -706,9 +706,11 @@ int message_run(struct run *r, enum message_kind kind, const char *text,
 	    background_failed(r->box.sandbox.background, &why) < 0)
 		app_warn("%s", why.message);
 	if (kind == MESSAGE_GIVEN || kind == MESSAGE_PROMPT) {
+		undo_begin_turn(r);
 		rc = kind == MESSAGE_GIVEN
 			     ? run_agent(r, text, stop, err)
 			     : run_prompt(r, text, told, stop, err);
+		undo_end_turn(r, rc);
 		return rc < 0 ? -1 : plan_review(r, stop, err);
 	}
 	rc = agent_run_own_command(&r->agent, text,

@@ -20,6 +20,7 @@
 #include "cmd/external.h"
 #include "cmd/session/policy.h"
 #include "cmd/session/sandbox.h"
+#include "cmd/session/undo.h"
 #include "model/message.h"
 
 enum { PLAN_YES, PLAN_NO, PLAN_AUTO_EDIT, PLAN_EDIT };
@@ -220,7 +221,9 @@ int plan_review(struct run *r, const struct stop *stop, struct error *err)
 			 same ? MESSAGE_PLAN_ACCEPTED : MESSAGE_PLAN_CHANGED);
 		if (!same)
 			buf_addstr(&prompt, buf_str(&plan));
+		undo_begin_turn(r);
 		rc = run_agent(r, prompt.ptr, stop, err);
+		undo_end_turn(r, rc);
 	}
 	buf_release(&plan);
 	buf_release(&prompt);

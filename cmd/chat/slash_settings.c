@@ -26,11 +26,13 @@
 #include "cmd/session/run.h"
 #include "cmd/session/skills.h"
 #include "cmd/session/transfer.h"
+#include "cmd/session/undo.h"
 #include "ui/summary.h"
 
 bool slash_cmd_upload(struct run *r, int n, char **words)
 {
 	run_transfer_words(r, true, n, words);
+	undo_checkpoint(r, CHECKPOINT_OTHER);
 	return true;
 }
 

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/json.h"
 #include "base/str.h"
@@ -10,6 +11,7 @@
 #include "cmd/commands/tree_session.h"
 #include "cmd/print.h"
 #include "cmd/session/options.h"
+#include "worktree/checkpoint.h"
 #include "worktree/send.h"
 
 enum { LIST_MAX = 16 << 20, SHOWN_MOST = 50 };
@@ -139,6 +141,7 @@ static int sync_tree(struct tree_session *t, struct app *app,
 {
 	struct stop stop = app_stop(app);
 	struct sync_request q = { .force = args_flag(args, "force") };
+	char before[GIT_OID];
 	const char **include;
 	int rc = tree_open(t, app, args->argc ? args->argv[0] : NULL, &stop,
 			   err);
@@ -155,7 +158,10 @@ static int sync_tree(struct tree_session *t, struct app *app,
 	q.sandbox = t->sandbox;
 	q.select.home = settings_home(app->settings);
 	q.select.include = include;
+	memcpy(before, t->workspace.base, sizeof(before));
 	rc = workspace_sync(&t->workspace, &q, result, &stop, err);
+	if (rc == 0)
+		rc = checkpoint_note_sync(&t->workspace, before, &stop, err);
 	free(include);
 	return rc;
 }

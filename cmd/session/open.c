@@ -228,6 +228,8 @@ static int open_rest(struct run *r, struct error *err)
 	    run_set_mode(r, RUN_YOLO, err) < 0)
 		return -1;
 	r->box.request.thread = session_id(r->session);
+	if (r->sandbox_ready)
+		r->sandbox_ready(r);
 	if (r->interactive)
 		grants_load(&r->grants, r->app->settings);
 	/* what is piped answers no question about a host */

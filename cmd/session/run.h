@@ -30,9 +30,10 @@ struct command_changes {
 
 enum { RUN_WROTE_NAMED = 5 };
 struct run_wrote {
-	bool any;      /* a tool that may change something was called */
-	bool turn;     /* ... since run_agent() has begun */
-	bool commands; /* ... and one of them ran commands */
+	bool any;       /* a tool that may change something was called */
+	bool turn;      /* ... since run_agent() has begun */
+	int64_t number; /* of the turn: its prompt's in the thread */
+	bool commands;  /* ... and one of them ran commands */
 	char *files[RUN_WROTE_NAMED]; /* owned; paths of changed files, as the
 					 model wrote them */
 	size_t n;
@@ -110,6 +111,9 @@ struct run {
 	bool defers; /* the sandbox may be created when it is first needed */
 	int (*opened)(void *arg, struct error *err);
 	void (*came)(void *arg);
+	/* Called with the run on the thread that waits, before opened; or
+	 * NULL. */
+	void (*sandbox_ready)(struct run *r);
 	void (*on_job_end)(void *arg); /* callback for jobs_set_end(), called
 					  with ui.arg; or NULL */
 	struct promise *promise;       /* creation in the background, or NULL */

@@ -1225,14 +1225,6 @@ static void drop_undo_note(const struct run *r)
 	free(file);
 }
 
-/* True if a call of the last turn may have changed files. One that was
- * interrupted does not count as an act. */
-static bool has_acted(const struct run *r, int rc)
-{
-	return r->agent.acts > r->agent.refused_acts ||
-	       (rc < 0 && r->wrote.turn);
-}
-
 int run_agent(struct run *r, const char *prompt, const struct stop *stop,
 	      struct error *err)
 {
@@ -1257,9 +1249,5 @@ int run_agent(struct run *r, const char *prompt, const struct stop *stop,
 		drop_undo_note(r);
 	free(undone);
 	free(note);
-	if (run_is_promised(r))
-		rc = settle_promise(r, rc, stop, err);
-	if (has_acted(r, rc))
-		undo_checkpoint(r, CHECKPOINT_TURN);
-	return rc;
+	return run_is_promised(r) ? settle_promise(r, rc, stop, err) : rc;
 }

@@ -8,6 +8,7 @@
  */
 #include "cmd/session/undo.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,8 +28,15 @@
 
 enum {
 	EXCLUDE_MAX = 1 << 20,
+	MARK_MAX = 128,
 	TAKE_MS = 120000, /* for one checkpoint */
 	SHOWN_MOST = 50,  /* names of each kind */
+};
+
+/* A turn without a checkpoint. */
+struct acting {
+	int64_t turn;
+	char thread[MARK_MAX];
 };
 
 struct checkpoint_job {
@@ -36,17 +44,57 @@ struct checkpoint_job {
 	struct checkpoint_request request;
 	struct buf exclude;
 	char *thread; /* owned */
+	char *mark;   /* owned: LABEL.acting */
+	/* the running turn, which gets the mark after the earlier one */
+	struct acting next;
 };
 
-/* A background_work. */
+/* LABEL.acting: "TURN THREAD". Turn 0: there is no such file. */
+static struct acting read_mark(const char *file)
+{
+	struct buf text = BUF_INIT(MARK_MAX);
+	struct acting a = { 0 };
+	struct error ignored = { 0 };
+	struct str rest;
+	struct str turn;
+
+	if (access(file, F_OK) == 0 && path_read(file, &text, &ignored) == 0) {
+		rest = str_trim(buf_str(&text));
+		if (str_split(&rest, ' ', &turn) && rest.len < MARK_MAX &&
+		    str_to_int(turn, &a.turn))
+			snprintf(a.thread, sizeof(a.thread), "%.*s",
+				 (int)rest.len, rest.ptr);
+	}
+	buf_release(&text);
+	return a;
+}
+
+/* Not synced: it has to survive only a kill. */
+static void write_mark(const char *file, const struct acting *a)
+{
+	int fd = open(file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+
+	if (fd < 0)
+		return;
+	(void)dprintf(fd, "%" PRId64 " %s\n", a->turn, a->thread);
+	close(fd);
+}
+
+/* A background_work. The mark may be that of the next turn already. */
 static int run_job(void *arg, const struct stop *stop, struct error *err)
 {
 	struct checkpoint_job *j = arg;
 	struct stop limit = stop_within(stop, TAKE_MS);
+	struct acting a;
 
-	if (checkpoint_take(&j->w, &j->request, &limit, err) == 0)
-		return 0;
-	return error_wrap(err, "the last turn cannot be undone");
+	if (checkpoint_take(&j->w, &j->request, &limit, err) < 0)
+		return error_wrap(err, "the last turn cannot be undone");
+	a = read_mark(j->mark);
+	if (j->next.turn)
+		write_mark(j->mark, &j->next);
+	else if (a.turn == j->request.turn.turn && !strcmp(a.thread, j->thread))
+		(void)unlink(j->mark);
+	return 0;
 }
 
 static void release_job(void *arg)
@@ -56,6 +104,7 @@ static void release_job(void *arg)
 	workspace_close(&j->w);
 	buf_release(&j->exclude);
 	free(j->thread);
+	free(j->mark);
 	free(j);
 }
 
@@ -92,8 +141,9 @@ static int prepare_request(struct app *app, const struct workspace *w,
 	return count_turns(app, thread, &q->turn.turn, err);
 }
 
-/* Opens the workspace of the run's sandbox. 1: it has no copy of a tree. */
-static int open_job(struct run *r, struct checkpoint_job *j, char kind,
+/* Opens the workspace of the run's sandbox. j->request.kind is set. 1: it has
+ * no copy of a tree. */
+static int open_job(struct run *r, struct checkpoint_job *j,
 		    const struct stop *stop, struct error *err)
 {
 	int64_t most = 0;
@@ -107,8 +157,7 @@ static int open_job(struct run *r, struct checkpoint_job *j, char kind,
 	if (rc)
 		return rc;
 	j->thread = xstrdup(session_id(r->session));
-	j->request.kind = kind;
-	j->request.resumed = r->box.resumed;
+	j->mark = xasprintf("%s/%s." UNDO_ACTING, j->w.directory, j->w.label);
 	j->request.fetch.sandbox = &r->box.sandbox;
 	j->request.fetch.include = r->options.include;
 	j->request.fetch.n_include = r->options.n_include;
@@ -117,7 +166,35 @@ static int open_job(struct run *r, struct checkpoint_job *j, char kind,
 }
 
 /* A run without a chat that deletes its sandbox needs no checkpoint. */
-void undo_checkpoint(struct run *r, char kind)
+static bool has_checkpoints(const struct run *r)
+{
+	return r->box.label[0] &&
+	       (r->interactive || r->box.request.on_exit != LIFECYCLE_DELETE);
+}
+
+/* Returns the file that exists while a turn has no checkpoint. Owned, or
+ * NULL. */
+static char *find_mark(const struct run *r)
+{
+	struct error ignored = { 0 };
+	bool repository;
+	char *root = user_repo_root(settings_cwd(r->app->settings), &repository,
+				    &ignored);
+	char *state = root ? app_state_path(r->app, "", &ignored) : NULL;
+	char *mark = state && workspace_exists(state, root, r->box.label)
+			     ? workspace_label_file(state, root, r->box.label,
+						    UNDO_ACTING)
+			     : NULL;
+
+	free(root);
+	free(state);
+	return mark;
+}
+
+/* of: the turn, or NULL for the thread's last one. next: the turn that begins,
+ * or NULL. */
+static void start_checkpoint(struct run *r, char kind, const struct acting *of,
+			     const struct acting *next)
 {
 	struct stop stop = app_stop(r->app);
 	struct background_work work = { run_job, release_job, NULL };
@@ -125,8 +202,7 @@ void undo_checkpoint(struct run *r, char kind)
 	struct error err = { 0 };
 	int rc;
 
-	if (!r->box.label[0] || !session_is_stored(r->session) ||
-	    (!r->interactive && r->box.request.on_exit == LIFECYCLE_DELETE))
+	if (!has_checkpoints(r) || !session_is_stored(r->session))
 		return;
 	/* the first one may still be making the tree a repository */
 	if (background_wait(r->box.sandbox.background, &stop, &err) == 0 &&
@@ -135,7 +211,18 @@ void undo_checkpoint(struct run *r, char kind)
 	err = (struct error){ 0 };
 	j = xcalloc(1, sizeof(*j));
 	j->exclude = BUF_INIT(EXCLUDE_MAX);
-	rc = open_job(r, j, kind, &stop, &err);
+	j->request.kind = kind;
+	if (next)
+		j->next = *next;
+	rc = open_job(r, j, &stop, &err);
+	if (rc == 0 && of) {
+		j->request.turn.turn = of->turn;
+		if (of->thread[0] != '-') {
+			free(j->thread);
+			j->thread = xstrdup(of->thread);
+			j->request.turn.thread = j->thread;
+		}
+	}
 	if (rc) {
 		release_job(j);
 	} else {
@@ -144,6 +231,69 @@ void undo_checkpoint(struct run *r, char kind)
 	}
 	if (rc < 0 && err.code != ERR_CANCELLED)
 		app_warn("this turn cannot be undone: %s", err.message);
+}
+
+/* Sets *turn to the number of the run's next prompt. */
+static void number_turn(struct run *r, int64_t *turn)
+{
+	struct error ignored = { 0 };
+
+	*turn = 0;
+	if (session_is_stored(r->session))
+		(void)count_turns(r->app, session_id(r->session), turn,
+				  &ignored);
+	++*turn;
+}
+
+/* Starts the checkpoint that a mark asks for, or sets the mark. */
+static void begin_turn(struct run *r)
+{
+	char *mark = has_checkpoints(r) ? find_mark(r) : NULL;
+	struct acting earlier = { 0 };
+	struct acting now = { .turn = r->wrote.number };
+
+	snprintf(now.thread, sizeof(now.thread), "%s", session_id(r->session));
+	r->sandbox_ready = NULL;
+	if (mark && r->box.resumed)
+		earlier = read_mark(mark);
+	if (earlier.turn)
+		start_checkpoint(r, 0, &earlier, &now);
+	else if (mark)
+		write_mark(mark, &now);
+	free(mark);
+}
+
+void undo_begin_turn(struct run *r)
+{
+	number_turn(r, &r->wrote.number);
+	r->sandbox_ready = begin_turn;
+	if (!r->promise)
+		begin_turn(r);
+}
+
+/* True if a call of the last turn may have changed files. One that was
+ * interrupted does not count as an act. */
+static bool has_acted(const struct run *r, int rc)
+{
+	return r->agent.acts > r->agent.refused_acts ||
+	       (rc < 0 && r->wrote.turn);
+}
+
+void undo_end_turn(struct run *r, int rc)
+{
+	bool acted = has_acted(r, rc);
+	char *mark = !acted && has_checkpoints(r) ? find_mark(r) : NULL;
+
+	if (acted)
+		undo_checkpoint(r, CHECKPOINT_TURN);
+	else if (mark)
+		(void)unlink(mark);
+	free(mark);
+}
+
+void undo_checkpoint(struct run *r, char kind)
+{
+	start_checkpoint(r, kind, NULL, NULL);
 }
 
 static void add_names(struct buf *out, char *const *names, size_t n)
@@ -208,21 +358,30 @@ int undo_files(const struct undo_target *t, int64_t turn, bool redo,
 	       struct undo_result *u, const struct stop *stop,
 	       struct error *err)
 {
-	struct undo_request q = { .turn = turn, .redo = redo };
+	struct undo_request q = { .turn = turn,
+				  .redo = redo,
+				  .done = add_note };
 	struct buf exclude = BUF_INIT(EXCLUDE_MAX);
 	const char **include =
 		include_read(t->app, NULL, &q.checkpoint.fetch.n_include, err);
+	char *mark = xasprintf("%s/%s." UNDO_ACTING, t->workspace->directory,
+			       t->workspace->label);
+	struct acting a;
 	int rc = include ? 0 : -1;
 
+	if (rc == 0) /* of the last turn */
+		rc = background_wait(t->sandbox->background, stop, err);
 	q.checkpoint.fetch.include = include;
 	q.checkpoint.fetch.sandbox = t->sandbox;
 	if (rc == 0)
 		rc = prepare_request(t->app, t->workspace, t->thread,
 				     &q.checkpoint, &exclude, err);
+	a = read_mark(mark);
+	if (a.turn && !strcmp(a.thread, t->thread))
+		q.checkpoint.turn.turn = a.turn;
+	free(mark);
 	if (rc == 0)
 		rc = checkpoint_undo(t->workspace, &q, u, stop, err);
-	if (rc == 0)
-		rc = add_note(t->workspace, u, err);
 	buf_release(&exclude);
 	free(include);
 	return rc;

@@ -11,6 +11,15 @@
  * waits for that. kind as in struct checkpoint_request. Failures are reported
  * with the next message. Does nothing if the sandbox has no copy of a tree. */
 void undo_checkpoint(struct run *r, char kind);
+/* Call before run_agent(). If the last one was killed, or its checkpoint
+ * failed, makes that first, so that its changes do not count as those of this
+ * turn. */
+void undo_begin_turn(struct run *r);
+/* Call after run_agent(), which returned rc. */
+void undo_end_turn(struct run *r, int rc);
+/* LABEL.acting of the workspace exists while a turn has no checkpoint:
+ * "TURN THREAD". */
+#define UNDO_ACTING "acting"
 
 /* The sandbox whose files are restored, and the thread; all borrowed. */
 struct undo_target {

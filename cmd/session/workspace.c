@@ -38,6 +38,7 @@
 #include "cmd/secret.h"
 #include "cmd/session/changes.h"
 #include "cmd/session/run.h"
+#include "cmd/session/undo.h"
 #include "sandbox/bind.h"
 #include "sandbox/exec.h"
 #include "session/ledger.h"
@@ -784,8 +785,13 @@ static int sync_tree(struct filling *f, struct sandbox *sb,
 {
 	struct sync_request q = { .sandbox = sb, .select = selection_of(f->r) };
 	struct sync_result result = { 0 };
-	int rc = workspace_sync(&f->w, &q, &result, stop, err);
+	char before[GIT_OID];
+	int rc;
 
+	memcpy(before, f->w.base, sizeof(before));
+	rc = workspace_sync(&f->w, &q, &result, stop, err);
+	if (rc == 0)
+		rc = checkpoint_note_sync(&f->w, before, stop, err);
 	if (rc == 0)
 		report_kept(f->r, &result);
 	sync_result_release(&result);
@@ -1104,6 +1110,17 @@ int run_workspace_check(const struct run *r, struct error *err)
 	return rc;
 }
 
+/* The first turn has no checkpoint yet: see undo.h. */
+static void note_acting(const struct workspace *w, const struct stop *stop)
+{
+	char *file = xasprintf("%s/%s." UNDO_ACTING, w->directory, w->label);
+	struct error ignored = { 0 };
+
+	if (checkpoint_note_first(w, stop, &ignored) == 0)
+		(void)path_write(file, STR("1 -\n"), 0600, &ignored);
+	free(file);
+}
+
 /* Mounts the directory, sends the tree, asks the user, or leaves the sandbox
  * empty, as the options say. */
 int run_workspace_fill(struct run *r, struct sandbox *sb,
@@ -1146,6 +1163,8 @@ int run_workspace_fill(struct run *r, struct sandbox *sb,
 	if (rc == 0 && f.w.label)
 		rc = commit_tree(&f, sb, stop, err);
 	sb->names_changes = r->interactive && f.w.label && f.w.base[0];
+	if (rc == 0 && f.w.label && f.w.base[0] && !r->box.resumed)
+		note_acting(&f.w, stop);
 	select_release(&f.s);
 	workspace_close(&f.w);
 	free(root);

@@ -18,7 +18,7 @@
 # files of a directory are hashed and moved together. Begin reading at merge().
 # dash and busybox support the test -ef of POSIX.1-2024.
 # shellcheck disable=SC2015,SC2034,SC2086,SC2154,SC3013
-need mkdir rmdir rm mv ln cat tr cut tail readlink sha256sum
+need mkdir rmdir rm mv ln cat tr cut tail readlink sha256sum find head
 tar=$(tool tar)
 none=0000000000000000000000000000000000000000000000000000000000000000
 
@@ -44,6 +44,11 @@ next_digest() {
 	IFS= read -r ahead <&3 || ahead=
 }
 
+# True if $1 is a directory without files: a tree does not list it.
+only_directories() {
+	[ -d "$1" ] && [ -z "$(find "$1" ! -type d | head -n 1)" ]
+}
+
 # Sets now to the mode and hash of what is at $1.
 look() {
 	h=
@@ -58,7 +63,7 @@ look() {
 		[ -n "$h" ] || h=$(sha256sum <"$1")
 		now="100644 ${h%% *}"
 		[ ! -x "$1" ] || now="100755 ${h%% *}"
-	elif [ -e "$1" ]; then
+	elif [ -e "$1" ] && ! only_directories "$1"; then
 		now=other
 	else
 		now="000000 $none"
@@ -73,7 +78,10 @@ put_one() {
 		leave "${1%/*}"
 		return 0
 	fi
-	[ ! -d "$1" ] || [ -L "$1" ] || return 1
+	[ ! -d "$1" ] || [ -L "$1" ] || {
+		find "$1" -depth -type d -exec rmdir {} \;
+		[ ! -d "$1" ] || return 1
+	}
 	# If $1 is a link to a directory, mv would move the file into that.
 	parents "${1%/*}" && { [ ! -L "$1" ] || rm -f "$1"; } &&
 		mv -f "$w/t/$1" "$1"

@@ -358,34 +358,44 @@ static bool has_turn(const struct checkpoints *c,
 	return false;
 }
 
-/* Names the fetched commit, if it differs from the last checkpoint. */
+int checkpoint_note_first(const struct workspace *w, const struct stop *stop,
+			  struct error *err)
+{
+	const struct checkpoint first = { .kind = CHECKPOINT_FIRST,
+					  .thread = (char *)"-" };
+	char *ref = make_ref(w, 1, &first);
+	int rc = odb_ref_set(&w->git, ref, w->base, stop, err);
+
+	free(ref);
+	return rc;
+}
+
+/* Names the fetched commit, if it differs from the last checkpoint. A sandbox
+ * of an older dcode has none: its earlier turns are unknown. */
 static int name_commit(struct workspace *w, const struct checkpoint_request *r,
 		       const struct fetch *f, const struct checkpoints *c,
 		       const struct stop *stop, struct error *err)
 {
-	const char *last = c->n ? c->list[c->n - 1].oid : w->base;
-	struct checkpoint first = { .kind = CHECKPOINT_FIRST,
-				    .thread = (char *)r->turn.thread };
 	struct checkpoint one = { .kind = r->kind,
 				  .turn = r->turn.turn,
 				  .count = f->bytes >> 10,
 				  .thread = (char *)r->turn.thread };
 	struct buf lines = BUF_INIT(REFS_MAX);
-	unsigned long number = next_number(c);
-	bool differs = !c->n && r->resumed;
-	int rc = odb_tree_diff(&w->git, last, f->theirs,
-			       &(struct odb_sink){ see_difference, &differs },
-			       stop, err);
+	bool differs = !c->n;
+	int rc = 0;
 
+	if (c->n)
+		rc = odb_tree_diff(
+			&w->git, c->list[c->n - 1].oid, f->theirs,
+			&(struct odb_sink){ see_difference, &differs }, stop,
+			err);
 	if (!one.kind)
 		one.kind = has_turn(c, &r->turn) ? CHECKPOINT_OTHER
 						 : CHECKPOINT_TURN;
-	if (!c->n && r->resumed)
+	if (!c->n)
 		one.kind = CHECKPOINT_OTHER;
 	if (rc == 0 && differs) {
-		if (!c->n && !r->resumed)
-			add_create(&lines, w, number++, &first, w->base);
-		add_create(&lines, w, number, &one, f->theirs);
+		add_create(&lines, w, next_number(c), &one, f->theirs);
 		add_trim(&lines, c, r->most - 1);
 		rc = update_refs(w, &lines, stop, err);
 	}
@@ -433,6 +443,64 @@ int checkpoint_take(struct workspace *w, const struct checkpoint_request *r,
 	if (lock >= 0)
 		close(lock);
 	free(intent);
+	return rc;
+}
+
+/* An odb_sink: copies a difference to a commit. */
+static int copy_record(void *arg, const struct odb_record *r, struct error *err)
+{
+	struct odb_commit *to = arg;
+
+	return r->new_mode ? odb_commit_blob(to, r->new_mode, str_of(r->path),
+					     r->new_oid, err)
+			   : odb_commit_delete(to, str_of(r->path), err);
+}
+
+/* Adds the difference of two commits to the last checkpoint. */
+static int copy_difference(const struct workspace *w, const char *from,
+			   const struct checkpoints *c, const struct stop *stop,
+			   struct error *err)
+{
+	const struct checkpoint *last = &c->list[c->n - 1];
+	const struct checkpoint one = { .kind = CHECKPOINT_OTHER,
+					.turn = last->turn,
+					.thread = last->thread };
+	char *ref = make_ref(w, next_number(c), &one);
+	const struct odb_commit_info info = { .ref = ref,
+					      .parent = last->oid,
+					      .message = "sync\n" };
+	struct odb_sink sink = { copy_record, NULL };
+	struct odb_commit *commit = NULL;
+	char oid[GIT_OID];
+	int rc = odb_commit_begin(&commit, &w->git, &info, stop, err);
+
+	sink.arg = commit;
+	if (rc == 0)
+		rc = odb_tree_diff(&w->git, from, w->base, &sink, stop, err);
+	if (rc == 0)
+		rc = odb_commit_end(commit, oid, err);
+	else
+		odb_commit_abort(commit);
+	free(ref);
+	return rc;
+}
+
+int checkpoint_note_sync(const struct workspace *w, const char *from,
+			 const struct stop *stop, struct error *err)
+{
+	struct checkpoints c = { 0 };
+	int lock;
+	int rc;
+
+	if (!strcmp(from, w->base))
+		return 0;
+	lock = lock_turns(w, stop, err);
+	rc = lock < 0 ? -1 : checkpoints_read(&c, w, stop, err);
+	if (rc == 0 && c.n)
+		rc = copy_difference(w, from, &c, stop, err);
+	if (lock >= 0)
+		close(lock);
+	checkpoints_release(&c);
 	return rc;
 }
 
@@ -485,7 +553,8 @@ struct undoing {
 	struct undo_result *result;
 	/* what is intended, as in LABEL.undoing */
 	char from[GIT_OID], to[GIT_OID];
-	struct checkpoint entry; /* the checkpoint afterwards; thread owned */
+	/* the checkpoint afterwards; only thread is owned */
+	struct checkpoint entry;
 	struct kept_paths skip;
 	struct undo_line *lines; /* sorted by path */
 	size_t n;
@@ -605,16 +674,17 @@ static int plan_redo(struct undoing *u, const struct checkpoints *c,
 	return 0;
 }
 
-/* Writes LABEL.undoing: "FROM TO KIND TURN COUNT THREAD\n", then the paths of
- * skip, each terminated by NUL. */
+/* Writes LABEL.undoing: "FROM TO NUMBER KIND TURN COUNT THREAD\n", then the
+ * paths of skip, each terminated by NUL. */
 static int write_intent(const struct undoing *u, const char *file,
 			struct error *err)
 {
 	struct buf text = BUF_INIT(INTENT_MAX);
 	int rc;
 
-	buf_addf(&text, "%s %s %c %" PRId64 " %" PRId64 " %s\n", u->from, u->to,
-		 u->entry.kind, u->entry.turn, u->entry.count, u->entry.thread);
+	buf_addf(&text, "%s %s %lu %c %" PRId64 " %" PRId64 " %s\n", u->from,
+		 u->to, u->entry.number, u->entry.kind, u->entry.turn,
+		 u->entry.count, u->entry.thread);
 	for (size_t i = 0; i < u->skip.n; i++)
 		buf_add(&text, u->skip.list[i], strlen(u->skip.list[i]) + 1);
 	rc = buf_check(&text, "the list of changed files", err);
@@ -627,21 +697,24 @@ static int write_intent(const struct undoing *u, const char *file,
 static bool parse_intent(struct undoing *u, struct str text)
 {
 	struct str line;
-	struct str part[5];
+	struct str part[6];
 	struct str path;
+	int64_t number;
 
 	if (!str_split(&text, '\n', &line))
 		return false;
-	for (int i = 0; i < 5; i++)
+	for (int i = 0; i < 6; i++)
 		if (!str_split(&line, ' ', &part[i]))
 			return false;
 	if (part[0].len >= GIT_OID || part[1].len >= GIT_OID ||
-	    part[2].len != 1 || !str_to_int(part[3], &u->entry.turn) ||
-	    !str_to_int(part[4], &u->entry.count))
+	    !str_to_int(part[2], &number) || part[3].len != 1 ||
+	    !str_to_int(part[4], &u->entry.turn) ||
+	    !str_to_int(part[5], &u->entry.count))
 		return false;
+	u->entry.number = (unsigned long)number;
 	snprintf(u->from, GIT_OID, "%.*s", (int)part[0].len, part[0].ptr);
 	snprintf(u->to, GIT_OID, "%.*s", (int)part[1].len, part[1].ptr);
-	u->entry.kind = part[2].ptr[0];
+	u->entry.kind = part[3].ptr[0];
 	u->entry.thread = xstrndup(line.len ? line.ptr : "", line.len);
 	while (str_split(&text, '\0', &path))
 		if (path.len)
@@ -979,8 +1052,13 @@ static int add_entry(struct undoing *u, struct error *err)
 
 	if (rc == 0 && !c.n)
 		rc = error_set(err, ERR_NOT_FOUND, "the checkpoints are gone");
+	if (rc == 0 && next_number(&c) > u->entry.number) {
+		/* the killed dcode has made it */
+		checkpoints_release(&c);
+		return 0;
+	}
 	if (rc == 0) {
-		ref = make_ref(w, next_number(&c), &u->entry);
+		ref = make_ref(w, u->entry.number, &u->entry);
 		info.ref = ref;
 		info.parent = c.list[c.n - 1].oid;
 		rc = odb_commit_begin(&commit, &w->git, &info, u->stop, err);
@@ -1058,6 +1136,7 @@ static int intend(struct undoing *u, const struct undo_request *r,
 	if (rc == 0)
 		rc = r->redo ? plan_redo(u, &c, r, err)
 			     : plan_undo(u, &c, r, err);
+	u->entry.number = next_number(&c);
 	if (rc == 0)
 		rc = write_intent(u, file, err);
 	checkpoints_release(&c);
@@ -1081,6 +1160,8 @@ int checkpoint_undo(struct workspace *w, const struct undo_request *r,
 		rc = intend(&u, r, file, err);
 	if (rc >= 0)
 		rc = run_intent(&u, err);
+	if (rc == 0 && r->done)
+		rc = r->done(w, result, err);
 	if (rc == 0)
 		(void)unlink(file);
 	if (lock >= 0)

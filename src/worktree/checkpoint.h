@@ -81,26 +81,26 @@ struct checkpoint_request {         /* all borrowed */
 	/* CHECKPOINT_TURN or CHECKPOINT_OTHER; 0: the first if the last
 	 * checkpoint is of an earlier turn */
 	char kind;
-	/* The sandbox may have changes of earlier turns for which there is no
-	 * checkpoint: the state before the first turn is then unknown. */
-	bool resumed;
 	int64_t most; /* checkpoints to keep */
 };
+/* The base, which a new sandbox has just received, is the state before the
+ * first turn. */
+int checkpoint_note_first(const struct workspace *w, const struct stop *stop,
+			  struct error *err);
 /* Fetches the sandbox's tree and, if it has changed, adds a checkpoint and
  * deletes old ones. At most one request, and those of fetch_changes(). May be
  * called on any thread with an own w. */
 int checkpoint_take(struct workspace *w, const struct checkpoint_request *r,
 		    const struct stop *stop, struct error *err);
+/* Makes a checkpoint of what the user has sent with workspace_sync(), which has
+ * moved the base from the commit `from`, without a request: an undo does not
+ * undo that. */
+int checkpoint_note_sync(const struct workspace *w, const char *from,
+			 const struct stop *stop, struct error *err);
 /* Records that a thread begins as a copy, before turn->turn of the last one. */
 int checkpoint_fork(const struct workspace *w,
 		    const struct checkpoint_turn *turn, const struct stop *stop,
 		    struct error *err);
-
-struct undo_request { /* all borrowed */
-	struct checkpoint_request checkpoint;
-	int64_t turn; /* undo this turn and all later ones; 0: the last */
-	bool redo;    /* undo the last undo instead */
-};
 
 struct undo_result { /* initialise with { 0 }; release */
 	bool redo;
@@ -113,6 +113,16 @@ struct undo_result { /* initialise with { 0 }; release */
 	char **kept;
 	size_t n_kept;
 };
+struct undo_request { /* all borrowed */
+	struct checkpoint_request checkpoint;
+	int64_t turn; /* undo this turn and all later ones; 0: the last */
+	bool redo;    /* undo the last undo instead */
+	/* Called with the result before the intention is forgotten; after a
+	 * kill perhaps again. May be NULL. */
+	int (*done)(const struct workspace *w, const struct undo_result *u,
+		    struct error *err);
+};
+
 /*
  * Restores the files of the sandbox to the state before a turn. A file whose
  * content is not the one that the undone turns have left stays, so that nothing

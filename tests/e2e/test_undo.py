@@ -1,11 +1,16 @@
 """test_undo.py - files of a sandbox go back to before a turn."""
 # SPDX-License-Identifier: MIT
 import json
+import random
+import shlex
 import subprocess
+import time
 
 import pytest
 
-from slash_chat import Chat, on_screen, talk  # noqa: F401 (a fixture)
+from clouds import vendor_fixture  # noqa: F401 (a fixture)
+from slash_chat import talk  # noqa: F401 (a fixture)
+from test_workspace import box  # noqa: F401 (a fixture)
 
 SENT = ("--sandbox", "local", "--workspace", "repo", "--on-exit", "keep",
         "-y", "-M", "anthropic:m")
@@ -183,3 +188,164 @@ def test_a_rewind_can_leave_the_files_or_the_conversation(talk, tree, run):
     rewind(c, 3, "Files; the", 1 if c.screen else 2)
     c.until("Undid turn 2: 1 file.")
     assert look(run) == ["1 644 1", "2 644 2", *BEFORE]
+
+
+def test_what_was_synced_between_turns_is_not_undone(talk, tree, run):
+    c = begin(talk, "echo 1 >1", "echo 2 >2")
+    go(c, 1)
+    (tree / "a.c").write_text("mine\n")
+    c.say("/sync", "1 file sent")
+    go(c, 2)
+    c.say("/undo", "Undid turn 2: 1 file.")
+    c.say("/undo", "Undid turn 1: 1 file.")
+    assert look(run) == ["a.c 644 mine", *BEFORE[1:]]
+
+
+# Random turns with kills.
+
+NAMES = ["a.c", "run.sh", "link", "new", "d/x", "d/e/y", "d", "link2",
+         "sp ace", "nl\nx", "-dash", "uml\u00e4ut"]
+
+
+def edits(rng, n):
+    """A shell script of random changes, as bytes of a command."""
+    out = []
+    for _ in range(rng.randint(1, 4)):
+        name = shlex.quote("./" + rng.choice(NAMES))
+        out.append(rng.choice([
+            f"mkdir -p $(dirname -- {name}); rm -rf {name};"
+            f" echo {n} >{name}",
+            f"[ -d {name} ] || echo {n} >>{name}",
+            f"rm -rf {name}", f"chmod -R a+x {name}",
+            f"[ -d {name} ] || chmod a-x {name}",
+            f"rm -rf {name}; ln -s a.c {name}",
+            f"rm -rf {name}; ln -s d/x {name}",
+            f"rm -rf {name}; mkdir -p {name}; echo {n} >{name}/in",
+            f"head -c {rng.randint(0, 90000)} /dev/zero | tr '\\0' x >big"]))
+    return "exec 2>&-; " + "; ".join(out) + "; true"
+
+
+TREE = r"""find . -name .git -prune -o -type f -exec sh -c 'for f; do
+ m=-; [ ! -x "$f" ] || m=x; h=$(sha256sum <"$f"); printf "%s\0%s %s\0" \
+ "$f" $m "${h%% *}"; done' sh {} + -o -type l -exec sh -c 'for f; do
+ printf "%s\0-> %s\0" "$f" "$(readlink "$f")"; done' sh {} +"""
+
+
+class History:
+    """A thread of -n runs in one kept sandbox, and its states."""
+
+    def __init__(self, start, run, tree, model, box):
+        self.start, self.run, self.tree, self.model = start, run, tree, model
+        self.box, self.turns = box, 0
+        self.stack = []  # (turn, state before it) of the turns in effect
+        self.now = None
+
+    def state(self):
+        r = self.run("sandbox", "exec", name_of(self.run), "--", TREE)
+        assert r.status == 0, r.err
+        fields = r.out.split("\0")[:-1]
+        return dict(zip(fields[::2], fields[1::2]))
+
+    def stored(self):
+        (one,) = json.loads(self.run("threads", "list", "--json").out)["data"]
+        return one["turns"]
+
+    def dcode(self, *args, kill=None):
+        p = self.start(*args, cwd=self.tree)
+        if kill is not None:
+            time.sleep(kill)  # any moment is good
+            p.kill()
+        r = p.wait()
+        assert kill is not None or r.status == 0, (args, r.out, r.err)
+        return r
+
+    def turn(self, command, kill=None):
+        self.model({"turns": [execute(command), {"text": "done."}],
+                    "by": "count"})
+        begin = ["-r"] if self.turns else ["--workspace", "repo"]
+        self.dcode(*begin, "--sandbox", self.box, "--on-exit", "keep", "-y",
+                   "-M", "anthropic:m", "-n", "go", kill=kill)
+        before, self.now = self.now, self.state()
+        while kill is not None and self.now != self.state():
+            self.now = self.state()  # the command is still running there
+        was, self.turns = self.turns, self.stored()
+        if self.turns > was:  # else it was killed before its prompt was
+            self.stack.append((self.turns, before))
+        else:
+            assert before == self.now
+
+    def undo(self, turn, kill=None):
+        """Undoes a turn and all after it, twice if the first is killed."""
+        popped = [b for n, b in self.stack if n >= turn]
+        self.stack = [(n, b) for n, b in self.stack if n < turn]
+        changed = any(b != self.now for b in popped)
+        if kill is not None:
+            self.dcode("undo", "--turn", str(turn), kill=kill)
+        for _ in range(2 if kill is not None else 1):
+            r = self.start("undo", "--turn", str(turn), cwd=self.tree).wait()
+            assert r.status == 0 or (
+                "nothing to undo" in r.err and
+                (kill is not None or not changed)), r.err
+        was, self.now = self.now, self.state()
+        assert self.now == (popped[0] if popped else was)
+
+    def redo(self):
+        was = self.now
+        r = self.start("undo", "--redo", cwd=self.tree).wait()
+        assert r.status == 0, r.err
+        self.now = self.state()
+        return was
+
+
+def history(h, turns, seed):
+    rng = random.Random(seed)
+    h.turn("true")
+    for n in range(turns):
+        h.turn(edits(rng, n), rng.choice([None, None, rng.random() * 1.5]))
+        if rng.random() < 0.2:
+            h.undo(rng.randint(max(2, h.turns - 6), h.turns),
+                   rng.choice([None, rng.random() * 0.7]))
+    last = h.now
+    known = range(max(2, h.turns - 60), h.turns + 1)
+    for turn in rng.sample(known, min(6, len(known))):
+        stack = list(h.stack)
+        h.undo(turn)
+        if h.now != last:
+            h.redo()
+        assert h.now == last, turn
+        h.stack = stack
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("box, turns", [
+    ("local", 30), ("docker", 8), ("e2b", 8)], indirect=["box"])
+def test_random_turns_with_kills_come_back(start, run, tree, model, box,
+                                           turns):
+    history(History(start, run, tree, model, box), turns, 1)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(2, 5))
+@pytest.mark.parametrize("box", ["local", "docker", "e2b"], indirect=True)
+def test_many_random_turns_with_kills_come_back(start, run, tree, model, box,
+                                                seed):
+    history(History(start, run, tree, model, box), 200, seed)
+
+
+READ = {"tool_calls": [{"name": "read_file", "args": {"file_path": "a.c"}}]}
+
+
+@pytest.mark.parametrize("step, more", [
+    (execute("echo 2 >>a.c"), 1), (READ, 0)], ids=["writes", "reads"])
+def test_a_checkpoint_is_one_request(vendor, start, model, tree, config, run,
+                                     step, more):
+    counts = []
+    for checkpoints in (0, 100):
+        config(f"[workspace]\ncheckpoints = {checkpoints}\n")
+        with_cloud = vendor("e2b")
+        model({"turns": [step, {"text": "done."}], "by": "count"})
+        r = start("-n", "go", "-y", "-M", "anthropic:m", "--sandbox", "e2b",
+                  "--workspace", "repo", "--on-exit", "keep", cwd=tree).wait()
+        assert r.status == 0, r.err
+        counts.append(len(with_cloud.requests))
+    assert counts[1] - counts[0] == more, counts
