@@ -269,6 +269,12 @@ const struct setting settings_core[] = {
 		.help = "Sandbox providers and their params",
 	},
 	{
+		.key = "sandboxes.scope",
+		.type = SETTING_STRING,
+		.fallback = "\"thread\"",
+		.help = "Who shares a sandbox: thread, directory or agent",
+	},
+	{
 		.key = "sandboxes.secrets",
 		.type = SETTING_BOOL,
 		.fallback = "true",

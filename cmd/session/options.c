@@ -871,7 +871,8 @@ void run_options_release(struct run_options *o)
 	transfer_options_release(&o->transfers);
 	network_release(&o->network);
 	free(o->agent);
-	o->agent = NULL;
+	free(o->scope);
+	o->agent = o->scope = NULL;
 	free(o->include);
 	o->include = NULL;
 	o->n_include = 0;

@@ -61,6 +61,8 @@ struct run_options {
 	const char *sandbox_as; /* the provider's name as the user typed it,
 				   such as "podman" for docker */
 	const char *sandbox_id, *snapshot, *setup;
+	char *scope; /* ledger_row.scope of the sandbox to use or to make; NULL:
+			the thread has its own; owned: see scope.h */
 	struct network network; /* --sandbox-network; else NETWORK_DEFAULT */
 	enum lifecycle_exit on_exit;
 	bool exit_given; /* --keep, --on-exit or [sandboxes] on_exit was given,

@@ -2,8 +2,9 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * Which sandbox is used: the one that a resumed thread owns (find_own()), the
- * one that an imported thread names (run_offer_sandbox()), that of
+ * Which sandbox is used: the one that a resumed thread owns or that threads
+ * share (scope.c), the one that an imported thread names (run_offer_sandbox()),
+ * that of
  * --sandbox-id, or a new one. When it is created: run_open_sandbox() creates it
  * at once; run_promise_begin() does so on a thread while the model already
  * works. At the end, run_end_sandbox() uses src/lifecycle, which guarantees
@@ -33,6 +34,7 @@
 #include "cmd/session/run.h"
 #include "cmd/session/save.h"
 #include "cmd/session/saved_patch.h"
+#include "cmd/session/scope.h"
 #include "cmd/session/skills.h"
 #include "cmd/session/transfer.h"
 #include "cmd/session/tree.h"
@@ -45,173 +47,6 @@
 #include "session/ledger.h"
 #include "session/records.h"
 #include "worktree/user_repo.h"
-
-struct own_search {
-	struct run *run;
-	struct store *store;
-	bool takes;  /* this run may continue in the sandbox that is found */
-	bool other;  /* the thread had a sandbox of another provider */
-	bool exists; /* according to the ledger, the sandbox of label may still
-			exist */
-	char *label; /* owned: label of the newest sandbox of this run's
-			provider that may exist, otherwise of the newest one
-			that does not; or NULL */
-	char *left;  /* owned: label of the newest sandbox of any provider that
-			may exist; or NULL */
-};
-
-struct own_place {
-	struct store *store;
-	const char *provider;
-	char *endpoint; /* owned */
-};
-
-static bool store_existence(void *arg, const struct ledger_row *row)
-{
-	*(bool *)arg = row->state != LEDGER_GONE;
-	return false;
-}
-
-/* thread_label_each() callback; the newest sandbox comes first. Returns false
- * to end the search. */
-static bool find_own_label(void *arg, const struct thread_label *l)
-{
-	struct error ignored = { 0 };
-	struct own_search *own = arg;
-	bool exists = false;
-
-	(void)ledger_find(own->store, l->label, store_existence, &exists,
-			  &ignored);
-	if (exists && !own->left)
-		own->left = xstrdup(l->label);
-	if (strcmp(l->provider, own->run->options.sandbox) != 0) {
-		own->other = true;
-		return true;
-	}
-	own->exists = exists;
-	if (own->exists || !own->label) {
-		free(own->label);
-		own->label = xstrdup(l->label);
-	}
-	return !own->exists;
-}
-
-/* Describes what the run uses instead of the thread's own sandbox. */
-static const char *describe_replacement(const struct run *r)
-{
-	if (!run_has_sandbox(r))
-		return "the tools of this run act on this machine";
-	if (r->options.sandbox_id)
-		return "this run uses the sandbox given by --sandbox-id";
-	return "dcode creates a new sandbox without those files";
-}
-
-/* ledger_find() callback: tells the user that the thread has a sandbox which
- * this run does not use, and the command that continues in it. */
-static bool report_unused(void *arg, const struct ledger_row *row)
-{
-	struct run *r = arg;
-	const struct run_options *o = &r->options;
-	bool is_other = run_has_sandbox(r) &&
-			strcmp(row->provider, r->client.provider->name) != 0;
-	char *name;
-
-	if (row->state == LEDGER_GONE ||
-	    (o->sandbox_id && !strcmp(o->sandbox_id, row->id)))
-		return false;
-	name = xasprintf("%s %s, %s", row->provider,
-			 tree_short_name(row->label),
-			 ledger_state_name(row->state));
-	if (o->fork)
-		print_line(r->app,
-			   "Thread %s keeps its own sandbox (%s); the copy does"
-			   " not share it: %s.",
-			   r->thread.id, name, describe_replacement(r));
-	else
-		print_line(r->app,
-			   "This thread's sandbox (%s) %sis not used: %s.",
-			   name,
-			   is_other ? "belongs to another provider and " : "",
-			   describe_replacement(r));
-	if (row->id[0] && o->fork)
-		print_line(r->app,
-			   "  `--sandbox %s --sandbox-id %s` continues in it.",
-			   row->provider, row->id);
-	else
-		print_line(r->app,
-			   "  `dcode -r %s --sandbox %s` continues in it.",
-			   r->thread.id, row->provider);
-	free(name);
-	return false;
-}
-
-/* Returns the label of the thread's own sandbox; owned, or NULL if this run
- * creates or attaches another one. In that case tells the user about a sandbox
- * of the thread that may still exist. */
-static char *find_own(struct run *r, struct store *store)
-{
-	const struct run_options *o = &r->options;
-	struct own_search own = { .run = r, .store = store };
-	struct error ignored = { 0 };
-
-	if (!r->thread.id ||
-	    (!store && app_store(r->app, &own.store, &ignored) < 0))
-		return NULL;
-	own.takes = !o->fork && !o->sandbox_id && !o->snapshot &&
-		    run_has_sandbox(r);
-	(void)thread_label_each(own.store, r->thread.no, NULL, find_own_label,
-				&own, &ignored);
-	if (!own.takes || !own.label) {
-		free(own.label);
-		own.label = NULL;
-	}
-	if (!own.label && own.left)
-		(void)ledger_find(own.store, own.left, report_unused, r,
-				  &ignored);
-	else if (!own.label && own.takes && own.other)
-		print_line(
-			r->app,
-			"This thread's sandbox belongs to another provider.");
-	free(own.left);
-	return own.label;
-}
-
-static bool copy_endpoint(void *arg, const struct ledger_row *row)
-{
-	struct own_place *own = arg;
-
-	if (row->state != LEDGER_GONE && !strcmp(row->provider, own->provider))
-		own->endpoint = xstrdup(row->endpoint);
-	return false;
-}
-
-/* thread_label_each() callback: copies the endpoint of the provider's newest
- * sandbox that may exist. Returns false to end the search. */
-static bool find_endpoint(void *arg, const struct thread_label *l)
-{
-	struct own_place *own = arg;
-	struct error ignored = { 0 };
-
-	(void)ledger_find(own->store, l->label, copy_endpoint, own, &ignored);
-	return !own->endpoint;
-}
-
-/* Returns the endpoint at which the resumed thread's newest sandbox was
- * created; owned, or NULL. The settings may have changed since, to another ssh
- * host or Docker endpoint. */
-static char *find_own_endpoint(struct run *r)
-{
-	struct own_place own = { .provider = r->options.sandbox };
-	struct error ignored = { 0 };
-
-	if (!r->thread.id || r->options.sandbox_id || r->options.fork ||
-	    sandbox_is_none(own.provider) ||
-	    app_store(r->app, &own.store, &ignored) < 0)
-		return NULL;
-	(void)thread_label_each(own.store, r->thread.no, NULL, find_endpoint,
-				&own, &ignored);
-	return own.endpoint;
-}
 
 static void add_flag(const struct run *r, const char *flag, const char *name,
 		     struct buf *out)
@@ -557,6 +392,16 @@ static void restore_exit_action(struct run *r)
 			stopped ? LIFECYCLE_STOP : LIFECYCLE_KEEP;
 }
 
+/* A sandbox that threads share stays, unless a flag or setting says
+ * otherwise. */
+static void keep_shared(struct run *r)
+{
+	if (!r->options.exit_given)
+		r->box.request.on_exit = sandbox_can_stop(&r->client)
+						 ? LIFECYCLE_STOP
+						 : LIFECYCLE_KEEP;
+}
+
 /* Returns 0, -1, or 1 if the sandbox no longer exists. */
 static int resume_own(struct run *r, const struct lifecycle_request *request,
 		      const char *label, const struct stop *stop,
@@ -597,7 +442,7 @@ int run_end_sandbox(struct run *r, struct error *err)
 int run_open_client(struct run *r, struct error *err)
 {
 	struct store *store;
-	char *endpoint = find_own_endpoint(r);
+	char *endpoint = scope_endpoint(r);
 	int rc = app_client_at(r->app, r->options.sandbox_as, endpoint,
 			       &r->client, err);
 
@@ -609,6 +454,8 @@ int run_open_client(struct run *r, struct error *err)
 		return -1;
 	if (!run_has_sandbox(r))
 		return 0;
+	if (scope_resolve(r, err) < 0)
+		return -1;
 	return run_workspace_check(r, err) < 0 ? -1
 					       : app_store(r->app, &store, err);
 }
@@ -727,7 +574,8 @@ static void warn_unused_network(const struct run *r)
 int run_open_sandbox(struct run *r, const struct stop *stop, struct error *err)
 {
 	int rc = 1;
-	char *label;
+	char *label = NULL;
+	bool shares;
 	struct stop limit;
 	struct lifecycle_request request = {
 		.client = &r->client,
@@ -761,12 +609,17 @@ int run_open_sandbox(struct run *r, const struct stop *stop, struct error *err)
 		return -1;
 	limit = run_money_stop(r, stop); /* uploads and the setup script take
 					    time, which costs money */
-	label = find_own(r, request.store);
-	if (label)
+	if (scope_choose(r, request.store, &label, &shares, err) < 0)
+		rc = -1;
+	if (rc > 0 && label)
 		rc = resume_own(r, &request, label, &limit, err);
 	free(label);
+	if (shares)
+		request.scope = r->options.scope;
 	if (rc > 0)
 		rc = lifecycle_open(&r->box, &request, &limit, err);
+	if (rc == 0 && shares && (r->box.resumed || r->box.shared))
+		keep_shared(r);
 	rc = meter_name_cap(r->app->meter, stop, rc, err);
 	if (rc < 0)
 		run_money_sandbox_end(r);
@@ -808,38 +661,24 @@ static bool waits_for_tools(const struct run *r)
 	return false;
 }
 
-/* True if a sandbox of the resumed thread may still exist. */
-static bool has_own(struct run *r)
-{
-	struct own_search own = { .run = r };
-	struct error ignored = { 0 };
-	bool has;
-
-	if (!r->thread.id || app_store(r->app, &own.store, &ignored) < 0)
-		return false;
-	(void)thread_label_each(own.store, r->thread.no, NULL, find_own_label,
-				&own, &ignored);
-	has = own.left;
-	free(own.label);
-	free(own.left);
-	return has;
-}
-
 /* True if this chat creates its sandbox when it is first needed. A setup script
- * or a tree takes long, so with these the creation starts at once. */
+ * or a tree takes long, so with these the creation starts at once; and so it
+ * does if threads share the sandbox, since that may raise a question. */
 static bool creates_late(struct run *r)
 {
 	const struct run_options *o = &r->options;
 
 	return r->defers && o->creates_late && !o->setup && !o->sandbox_id &&
 	       !o->transfers.n &&
-	       (!o->workspace || !strcmp(o->workspace, "none")) && !has_own(r);
+	       (!o->workspace || !strcmp(o->workspace, "none")) && !o->scope &&
+	       !scope_has_own(r);
 }
 
 /* Also opens a second database connection, which the session then uses. */
 bool run_promise_can(struct run *r)
 {
-	bool attaches = r->options.sandbox_id || r->thread.id;
+	bool may_attach = r->thread.id || r->options.scope;
+	bool attaches = r->options.sandbox_id || may_attach;
 	struct error err = { 0 };
 	bool overlaps = false;
 	struct store *store;
@@ -856,7 +695,7 @@ bool run_promise_can(struct run *r)
 	/* If the thread's sandbox is gone, a new one is created. The working
 	 * directory must be known in both cases, because the model is told. */
 	dir = place_expect(&r->client, attaches);
-	if (!dir || (r->thread.id && !place_expect(&r->client, false)) ||
+	if (!dir || (may_attach && !place_expect(&r->client, false)) ||
 	    app_store_beside(r->app, &store, &err) < 0)
 		return false;
 	/* the creating thread uses the first connection */

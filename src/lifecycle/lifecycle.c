@@ -410,6 +410,43 @@ static int choose_lifetime(const struct lifecycle_request *r, int64_t *seconds,
 	return 0;
 }
 
+struct rivals { /* looks for another sandbox of the scope that is in use */
+	const struct managed_sandbox *box;
+	bool found;
+};
+
+static bool note_rival(void *arg, const struct ledger_row *row)
+{
+	struct rivals *r = arg;
+	const struct lifecycle_request *q = &r->box->request;
+
+	r->found |= row->owned_by_live && strcmp(row->label, r->box->label) &&
+		    !strcmp(row->scope, q->scope) &&
+		    !strcmp(row->provider, q->client->provider->name) &&
+		    !strcmp(row->endpoint, lifecycle_endpoint(q->client));
+	return !r->found;
+}
+
+/* Gives the new row its scope. If two processes do so at the same time, one
+ * sandbox is shared at most. */
+static int share_sandbox(struct managed_sandbox *box, struct error *err)
+{
+	const struct lifecycle_request *r = &box->request;
+	struct rivals rivals = { .box = box };
+
+	if (!r->scope)
+		return 0;
+	if (ledger_set_scope(r->store, box->label, r->scope, err) < 0 ||
+	    ledger_each(r->store, false, note_rival, &rivals, err) < 0)
+		return -1;
+	box->shared = !rivals.found;
+	if (box->shared)
+		return 0;
+	lifecycle_say(box, "Another dcode has just made the shared sandbox, so "
+			   "this one is for this thread alone.");
+	return ledger_set_scope(r->store, box->label, "", err);
+}
+
 /* The ledger row is written before the request and gets the id afterwards:
  * after a crash in between, gc searches for the row's label. */
 static int create_sandbox(struct managed_sandbox *box, int64_t lifetime_s,
@@ -434,6 +471,7 @@ static int create_sandbox(struct managed_sandbox *box, int64_t lifetime_s,
 	if (ledger_intend(r->store, r->client->provider->name,
 			  lifecycle_endpoint(r->client), spec.lifetime_s,
 			  box->label, err) < 0 ||
+	    share_sandbox(box, err) < 0 ||
 	    (sandbox_stores_secrets(r->client) &&
 	     ledger_set_objects(r->store, box->label, true, err) < 0))
 		return -1;

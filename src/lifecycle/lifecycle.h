@@ -83,6 +83,9 @@ struct lifecycle_request { /* all borrowed, until lifecycle_close() */
 	/* Label of the thread's own sandbox, which is taken over instead of
 	 * creating one, and started if it was stopped. NULL: create. */
 	const char *resume;
+	/* ledger_row.scope of a sandbox that is created, unless a running dcode
+	 * has one with this scope: see managed_sandbox.shared. NULL: none. */
+	const char *scope;
 	/* May be changed until lifecycle_close(). */
 	enum lifecycle_exit on_exit;
 	/* If stop's cancel interrupts lifecycle_open(), it returns at once, and
@@ -103,6 +106,7 @@ struct managed_sandbox { /* initialise with { 0 } */
 	char label[16]; /* its label in the ledger; "" if attached by id */
 	bool ours;      /* lifecycle_close() deletes, stops or keeps it */
 	bool resumed;   /* taken over: a failure never deletes it */
+	bool shared;    /* it was created with request.scope */
 	/* If resumed is set: the values of the ledger row before this process
 	 * took the sandbox over. */
 	bool was_kept;

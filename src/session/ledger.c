@@ -17,7 +17,7 @@ enum {
 	SHORT_NAME = 8, /* characters after "dcode-" */
 	/* index of the column "whole" of SQL_LEDGER_FIND, after
 	 * LEDGER_COLUMNS */
-	WHOLE = 15,
+	WHOLE = 16,
 };
 
 static int64_t unix_now(void)
@@ -184,6 +184,17 @@ int ledger_add_host(struct store *s, const char *label, const char *host,
 	return run_change(s, st, label, err);
 }
 
+int ledger_set_scope(struct store *s, const char *label, const char *scope,
+		     struct error *err)
+{
+	sqlite3_stmt *st = store_sql(s, SQL_LEDGER_SCOPE, err);
+
+	if (!st)
+		return -1;
+	store_bind(st, 2, scope);
+	return run_change(s, st, label, err);
+}
+
 /* Reads the columns in the order of LEDGER_COLUMNS. */
 static void read_row(sqlite3_stmt *st, const struct process *self,
 		     struct ledger_row *row)
@@ -207,6 +218,7 @@ static void read_row(sqlite3_stmt *st, const struct process *self,
 		.thread = store_text(st, 12),
 		.objects = sqlite3_column_int(st, 13),
 		.hosts = store_text(st, 14),
+		.scope = store_text(st, 15),
 	};
 	row->held = row->kept && row->ends > unix_now() &&
 		    row->state != LEDGER_REMOVING && row->state != LEDGER_GONE;

@@ -56,6 +56,9 @@ struct ledger_row {           /* strings borrowed for the callback */
 	const char *thread; /* thread that it belongs to, or "" */
 	/* what the user has added to its network list, a line each */
 	const char *hosts;
+	/* who shares it, such as "directory:/home/ann/project"; or "": only its
+	 * thread uses it */
+	const char *scope;
 	const char *note; /* why it was not deleted, or "" */
 };
 
@@ -67,6 +70,9 @@ int ledger_intend(struct store *s, const char *provider, const char *endpoint,
  * false when all are deleted. */
 int ledger_set_objects(struct store *s, const char *label, bool objects,
 		       struct error *err);
+/* Sets ledger_row.scope. */
+int ledger_set_scope(struct store *s, const char *label, const char *scope,
+		     struct error *err);
 /* Adds to ledger_row.hosts. */
 int ledger_add_host(struct store *s, const char *label, const char *host,
 		    struct error *err);
