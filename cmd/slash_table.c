@@ -143,6 +143,12 @@ const struct slash_command slash_commands[] = {
 	  .group = GROUP_SANDBOX,
 	  .needs_sandbox = true,
 	  .show = slash_cmd_forward },
+	{ .name = "/shell",
+	  .summary = "Open a shell in the sandbox, on this terminal; ~. ends "
+		     "it",
+	  .acts = true,
+	  .group = GROUP_SANDBOX,
+	  .run = slash_cmd_shell },
 	{ .name = "/upload",
 	  .args = "[--force] LOCAL [REMOTE]",
 	  .summary = "Copy a file or directory into the sandbox",

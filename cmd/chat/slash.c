@@ -286,6 +286,10 @@ bool slash_run(struct run *r, struct str line, struct buf *told)
 	}
 	goes_on = run_command(r, s, split_words(s, rest, words), words);
 	free_words(words);
+	if (r->shell_note)
+		buf_adds(told, r->shell_note);
+	free(r->shell_note);
+	r->shell_note = NULL;
 	if (r->next || r->switched != switched)
 		update_model_notes(r->next ? r->next : r, switched, told);
 	chat_enter(r->next ? r->next : r);

@@ -103,6 +103,7 @@ bool slash_cmd_threads(struct run *r, int n, char **words);
 bool slash_cmd_theme_list(struct run *r, int n, char **words);
 bool slash_cmd_tokens(struct run *r, int n, char **words);
 bool slash_cmd_todos(struct run *r, int n, char **words);
+bool slash_cmd_shell(struct run *r, int n, char **words);
 bool slash_cmd_upload(struct run *r, int n, char **words);
 
 /* Asks whether to raise the cap while only the idle sandbox costs money. Unless

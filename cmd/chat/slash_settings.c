@@ -5,6 +5,7 @@
  * which reads the settings again. Begin reading at slash_cmd_reload().
  */
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +25,7 @@
 #include "cmd/session/options.h"
 #include "cmd/session/policy.h"
 #include "cmd/session/run.h"
+#include "cmd/session/shell.h"
 #include "cmd/session/skills.h"
 #include "cmd/session/transfer.h"
 #include "cmd/session/undo.h"
@@ -33,6 +35,19 @@ bool slash_cmd_upload(struct run *r, int n, char **words)
 {
 	run_transfer_words(r, true, n, words);
 	undo_checkpoint(r, CHECKPOINT_OTHER);
+	return true;
+}
+
+bool slash_cmd_shell(struct run *r, int n, char **words)
+{
+	struct error err = { 0 };
+
+	(void)words;
+	if (n ? error_set(&err, ERR_USAGE, "/shell takes no arguments")
+	      : shell_run_in_chat(r, &err))
+		(void)app_fail(r->app, &err);
+	if (app_signal() == SIGINT) /* any other signal must end the chat */
+		app_signal_clear(r->app);
 	return true;
 }
 

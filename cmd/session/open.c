@@ -333,6 +333,7 @@ void run_undo(struct run *r)
 	free(r->offer.server);
 	buf_release(&r->offer.names);
 	free(r->draft);
+	free(r->shell_note);
 	r->draft = NULL;
 	grants_clear(&r->grants);
 	buf_release(&r->applied);

@@ -160,6 +160,9 @@ struct run {
 	/* Text for the user's next message, which the chat's screen takes;
 	 * owned, or NULL. */
 	char *draft;
+	/* What the user did in a shell, for the model, with the next message;
+	 * owned, or NULL. */
+	char *shell_note;
 	unsigned switched; /* number of switches to another thread */
 	bool lost; /* when the run was closed, the sandbox was already gone */
 	struct run *next; /* owned: the run that replaces this one in the chat

@@ -8,6 +8,7 @@
 #include "cmd/session/shell.h"
 
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -15,7 +16,13 @@
 
 #include "base/io.h"
 #include "base/mem.h"
+#include "base/sanitize.h"
 #include "base/str.h"
+#include "cmd/session/sandbox.h"
+#include "cmd/session/undo.h"
+#include "model/message.h"
+#include "sandbox/changed_files.h"
+#include "sandbox/quote.h"
 #include "term/guest.h"
 #include "term/tty.h"
 
@@ -25,6 +32,10 @@ enum {
 	NAME_MAX_BYTES = 32,  /* of TERM */
 	CTRL_Z = 0x1A,
 	LINES_MAX = 0xFFFF,
+	SCRIPT_MS = 10000,
+	SCRIPT_MAX = 4096,
+	NAMES_MAX = 64 << 10,
+	MINUTE_S = 60,
 };
 
 struct shell_session {
@@ -40,6 +51,14 @@ struct shell_session {
 
 static const char command[] =
 	"command -v bash >/dev/null 2>&1 && exec bash -i; exec sh -i";
+
+/* Prints the files that are newer than c_mark, except those that git ignores,
+ * and removes it. */
+static const char changed_script[] =
+	"find . -name .git -prune -o -type f -newer \"$c_mark\" -print "
+	"2>/dev/null | head -n 500 | sed 's,^[.]/,,' | { if git rev-parse "
+	"--git-dir >/dev/null 2>&1; then git check-ignore -nv --stdin | "
+	"sed -n 's/^::\t//p'; else cat; fi; }; rm -f \"$c_mark\"";
 
 static const char help[] = "~?\r\n"
 			   "~.   ends the shell and everything it started\r\n"
@@ -250,4 +269,99 @@ int shell_run(struct app *app, struct sandbox *sb, struct exec_result *res,
 	*err = (struct error){ 0 };
 	res->exit_code = SHELL_LEFT;
 	return 0;
+}
+
+/* Runs one of dcode's scripts in the working directory. A failure only means
+ * that the changed files stay unknown. */
+static void run_script(struct run *r, struct str script, struct buf *out)
+{
+	struct exec_request req = { .command = script,
+				    .plain = true,
+				    .timeout_ms = SCRIPT_MS,
+				    .output = exec_collect_output,
+				    .arg = out };
+	struct stop stop = app_stop(r->app);
+	struct exec_result res;
+	struct error ignored = { 0 };
+
+	if (sandbox_execute(&r->box.sandbox, &req, &res, &stop, &ignored) < 0 ||
+	    res.exit_code)
+		buf_clear(out);
+}
+
+/* Appends "; changed: a.c, b.c". mark: the file whose age separates old files
+ * from new ones; the sandbox chose its name. */
+static void add_changed(struct run *r, struct str mark, struct buf *note)
+{
+	struct buf script = BUF_INIT(SCRIPT_MAX);
+	struct buf names = BUF_INIT(NAMES_MAX);
+	struct changed_files list = { .out = note };
+	struct str rest;
+	struct str name;
+
+	quote_assign(&script, "c_mark", mark);
+	buf_adds(&script, changed_script);
+	run_script(r, buf_str(&script), &names);
+	rest = buf_str(&names);
+	if (rest.len)
+		buf_adds(note, "; changed: ");
+	while (str_split(&rest, '\n', &name))
+		if (name.len)
+			changed_files_add(&list, name);
+	changed_files_end(&list);
+	buf_release(&script);
+	buf_release(&names);
+}
+
+/* False if the shell was refused: see shell_run(). */
+static bool is_opened(int rc, const struct error *err)
+{
+	return rc == 0 || err->code != ERR_USAGE;
+}
+
+int shell_run_in_chat(struct run *r, struct error *err)
+{
+	struct buf mark = BUF_INIT(SCRIPT_MAX);
+	struct buf changed = BUF_INIT(NAMES_MAX);
+	struct buf note = BUF_INIT(NAMES_MAX);
+	struct exec_result res;
+	int64_t seconds;
+	int64_t began;
+	int rc;
+
+	if (!run_has_sandbox(r))
+		return error_set(err, ERR_USAGE,
+				 "tools run on this machine: use a shell of "
+				 "your own");
+	if (run_await(r, err) < 0)
+		return -1;
+	run_script(r, STR("mktemp"), &mark);
+	began = clock_ms();
+	app_borrow_terminal(r->app);
+	rc = shell_run(r->app, &r->box.sandbox, &res, err);
+	app_return_terminal(r->app);
+	seconds = (clock_ms() - began) / 1000;
+	if (mark.len && is_opened(rc, err))
+		add_changed(r, str_trim(buf_str(&mark)), &changed);
+	buf_adds(&note, MESSAGE_NOTE_SHELL);
+	if (seconds < MINUTE_S)
+		buf_addf(&note, "for %d s", (int)seconds);
+	else
+		buf_addf(&note, "for %d min", (int)(seconds / MINUTE_S));
+	sanitize_line(buf_str(&changed), &note);
+	buf_adds(&note, "]\n");
+	free(r->shell_note);
+	r->shell_note = is_opened(rc, err) ? buf_detach(&note) : NULL;
+	buf_release(&note);
+	if (rc == 0)
+		fprintf(stderr,
+			"The shell ended with status %d. The model is told "
+			"with the next message.\n",
+			res.exit_code);
+	if (rc == 0 && res.notice[0])
+		app_warn("%s", res.notice);
+	undo_checkpoint(r, CHECKPOINT_OTHER);
+	buf_release(&mark);
+	buf_release(&changed);
+	return rc;
 }

@@ -3,7 +3,7 @@
 #ifndef CMD_SESSION_SHELL_H
 #define CMD_SESSION_SHELL_H
 
-#include "cmd/app.h"
+#include "cmd/session/run.h"
 
 /* Exit status if the user left a shell that still ran, with ~., and if the
  * provider does not report one. */
@@ -18,5 +18,8 @@ enum { SHELL_LEFT = 255, SHELL_UNKNOWN = 125 };
  */
 int shell_run(struct app *app, struct sandbox *sb, struct exec_result *res,
 	      struct error *err);
+/* shell_run() for a chat: suspends the screen, and stores in r->shell_note how
+ * long the shell was open and which files of the working directory changed. */
+int shell_run_in_chat(struct run *r, struct error *err);
 
 #endif

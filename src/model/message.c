@@ -197,7 +197,8 @@ static bool drop_note(struct str *text)
 	for (size_t i = 0; i < sizeof(notes) / sizeof(*notes); i++)
 		if (str_starts(*text, notes[i]))
 			len = strlen(notes[i]);
-	if (str_starts(*text, MESSAGE_NOTE_UNDO))
+	if (str_starts(*text, MESSAGE_NOTE_UNDO) ||
+	    str_starts(*text, MESSAGE_NOTE_SHELL))
 		len = str_find(*text, '\n') + 1;
 	if (!len || len > text->len)
 		return false;

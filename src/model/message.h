@@ -112,8 +112,9 @@ char *message_text(const struct message *m);
 	"a question that needs no plan, without that heading.]\n"
 #define MESSAGE_NOTE_PLAN_OVER                                                 \
 	"[Plan mode has ended: you have all your tools again.]\n"
-/* One line: it begins so, and ends at the first line break. */
+/* One line each: it begins so, and ends at the first line break. */
 #define MESSAGE_NOTE_UNDO "[With `dcode undo` the user has "
+#define MESSAGE_NOTE_SHELL "[The user worked in a shell in the sandbox "
 /* dcode's own prompts after a yes to the plan. The second is followed by the
  * plan. */
 #define MESSAGE_PLAN_ACCEPTED                                                  \

@@ -11,6 +11,7 @@ import time
 
 import pytest
 from screens import Screen
+from slash_chat import HELLO, begin, on_screen, talk  # noqa: F401
 from sshd_rig import Rig
 from terminal import Terminal
 
@@ -346,3 +347,35 @@ def test_without_a_terminal_it_is_refused(run, local):
     done = run("sandbox", "shell", local.name)
     assert done.status == 2 and "a shell needs a terminal" in done.err
     assert "dcode sandbox exec" in done.err
+
+
+@on_screen
+def test_the_chat_lends_its_screen_and_tells_the_model(talk, home):
+    c = begin(talk, HELLO, "--sandbox", "local", "-y", "--on-exit", "delete")
+    c.say("hello", "Hello there.")
+    c.type("/shell")
+    c.keys("Enter")
+    c.until(at_prompt)
+    c.type("clear; echo made > by-hand; stty -a | head -n1; seq 200 | less")
+    c.keys("Enter")
+    c.until(lambda seen: "Hello there." not in seen and "\n20\n" in seen)
+    c.resize(100, 30)
+    c.until(lambda seen: "\n29\n" in seen)
+    c.keys("q")
+    c.until(at_prompt)
+    c.type("exit 4")
+    c.keys("Enter")
+    c.until("The shell ended with status 4")
+    asked = c.ask("what now?")
+    assert re.fullmatch(r"\[The user worked in a shell in the sandbox for "
+                        r"\d+ s; changed: by-hand\]\n\nwhat now\?", asked[-1])
+    c.until(lambda seen: seen.count("Hello there.") >= 1)
+    assert c.ask("again")[-1] == "again"
+    c.say("/quit")
+    assert c.status() == 0
+
+
+@on_screen
+def test_without_a_sandbox_the_chat_opens_no_shell(talk):
+    c = begin(talk, HELLO, "--sandbox", "none")
+    c.say("/shell", "use a shell of your own")
