@@ -699,6 +699,7 @@ int message_run(struct run *r, enum message_kind kind, const char *text,
 	int rc;
 
 	r->push_declined = false;
+	buf_clear(&r->plan);
 	if (run_is_late(r) && !message_is_plain(kind, text) &&
 	    run_await(r, err) < 0)
 		return -1;

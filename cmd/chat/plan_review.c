@@ -1,10 +1,11 @@
 /* plan_review.c - asks whether to carry out the plan of plan mode. */
 /* SPDX-License-Identifier: MIT */
 /*
- * The plan is the last answer of the turn, so it is on the screen already. The
- * user says yes, edits it in $EDITOR, or says no and goes on talking. A
- * yes approves no call: the calls are judged in the mode that returns. Begin
- * reading at plan_review().
+ * The plan is what the model gave to the tool present_plan, which is shown now.
+ * Of a model that does not call it, it is the last answer of the turn, if that
+ * looks like a plan: see has_plan(). The user says yes, edits it in $EDITOR, or
+ * says no and goes on talking. A yes approves no call: the calls are judged in
+ * the mode that returns. Begin reading at plan_review().
  */
 #include "cmd/chat/plan_review.h"
 
@@ -14,6 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "agent/show.h"
 #include "base/mem.h"
 #include "base/sanitize.h"
 #include "base/str.h"
@@ -120,15 +122,29 @@ static bool is_plan(struct str text)
 	return steps > 1;
 }
 
-/* True if the turn ended in plan mode with a plan. A question at the end asks
- * the user something first, unless it asks to begin. */
+/* True if the turn ended in plan mode with a plan: one that was presented, or
+ * an answer that is one. A question at the end of an answer asks the user
+ * something first, unless it asks to begin. */
 static bool has_plan(const struct run *r)
 {
 	struct str text = str_trim(buf_str(&r->agent.answer));
 
-	return r->mode == RUN_PLAN && r->plans && r->app->asker && text.len &&
-	       r->agent.finish == FINISH_STOP && !r->agent.hook_ended &&
-	       is_plan(text) && (!str_ends(text, "?") || asks_to_begin(text));
+	if (r->mode != RUN_PLAN || !r->plans || !r->app->asker ||
+	    r->agent.finish != FINISH_STOP || r->agent.hook_ended)
+		return false;
+	return r->plan.len || (text.len && is_plan(text) &&
+			       (!str_ends(text, "?") || asks_to_begin(text)));
+}
+
+/* Shows the plan that was presented like an answer of the model. */
+static void show_plan(struct run *r)
+{
+	const struct agent_event text = { .kind = EVENT_TEXT,
+					  .text = buf_str(&r->plan) };
+
+	show_event(&r->agent.ui, r->app->mask, &text);
+	show_event(&r->agent.ui, r->app->mask,
+		   &(struct agent_event){ .kind = EVENT_TURN });
 }
 
 /* True if the plan would run in manual mode, but may run in auto-edit. */
@@ -199,20 +215,24 @@ static void edit_plan(struct run *r, struct buf *plan)
 int plan_review(struct run *r, const struct stop *stop, struct error *err)
 {
 	struct buf plan = BUF_INIT(EXTERNAL_MOST);
+	struct buf given = BUF_INIT(EXTERNAL_MOST);
 	struct buf prompt = BUF_INIT(2 * EXTERNAL_MOST);
 	int answer;
 	int rc = 0;
 
 	if (!has_plan(r))
 		return 0;
-	buf_addstr(&plan, str_trim(buf_str(&r->agent.answer)));
+	if (r->plan.len)
+		show_plan(r);
+	buf_addstr(&plan, r->plan.len ? buf_str(&r->plan)
+				      : str_trim(buf_str(&r->agent.answer)));
+	buf_addstr(&given, buf_str(&plan));
 	while ((answer = ask_user(r, stop, err)) == PLAN_EDIT)
 		edit_plan(r, &plan);
 	if (answer < 0) {
 		rc = -1;
 	} else if (answer != PLAN_NO && r->mode == RUN_PLAN) {
-		bool same = str_eq(buf_str(&plan),
-				   str_trim(buf_str(&r->agent.answer)));
+		bool same = str_eq(buf_str(&plan), buf_str(&given));
 
 		if (answer == PLAN_AUTO_EDIT && offers_auto_edit(r))
 			r->before_plan = RUN_AUTO_EDIT;
@@ -226,6 +246,7 @@ int plan_review(struct run *r, const struct stop *stop, struct error *err)
 		undo_end_turn(r, rc);
 	}
 	buf_release(&plan);
+	buf_release(&given);
 	buf_release(&prompt);
 	return rc;
 }

@@ -100,6 +100,8 @@ static void command_changes_close(struct command_changes *c)
 	tree_watch_close(&c->watch);
 }
 
+enum { PLAN_MOST = 1 << 18 }; /* bytes of a plan */
+
 /* If plan mode has begun or ended, offers the model the tools that fit. */
 static int follow_plan_mode(struct run *r, struct error *err)
 {
@@ -182,8 +184,10 @@ static int open_conversation(struct run *r, const struct stop *stop,
 	r->history_dir = app_state_path(r->app, "conversation_history", err);
 	contacts_close(&r->contacts);
 	contacts_open(&r->contacts, r->app);
+	r->plan.max = PLAN_MOST;
 	r->agent = (struct agent){
 		.model = r->model,
+		.plan = r->app->asker ? &r->plan : NULL,
 		.sandbox = &r->box.sandbox,
 		.session = r->session,
 		.mask = r->app->mask,
@@ -337,6 +341,7 @@ void run_undo(struct run *r)
 	r->draft = NULL;
 	grants_clear(&r->grants);
 	buf_release(&r->applied);
+	buf_release(&r->plan);
 	buf_release(&r->agent.answer);
 	buf_release(&r->agent.hook_context);
 	buf_release(&r->agent.hook_end.reason);

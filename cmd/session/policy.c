@@ -767,6 +767,8 @@ static bool permits_tool(const struct tool *tool)
 
 bool plan_mode_hides(const struct run *r, const struct tool *tool)
 {
+	if (tool == &tool_present_plan)
+		return r->mode != RUN_PLAN || !r->app->asker;
 	return r->mode == RUN_PLAN && !permits_tool(tool);
 }
 
@@ -775,12 +777,18 @@ bool plan_mode_refuses(const struct run *r, const struct tool *tool,
 {
 	if (!plan_mode_hides(r, tool))
 		return false;
+	if (tool == &tool_present_plan) {
+		buf_adds(reason, "Refused: not in plan mode\n"
+				 "There is no plan to accept: the user has "
+				 "left plan mode. Do the work.");
+		return true;
+	}
 	/* The user sees the first line, the model all. */
 	buf_addf(reason,
 		 "Refused: plan mode\n"
 		 "%s is not available in plan mode: only tools that read are. "
-		 "Do not try another way to change something. Write the plan "
-		 "as your answer; the user decides about it.",
+		 "Do not try another way to change something. Write the plan; "
+		 "the user decides about it.",
 		 tool->spec.name);
 	return true;
 }

@@ -80,6 +80,8 @@ struct run {
 	 * command. Modes that Shift+Tab only passes do not count. */
 	_Atomic int before_plan;
 	bool plans;       /* the model was told that plan mode is on */
+	struct buf plan;  /* what present_plan gave the user in this turn; a
+			     chat points agent.plan to it */
 	bool offers_plan; /* it is offered the tools of plan mode; set with its
 			     tools */
 	struct stop stop; /* triggered by signals and by --timeout, counted from

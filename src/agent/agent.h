@@ -207,6 +207,7 @@ struct agent {
 	const char *const *exempt;
 	size_t n_exempt;
 	struct agent_ui ui;
+	struct buf *plan; /* as in tool_env; or NULL */
 	/* Files to send with the next prompt. agent_run() takes ownership, and
 	 * drops them if it sends no prompt. */
 	struct message attached;

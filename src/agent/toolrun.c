@@ -732,6 +732,7 @@ static void *run_job(void *arg)
 			job->batch->agent->names_ports ? &job->listens : NULL,
 		.ask = job->batch->agent->ui.ask,
 		.ask_arg = job->batch->agent->ui.arg,
+		.plan = job->batch->agent->plan,
 		.web = job->batch->agent->web,
 	};
 

@@ -105,11 +105,12 @@ char *message_text(const struct message *m);
 	"[Plan mode: read, search and ask, but change nothing. Calls that "    \
 	"write files, run commands or use MCP servers are refused, in "        \
 	"subagents too. Find out what the task needs. Ask with ask_user, if "  \
-	"you have it, what only the user can decide. Your last answer must "   \
-	"be the plan alone, under the heading \"Plan\": what to change, in "   \
-	"which files, in which order, and how to check it. The user reads "    \
+	"you have it, what only the user can decide. Then call present_plan "  \
+	"with the plan: what to change, in which files, in which order, and "  \
+	"how to check it. If you do not have that tool, your last answer "     \
+	"must be the plan alone, under the heading \"Plan\". The user reads "  \
 	"it, may edit it, and decides whether it is carried out. Just answer " \
-	"a question that needs no plan, without that heading.]\n"
+	"a question that needs no plan, without either.]\n"
 #define MESSAGE_NOTE_PLAN_OVER                                                 \
 	"[Plan mode has ended: you have all your tools again.]\n"
 /* One line each: it begins so, and ends at the first line break. */

@@ -23,6 +23,7 @@
 	ROW(fetch_url)                                                         \
 	ROW(write_todos)                                                       \
 	ROW(ask_user)                                                          \
+	ROW(present_plan)                                                      \
 	ROW(read_history)
 
 #define TOOL_DECLARE(name) extern const struct tool tool_##name;

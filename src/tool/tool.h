@@ -192,6 +192,9 @@ struct tool_env {                /* all borrowed for the call */
 	int (*ask)(void *arg, struct inquiry *q, enum inquiry_end *end,
 		   const struct stop *stop, struct error *err);
 	void *ask_arg;
+	/* Out: the plan that present_plan gives the user, not masked. NULL:
+	 * nobody can accept one. */
+	struct buf *plan;
 	const struct web *web; /* NULL: no web access */
 };
 

@@ -26,7 +26,8 @@ BAD = {"tool_calls": [
                                    "new_string": "b"}},
     {"name": "delete", "args": {"file_path": "kept"}}]}
 READS = {"ls", "read_file", "glob", "grep", "job_output", "task", "fetch_url",
-         "write_todos", "ask_user", "read_history", "web_search"}
+         "write_todos", "ask_user", "read_history", "web_search",
+         "present_plan"}
 
 
 @pytest.fixture
@@ -87,6 +88,81 @@ def test_a_plan_is_accepted_and_each_call_is_asked_about(
     s.until("done.")
     assert (work / "made").exists()
     s.until(lambda t: "\nmanual" in t)
+
+
+def present(text, **more):
+    return {"tool_calls": [{"name": "present_plan", "args": {"plan": text}}],
+            **more}
+
+
+@pytest.mark.parametrize("columns, lines", [(80, 24), (40, 12)])
+def test_a_plan_that_is_presented_is_asked_about_whatever_its_form(
+        live, work, columns, lines):
+    s, server = live([present("Make **made**, and nothing else."),
+                      {"text": "Does that suit you?"}, execute("touch made"),
+                      DONE], columns=columns, lines=lines,
+                     ready="this machine")
+    plan(s)
+    s.until(ASKS)
+    assert "present_plan" in offered(server, 0)
+    seen = s.text(True)
+    assert "Make made, and nothing else." in " ".join(seen.split())
+    assert nothing_ran(work) and len(server.requests) == 2
+    answer(s, "y")
+    s.until("execute wants to run")
+    assert "present_plan" not in offered(server, 2)
+    assert "accepted the plan" in prompt(server, 2)
+    s.until("y yes")
+    s.type("y")
+    s.until("done.")
+    assert (work / "made").exists()
+
+
+def test_a_plan_that_was_presented_once_is_not_asked_about_again(live, work):
+    s, server = live([present("Make made."), {"text": "There."},
+                      {"text": "The answer is 4."}])
+    plan(s)
+    answer(s, "n")
+    s.type("how much is 2 + 2?")
+    s.keys("Enter")
+    s.until("The answer is 4.")
+    s.until(lambda t: t.count("Done in") == 2)
+    time.sleep(0.5)
+    assert s.text(True).count(ASKS) == 1 and len(server.requests) == 3
+
+
+def test_a_presented_plan_is_edited_before_it_is_accepted(
+        live, work, env, tmp_path):
+    editor = tmp_path / "editor"
+    editor.write_text("#!/bin/sh\ngrep -q 'Make made' \"$1\" && "
+                      "echo 'Make other.' > \"$1\"\n")
+    editor.chmod(0o755)
+    env["EDITOR"] = str(editor)
+    s, server = live([present("Make made."), {"text": "There."}, DONE])
+    plan(s)
+    answer(s, "e")
+    s.until("Make other.")
+    s.until(lambda t: t.count(ASKS) == 2 and "y yes" in t)
+    answer(s, "y")
+    s.until("done.")
+    assert "Make other." in prompt(server, 2)
+
+
+def test_outside_of_plan_mode_no_plan_is_presented(live, work):
+    s, server = live([present("Make made."), DONE], args=["-y"])
+    s.type("go")
+    s.keys("Enter")
+    s.until("done.")
+    assert "present_plan" not in offered(server, 0)
+    assert "not in plan mode" in json.dumps(server.requests[1]["body"])
+    assert ASKS not in s.text(True)
+
+
+def test_without_a_chat_the_plan_is_the_answer(run, model, work):
+    server = model([{"text": "1. made"}])
+    r = run("-n", "go", "-M", "anthropic:m", "--approval-mode", "plan")
+    assert r.status == 0 and "1. made" in r.out
+    assert "present_plan" not in offered(server, 0)
 
 
 def test_all_that_changes_something_is_refused(live, work):
@@ -365,6 +441,7 @@ def test_a_yes_to_a_call_counts_no_more_once_plan_mode_is_on(live, work):
     s.until("> yes ")
     s.keys("Enter")
     s.until("Refused: plan mode")
+    s.until(lambda _: len(server.requests) == 2)
     assert nothing_ran(work)
     assert refusals(server, 1) == 1
 

@@ -45,7 +45,7 @@ static void test_unknown(void **state)
 	       "write_file, edit_file, delete, glob, grep, execute, "
 	       "job_output, job_kill, task, web_search, fetch_url, "
 	       "write_todos, "
-	       "ask_user].");
+	       "ask_user, present_plan].");
 	expect(&b, "ls", "{}", true,
 	       "Error invoking tool 'ls' with kwargs {} with error:\n path: "
 	       "Field required\n Please fix the error and try again.");
