@@ -321,7 +321,9 @@ static int describe_secrets(struct outcome *o, const struct settings *set,
 	struct secrets all = { 0 };
 	int rc = secrets_read(&all, set, err);
 
-	for (size_t i = 0; !host->family && i < all.n; i++)
+	/* they go over HTTPS only */
+	for (size_t i = 0; !host->family && host->port == TLS_PORT && i < all.n;
+	     i++)
 		if (secret_has_host(&all.list[i], host->host))
 			buf_addf(&o->secrets, "%s%s",
 				 o->secrets.len ? ", " : "", all.list[i].name);

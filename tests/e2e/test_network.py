@@ -386,3 +386,15 @@ def test_a_list_of_the_config_is_refused_there_too(model, run, config, env,
         r = task_of(run, name)()
         assert r.status == 2 and "network.allow" in r.err, r.err
         assert not created.exists() and not cloud.requests
+
+
+@pytest.mark.parametrize("host, secrets", [
+    ("api.acme.example", "ACME"), ("api.acme.example:443", "ACME"),
+    ("api.acme.example:8443", ""), ("acme.example", ""), ("10.0.0.1:443", "")])
+def test_check_says_which_secrets_a_host_gets(run, config, host, secrets):
+    config('[network]\nallow = ["*.acme.example"]\n[secrets.ACME]\n'
+           'env = "ACME_TOKEN"\nhosts = ["api.acme.example"]\n'
+           'value_env = "THE_VALUE"\n')
+    check = ("sandbox", "network", "check", host, "--sandbox", "local")
+    assert json.loads(run(*check, "--json").out)["data"]["secrets"] == secrets
+    assert ("get secrets.ACME" in run(*check).out) == bool(secrets)

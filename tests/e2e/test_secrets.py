@@ -294,6 +294,71 @@ def test_the_value_is_nowhere_in_the_sandbox(place):
     assert found == []
 
 
+# Searches what the processes of the sandbox have in memory, while one of them
+# gets an answer to a request with the secret. The value is given in two parts,
+# so that this program does not have it itself. The control is the placeholder.
+SCAN = r"""cat >/tmp/scan.py <<'END'
+import glob, os, re, subprocess, sys
+token = os.environ["TOKEN"].encode()
+parts = {"value": [bytes.fromhex(h) for h in sys.argv[1:3]],
+         "placeholder": [token[:len(token) // 2], token[len(token) // 2:]]}
+client = subprocess.Popen(
+    ["curl", "-sS", "-N", "-i", "-m", "20", "--limit-rate", "20k", "-H",
+     "Authorization: Bearer " + token.decode(), sys.argv[3]],
+    stdout=subprocess.PIPE)
+seen = client.stdout.read(200)
+found = {name: set() for name in parts}
+def search(where, data):
+    for name, (first, second) in parts.items():
+        for m in re.finditer(re.escape(first), data):
+            if data[m.end():m.end() + len(second)] == second:
+                found[name].add(where)
+for folder in glob.glob("/proc/[0-9]*"):
+    for name in "environ", "cmdline":
+        try:
+            search(name, open(f"{folder}/{name}", "rb").read())
+        except OSError:
+            pass
+    try:
+        maps = open(folder + "/maps").read().splitlines()
+        memory = open(folder + "/mem", "rb", 0)
+    except OSError:
+        continue
+    for line in maps:
+        start, end = (int(n, 16) for n in line.split()[0].split("-"))
+        for at in range(start, end, 1 << 24):
+            try:
+                memory.seek(at)
+                search("mem", memory.read(min(end - at, (1 << 24) + 4096)))
+            except (OSError, ValueError, OverflowError):
+                pass
+client.kill()
+print("answer", seen.split()[:2], {k: sorted(v) for k, v in found.items()})
+END
+python3 /tmp/scan.py """
+
+
+def scan(place):
+    """Where the value and the placeholder are in the sandbox's processes."""
+    half = len(VALUE) // 2
+    return place.do(f"{SCAN}{VALUE[:half].encode().hex()} "
+                    f"{VALUE[half:].encode().hex()} "
+                    f"https://{HOST}/big/2000000")
+
+
+NOWHERE = ("answer [b'HTTP/1.1', b'200'] {'value': [], "
+           "'placeholder': ['cmdline', 'environ', 'mem']}")
+
+
+def test_the_value_is_in_no_memory_of_the_sandbox(place):
+    assert NOWHERE in scan(place)
+    assert VALUE in place.heads()  # the control: the request had it
+    shown = place.do(f"export SHOWN={VALUE}; {SCAN}"
+                     f"{VALUE[:9].encode().hex()} {VALUE[9:].encode().hex()} "
+                     f"https://{HOST}/big/2000000")
+    assert "'value': ['environ', 'mem']" in shown
+
+
 def test_a_post_and_a_long_answer_pass_whole(place):
     said = place.do(f"head -c 3000000 /dev/zero > /tmp/big; {CURL} "
                     "-H 'Transfer-Encoding: chunked' --data-binary @/tmp/big "

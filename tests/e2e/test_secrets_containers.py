@@ -11,7 +11,8 @@ import docker_rig
 import test_egress
 from lifecycle import wait_for
 from test_egress import fixture_world  # noqa: F401
-from test_secrets import CONFIG, CURL, HOST, VALUE, Place, write_config
+from test_secrets import (CONFIG, CURL, HOST, NOWHERE, VALUE, Place, scan,
+                          write_config)
 
 ASK = CURL + f'-H "Authorization: Bearer $TOKEN" https://{HOST}/; true'
 SYSTEM = "/etc/ssl/certs/ca-certificates.crt"
@@ -69,6 +70,12 @@ def test_what_stands_in_the_way_is_not_written_through(made):
             assert "REACHED" in said, f"{name} {path}: {said}"
             assert "BEGIN CERTIFICATE" not in said, f"{name} {path}"
             place.do(f"rm -rf {path} /workspace/*")
+
+
+def test_the_value_is_in_no_memory_of_the_container(made):
+    place = made()
+    assert NOWHERE in scan(place)
+    assert VALUE in place.heads()
 
 
 def test_a_directory_in_the_way_is_an_error(made):

@@ -88,6 +88,7 @@ struct echo {
 	size_t n;
 	size_t shortest, longest;
 	unsigned char shifts[1 << 16]; /* for each pair of bytes */
+	bool begins[256];              /* the first bytes of forms */
 };
 
 /* Appends placeholder, repeated, up to len bytes. */
@@ -111,6 +112,7 @@ static void add_form(struct echo *e, struct str old, struct str new)
 	if (old.len < SHORTEST)
 		return;
 	e->n++;
+	e->begins[(unsigned char)old.ptr[0]] = true;
 	f->old = f->new = BUF_INIT(BYTES);
 	buf_addstr(&f->old, old);
 	fill(&f->new, new, old.len);
@@ -327,7 +329,7 @@ size_t echo_replace(const struct echo *e, char *bytes, size_t len)
 		at += far ? far : 1;
 	}
 	for (; n; n--)
-		for (size_t i = 0; i < e->n; i++)
+		for (size_t i = 0; e->begins[p[len - n]] && i < e->n; i++)
 			if (e->forms[i].old.len > n &&
 			    !memcmp(bytes + len - n, e->forms[i].old.ptr, n))
 				return n;

@@ -30,7 +30,8 @@ enum {
 	HEAD_MS = 10000,
 	LINGER_MS = 1000, /* until the client has read an answer */
 	HANDSHAKE_MS = 60000,
-	BODY_MAX = 16 << 20,    /* of a request whose body is signed */
+	SEAM = 4 << 10,      /* bytes that are copied to search over a border */
+	BODY_MAX = 16 << 20, /* of a request whose body is signed */
 	BODIES_MAX = 128 << 20, /* of all connections together */
 };
 
@@ -269,30 +270,51 @@ static bool take_request(struct carrier *c)
 }
 
 /* Sends a part of the body, which has been searched. */
-static void emit(struct carrier *c, size_t len)
+static void emit(struct carrier *c, struct str part)
 {
-	bool chunked = c->answers.chunked;
+	bool chunked = c->answers.chunked && part.len;
 
-	if (len && chunked)
-		buf_addf(&c->client.out, "%zx\r\n", len);
-	buf_add(&c->client.out, c->scan.ptr, len);
-	if (len && chunked)
+	if (chunked)
+		buf_addf(&c->client.out, "%zx\r\n", part.len);
+	buf_addstr(&c->client.out, part);
+	if (chunked)
 		buf_adds(&c->client.out, "\r\n");
+}
+
+/* Searches the scan. Sends what cannot be the beginning of a value. */
+static void emit_scan(struct carrier *c)
+{
+	size_t len =
+		c->scan.len - echo_replace(c->echo, c->scan.ptr, c->scan.len);
+
+	emit(c, (struct str){ c->scan.ptr, len });
 	buf_consume(&c->scan, len);
 }
 
-static void feed_body(struct carrier *c, struct str bytes)
+/* Takes bytes of an answer's body, which are in the server's buffer. They are
+ * searched there, unless the bytes before them may begin a value. */
+static void feed_body(struct carrier *c, char *bytes, size_t len)
 {
-	if (!bytes.len)
-		return;
-	buf_addstr(&c->scan, bytes);
-	emit(c, c->scan.len - echo_replace(c->echo, c->scan.ptr, c->scan.len));
+	size_t held;
+
+	while (c->scan.len && len) {
+		size_t n = len < SEAM ? len : SEAM;
+
+		buf_add(&c->scan, bytes, n);
+		emit_scan(c);
+		bytes += n;
+		len -= n;
+	}
+	held = echo_replace(c->echo, bytes, len);
+	emit(c, (struct str){ bytes, len - held });
+	buf_add(&c->scan, bytes + len - held, held);
 }
 
 /* The answer is complete. */
 static void end_answer(struct carrier *c)
 {
-	emit(c, c->scan.len);
+	emit(c, buf_str(&c->scan));
+	buf_clear(&c->scan);
 	if (c->answers.chunked)
 		buf_adds(&c->client.out, "0\r\n\r\n");
 	c->pending = false;
@@ -351,8 +373,9 @@ static bool take_answer(struct carrier *c)
 	}
 	if (kind == ANSWER_HEAD)
 		take_head(c, part);
-	else
-		feed_body(c, part);
+	else if (part.len)
+		feed_body(c, server->in.ptr + (part.ptr - server->in.ptr),
+			  part.len);
 	server->taken += used;
 	if (c->answers.done)
 		end_answer(c);
@@ -362,21 +385,20 @@ static bool take_answer(struct carrier *c)
 /* Sends what there is. True if something was sent. */
 static bool flush_end(struct end *e)
 {
-	size_t before = e->out.len;
+	size_t at = 0;
 
-	while (e->out.len && !e->broken) {
-		size_t n = e->out.len < ROOM ? e->out.len : ROOM;
-		long done = tls_write(e->tls, e->out.ptr, n);
+	while (at < e->out.len && !e->broken) {
+		size_t n = e->out.len - at < ROOM ? e->out.len - at : ROOM;
+		long done = tls_write(e->tls, e->out.ptr + at, n);
 
 		if (done == TLS_WANTS_READ || done == TLS_WANTS_WRITE)
 			break;
-		if (done <= 0)
-			e->broken = true;
-		else
-			buf_consume(&e->out, (size_t)done);
-		e->sent += done > 0 ? (uint64_t)done : 0;
+		e->broken = done <= 0;
+		at += done > 0 ? (size_t)done : 0;
 	}
-	return e->out.len < before;
+	buf_consume(&e->out, at);
+	e->sent += at;
+	return at > 0;
 }
 
 /* Reads what there is room for. True if something was read. */
