@@ -241,6 +241,47 @@ static int name_snapshot(const struct managed_sandbox *box,
 	return rc;
 }
 
+/* True if a variable of this entry NAME=value certainly holds no secret. */
+static bool is_harmless(const char *entry)
+{
+	static const char *const names[] = {
+		"LANG=", "LANGUAGE=", "LC_", "TZ=", "TERM=", "DEBIAN_FRONTEND="
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (str_starts(str_of(entry), names[i]))
+			return true;
+	return false;
+}
+
+/* Adds the names of the variables that the provider's params set inside: the
+ * script can write their values to disk, and an engine saves them with the
+ * image. */
+static int add_variables(const struct managed_sandbox *box, struct buf *names,
+			 struct error *err)
+{
+	const struct sandbox_client *client = box->request.client;
+	const struct setting *row =
+		client->settings ? client->provider->settings : NULL;
+	const char *const *list;
+	size_t n;
+
+	for (; row && row->key; row++) {
+		if (row->type != SETTING_LIST || strcmp(row->key, "env") != 0)
+			continue;
+		n = 0;
+		if (settings_list(client->settings, client->provider->name,
+				  row->key, &list, &n, err) < 0)
+			return -1;
+		for (size_t i = 0; i < n; i++)
+			if (!is_harmless(list[i]))
+				buf_addf(names, "%s%.*s",
+					 names->len ? ", " : "",
+					 (int)strcspn(list[i], "="), list[i]);
+	}
+	return 0;
+}
+
 /* Decides whether the script's result may be kept. A script that receives
  * values may write them to disk, and a snapshot is readable for everybody in
  * the account: then nothing is kept. */
@@ -273,9 +314,11 @@ int lifecycle_setup_read(struct managed_sandbox *box,
 			 struct lifecycle_setup *setup, struct error *err)
 {
 	const struct lifecycle_request *request = &box->request;
-	struct script_values r = { box, BUF_INIT(1024), BUF_INIT(1024) };
+	struct script_values r = { box, BUF_INIT(1024), BUF_INIT(4096) };
 	struct setup_values values = { find_value, note_value,
 				       warn_about_script, &r };
+	bool caches = request->cache_setup && !request->attach_id &&
+		      !request->resume && !request->snapshot;
 	struct buf text = BUF_INIT(SETUP_MAX);
 	int rc = setup_read(request->setup, &text, err);
 
@@ -283,8 +326,9 @@ int lifecycle_setup_read(struct managed_sandbox *box,
 		rc = setup_expand(buf_str(&text), &values, &setup->script, err);
 	if (rc == 0)
 		rc = check_account(&r, err);
-	if (rc == 0 && request->cache_setup && !request->attach_id &&
-	    !request->resume && !request->snapshot)
+	if (rc == 0 && caches)
+		rc = add_variables(box, &r.all, err);
+	if (rc == 0 && caches)
 		rc = plan_cache(box, setup, &r, err);
 	buf_release(&r.names);
 	buf_release(&r.all);

@@ -141,7 +141,7 @@ def test_another_script_or_another_setting_has_another_snapshot(
     table = f"[sandboxes.providers.{cache.kind}.params]"
     if table not in text:
         text += table + "\n"
-    config(text.replace(table, table + '\nmemory = "300m"'))
+    config(text.replace(table, table + '\nmemory = "1g"'))
     third, _ = cache.make()
     assert third not in (first, second)
     assert cache.make()[0] == third
@@ -157,6 +157,21 @@ def test_a_script_that_receives_values_is_never_cached(cache, env):
     assert "receives MY_TOKEN" in said
     assert cache.make()[0] != first
     assert cache.rows() == [] and cache.kept() == []
+
+
+@pytest.mark.parametrize("entry, cached", [
+    ("DATABASE_URL=postgres://me:pw@db/x", False), ("LC_ALL=C", True)])
+def test_variables_of_the_params_are_values(cache, config, home, entry,
+                                            cached):
+    text = (home / ".deepagents" / "config.toml").read_text()
+    table = f"[sandboxes.providers.{cache.kind}.params]"
+    if table not in text:
+        text += table + "\n"
+    config(text.replace(table, f'{table}\nenv = ["{entry}"]'))
+    first, said = cache.make()
+    assert ("receives DATABASE_URL, which" in said) is not cached
+    assert (cache.make()[0] == first) is cached
+    assert len(cache.rows()) == len(cache.kept()) == cached
 
 
 def replace_snapshot(cache, rig):
