@@ -517,7 +517,8 @@ static bool is_in_chat(struct str rest)
 {
 	static const char *const names[] = { "apply",   "diff",    "sync",
 					     "threads", "sandbox", "config",
-					     "auth",    "install" };
+					     "auth",    "install", "help",
+					     "mcp",     "skills" };
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
 		size_t len = strlen(names[i]);

@@ -100,6 +100,7 @@ def test_a_model_that_has_the_letters_is_listed_before_others(live):
     assert all("opu" in row for row in re.findall(r"^  \S+", seen, re.M))
     s.keys("Enter")
     s.until("Did you mean opus?")
+    s.until("More: /help models")
 
 
 @pytest.mark.parametrize("columns, lines", SIZES)
