@@ -26,6 +26,7 @@
 #include "cmd/app.h"
 #include "cmd/commands/provider.h"
 #include "model/model.h"
+#include "sandbox/secrets/secrets.h"
 #include "term/keys.h"
 #include "term/theme.h"
 #include "term/tty.h"
@@ -223,6 +224,37 @@ static void describe_limits(struct report *r,
 	buf_release(&text);
 }
 
+/* Says whether the provider can enforce the list of hosts that a new sandbox
+ * would get, and hold [secrets]; nothing if the settings have neither. */
+static void describe_network(struct report *r, struct sandbox_client *client)
+{
+	const struct sandbox_provider *p = client->provider;
+	char *name = xasprintf("%s network", p->name);
+	struct network n = { 0 };
+	struct secrets all = { 0 };
+	struct error err = { 0 };
+	struct error why = { 0 };
+	bool none = p->flags & SANDBOX_UNISOLATED;
+
+	if (!none && sandbox_choose_network(client, NULL, &n, &err) < 0)
+		add_check_with_hint(r, "sandbox", name, REMARK, &err);
+	else if (n.mode == NETWORK_LIST)
+		doctor_add(r, "sandbox", name, FINE,
+			   "can enforce your list of hosts");
+	free(name);
+	name = xasprintf("%s secrets", p->name);
+	if (!none &&
+	    (secrets_read(&all, client->settings, &why) < 0 ||
+	     secrets_check(&all, p->secrets, p->name, &why) < 0 ||
+	     secrets_check_network(&all, p->secrets, &n, p->name, &why) < 0))
+		add_check_with_hint(r, "sandbox", name, REMARK, &why);
+	else if (all.n)
+		doctor_add(r, "sandbox", name, FINE, "can hold your secrets");
+	free(name);
+	network_release(&n);
+	secrets_release(&all);
+}
+
 /* Checks every provider. Without -v, those that are not ready share one row. */
 static void check_sandboxes(struct report *r, struct registry *registry,
 			    bool verbose)
@@ -246,6 +278,7 @@ static void check_sandboxes(struct report *r, struct registry *registry,
 		}
 		describe_provider(r, &client, registry_origin(registry, p));
 		describe_limits(r, &client);
+		describe_network(r, &client);
 		sandbox_client_close(&client);
 	}
 	if (n) {

@@ -33,7 +33,8 @@ def sent(cloud, name):
 
 WIRE = {
     "e2b": lambda b: b["network"] == {
-        "allowOut": LIST, "denyOut": ["0.0.0.0/0"]} and
+        "allowOut": LIST, "denyOut": ["0.0.0.0/0"],
+        "allowPublicTraffic": False} and
     "allow_internet_access" not in b,
     "vercel": lambda b: b["networkPolicy"] == {"allow": LIST},
     "daytona": lambda b: b["domainAllowList"] ==
@@ -56,7 +57,7 @@ def test_a_list_of_the_command_line_reaches_the_vendor(vendor, model, run,
 
 DENIED = {
     "e2b": ("10.0.0.0/8", lambda b: b["network"] == {
-        "denyOut": ["10.0.0.0/8"]}),
+        "denyOut": ["10.0.0.0/8"], "allowPublicTraffic": False}),
     "vercel": ("10.0.0.0/8", lambda b: b["networkPolicy"] == {
         "allow": {"*": []}, "subnets": {"deny": ["10.0.0.0/8"]}}),
     "langsmith": ("ads.example", lambda b: b["proxy_config"] == {
@@ -398,3 +399,25 @@ def test_check_says_which_secrets_a_host_gets(run, config, host, secrets):
     check = ("sandbox", "network", "check", host, "--sandbox", "local")
     assert json.loads(run(*check, "--json").out)["data"]["secrets"] == secrets
     assert ("get secrets.ACME" in run(*check).out) == bool(secrets)
+
+
+def test_doctor_says_which_provider_can_enforce_list_and_secrets(
+        run, config, env):
+    env.update(E2B_API_KEY="e2b_x", DAYTONA_API_KEY="dtn_x")
+
+    def rows():
+        listed = json.loads(run("doctor", "--json").out)["data"]["checks"]
+        return {r["name"]: f"{r['status']}: {r['text']}" for r in listed}
+    assert "local network" not in rows()
+    config('[network]\nallow = ["a.example:22"]\n[secrets.ACME]\n'
+           'env = "ACME_TOKEN"\nhosts = ["api.acme.example"]\n'
+           'value_env = "THE_VALUE"\n')
+    found = rows()
+    assert found["local network"] == "ok: can enforce your list of hosts"
+    assert found["local secrets"] == "ok: can hold your secrets"
+    assert found["daytona secrets"] == "ok: can hold your secrets"
+    assert found["e2b network"].startswith("remark: ")
+    assert "a.example:22" in found["e2b network"]
+    assert found["e2b secrets"].startswith("remark: ")
+    assert "secrets.ACME: e2b cannot" in found["e2b secrets"]
+    assert "none network" not in found
