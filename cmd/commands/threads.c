@@ -25,6 +25,7 @@
 #include "cmd/scan_threads.h"
 #include "cmd/session/saved_patch.h"
 #include "cmd/session/target.h"
+#include "cmd/session/undo.h"
 #include "cmd/session/workspace.h"
 #include "model/money.h"
 #include "session/ledger.h"
@@ -754,7 +755,10 @@ struct showing {
 	struct app *app;
 	struct buf json;
 	struct compaction_marks marks;
-	size_t n; /* messages printed so far */
+	struct undo_history changes;
+	const char *thread;
+	int64_t turn; /* prompts so far */
+	size_t n;     /* messages printed so far */
 };
 
 struct missing_list {
@@ -850,10 +854,34 @@ static void print_marks(struct showing *s)
 		       sandbox_time(mark->created / 1000, time));
 }
 
+/* Prints which files the last turn has changed. */
+static void print_changes(const struct showing *s)
+{
+	const struct checkpoint_turn t = { s->thread, s->turn };
+	struct buf names = BUF_INIT(1 << 16);
+	struct buf line = BUF_INIT(TEXT_MOST);
+
+	if (s->turn)
+		undo_history_add(&s->changes, &t, &names);
+	if (names.len) {
+		print_add_line(s->app, &line, names.ptr);
+		printf("\n-- turn %" PRId64 " changed %.*s (dcode diff %s "
+		       "--turn %" PRId64 ")\n",
+		       s->turn, (int)line.len, line.ptr, s->thread, s->turn);
+	}
+	buf_release(&names);
+	buf_release(&line);
+}
+
 static bool print_message(void *arg, struct thread_message *m)
 {
 	struct showing *s = arg;
 
+	if (m->message.role == ROLE_USER && !m->message.steering &&
+	    !m->message.summary) {
+		print_changes(s);
+		s->turn++;
+	}
 	print_marks(s);
 	s->n++;
 	if (m->damaged)
@@ -1071,8 +1099,12 @@ static int threads_cmd_show(struct app *app, const struct args *args)
 		rc = show_json(&s, store, &t, &err);
 	} else if (rc == 0) {
 		print_facts(app, store, &t);
+		s.thread = t.id;
+		undo_history_open(&s.changes, app, t.label);
 		rc = thread_each_message(store, t.no, print_message, &s, &err);
+		print_changes(&s);
 		print_marks(&s);
+		undo_history_close(&s.changes);
 	}
 	compaction_marks_release(&s.marks);
 	buf_release(&s.json);

@@ -69,9 +69,9 @@ static int run(struct app *app, const struct args *args)
 	int64_t turn = 0;
 	int rc = parse_turn(args, &turn, &err);
 
-	if (rc == 0)
-		rc = tree_open(&t, app, args->argc ? args->argv[0] : NULL,
-			       &stop, &err);
+	if (rc == 0 && tree_open(&t, app, args->argc ? args->argv[0] : NULL,
+				 &stop, &err) < 0)
+		rc = error_wrap(&err, "nothing can be undone");
 	if (rc == 0 && !t.sandbox) {
 		err = t.gone;
 		rc = error_wrap(&err, "cannot reach the sandbox");

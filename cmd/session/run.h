@@ -116,6 +116,9 @@ struct run {
 	/* Called with the run on the thread that waits, before opened; or
 	 * NULL. */
 	void (*sandbox_ready)(struct run *r);
+	/* Owned: what the next prompt tells the model about undone changes;
+	 * NULL: nothing. */
+	char *undone;
 	void (*on_job_end)(void *arg); /* callback for jobs_set_end(), called
 					  with ui.arg; or NULL */
 	struct promise *promise;       /* creation in the background, or NULL */

@@ -38,7 +38,6 @@
 #include "cmd/session/skills.h"
 #include "cmd/session/transfer.h"
 #include "cmd/session/tree.h"
-#include "cmd/session/undo.h"
 #include "cmd/session/workspace.h"
 #include "mcp/mcp.h"
 #include "providers/registry.h"
@@ -1021,61 +1020,18 @@ static const char *take_plan_note(struct run *r)
 	return over;
 }
 
-/* Returns the file with the notes for the run's sandbox. Owned, or NULL. */
-static char *find_undo_note(const struct run *r)
-{
-	struct error ignored = { 0 };
-	bool repository;
-	char *root = r->box.label[0]
-			     ? user_repo_root(settings_cwd(r->app->settings),
-					      &repository, &ignored)
-			     : NULL;
-	char *state = root ? app_state_path(r->app, "", &ignored) : NULL;
-	char *file = state ? workspace_label_file(state, root, r->box.label,
-						  UNDO_NOTE)
-			   : NULL;
-
-	free(root);
-	free(state);
-	return file;
-}
-
-static char *read_undo_note(const struct run *r)
-{
-	struct buf text = BUF_INIT(UNDO_NOTE_MAX);
-	struct error ignored = { 0 };
-	char *file = find_undo_note(r);
-	char *note = NULL;
-
-	if (file && access(file, F_OK) == 0 &&
-	    path_read(file, &text, &ignored) == 0 && text.len)
-		note = buf_detach(&text);
-	buf_release(&text);
-	free(file);
-	return note;
-}
-
-static void drop_undo_note(const struct run *r)
-{
-	char *file = find_undo_note(r);
-
-	if (file)
-		(void)unlink(file);
-	free(file);
-}
-
 int run_agent(struct run *r, const char *prompt, const struct stop *stop,
 	      struct error *err)
 {
 	struct stop both = *stop;
 	bool told = r->plans;
-	char *undone = read_undo_note(r);
 	const char *plan = take_plan_note(r);
-	char *note = undone && plan ? xasprintf("%s\n%s", plan, undone) : NULL;
+	char *note =
+		r->undone && plan ? xasprintf("%s\n%s", plan, r->undone) : NULL;
 	int rc;
 
 	r->wrote.turn = false;
-	r->agent.note = note ? note : undone ? undone : plan;
+	r->agent.note = note ? note : r->undone ? r->undone : plan;
 	/* If creating the sandbox fails, the request to the model is cancelled,
 	 * too. */
 	if (run_is_promised(r) && r->promise->started)
@@ -1084,9 +1040,6 @@ int run_agent(struct run *r, const char *prompt, const struct stop *stop,
 	r->agent.note = NULL;
 	if (!r->agent.sent)
 		r->plans = told;
-	else if (undone)
-		drop_undo_note(r);
-	free(undone);
 	free(note);
 	return run_is_promised(r) ? settle_promise(r, rc, stop, err) : rc;
 }

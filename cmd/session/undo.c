@@ -23,15 +23,19 @@
 #include "cmd/session/tree.h"
 #include "sandbox/changed_files.h"
 #include "session/thread.h"
+#include "worktree/odb.h"
 #include "worktree/send.h"
 #include "worktree/user_repo.h"
 
 enum {
 	EXCLUDE_MAX = 1 << 20,
 	MARK_MAX = 128,
+	NOTE_MAX = 64 << 10,
 	TAKE_MS = 120000, /* for one checkpoint */
 	SHOWN_MOST = 50,  /* names of each kind */
 };
+
+#define NOTE "undone" /* LABEL.undone: what the model is not told yet */
 
 /* A turn without a checkpoint. */
 struct acting {
@@ -172,23 +176,42 @@ static bool has_checkpoints(const struct run *r)
 	       (r->interactive || r->box.request.on_exit != LIFECYCLE_DELETE);
 }
 
-/* Returns the file that exists while a turn has no checkpoint. Owned, or
- * NULL. */
-static char *find_mark(const struct run *r)
+/* Returns the file LABEL.KIND of the run's sandbox; until that is ready, of the
+ * thread's. Owned, or NULL. */
+static char *find_file(const struct run *r, const char *kind)
 {
+	const char *label = r->box.label[0] ? r->box.label
+			    : r->thread.id  ? r->thread.label
+					    : "";
 	struct error ignored = { 0 };
 	bool repository;
-	char *root = user_repo_root(settings_cwd(r->app->settings), &repository,
-				    &ignored);
+	char *root = label[0] ? user_repo_root(settings_cwd(r->app->settings),
+					       &repository, &ignored)
+			      : NULL;
 	char *state = root ? app_state_path(r->app, "", &ignored) : NULL;
-	char *mark = state && workspace_exists(state, root, r->box.label)
-			     ? workspace_label_file(state, root, r->box.label,
-						    UNDO_ACTING)
+	char *file = state && workspace_exists(state, root, label)
+			     ? workspace_label_file(state, root, label, kind)
 			     : NULL;
 
 	free(root);
 	free(state);
-	return mark;
+	return file;
+}
+
+/* Returns the text for the model. Owned, or NULL. */
+static char *read_note(const struct run *r)
+{
+	struct buf text = BUF_INIT(NOTE_MAX);
+	struct error ignored = { 0 };
+	char *file = find_file(r, NOTE);
+	char *note = NULL;
+
+	if (file && access(file, F_OK) == 0 &&
+	    path_read(file, &text, &ignored) == 0 && text.len)
+		note = buf_detach(&text);
+	buf_release(&text);
+	free(file);
+	return note;
 }
 
 /* of: the turn, or NULL for the thread's last one. next: the turn that begins,
@@ -248,7 +271,7 @@ static void number_turn(struct run *r, int64_t *turn)
 /* Starts the checkpoint that a mark asks for, or sets the mark. */
 static void begin_turn(struct run *r)
 {
-	char *mark = has_checkpoints(r) ? find_mark(r) : NULL;
+	char *mark = has_checkpoints(r) ? find_file(r, UNDO_ACTING) : NULL;
 	struct acting earlier = { 0 };
 	struct acting now = { .turn = r->wrote.number };
 
@@ -266,6 +289,7 @@ static void begin_turn(struct run *r)
 void undo_begin_turn(struct run *r)
 {
 	number_turn(r, &r->wrote.number);
+	r->undone = read_note(r);
 	r->sandbox_ready = begin_turn;
 	if (!r->promise)
 		begin_turn(r);
@@ -282,8 +306,15 @@ static bool has_acted(const struct run *r, int rc)
 void undo_end_turn(struct run *r, int rc)
 {
 	bool acted = has_acted(r, rc);
-	char *mark = !acted && has_checkpoints(r) ? find_mark(r) : NULL;
+	char *mark =
+		!acted && has_checkpoints(r) ? find_file(r, UNDO_ACTING) : NULL;
+	char *note = r->undone && r->agent.sent ? find_file(r, NOTE) : NULL;
 
+	if (note)
+		(void)unlink(note);
+	free(note);
+	free(r->undone);
+	r->undone = NULL;
 	if (acted)
 		undo_checkpoint(r, CHECKPOINT_TURN);
 	else if (mark)
@@ -332,14 +363,14 @@ static void write_note(const struct undo_result *u, struct buf *out)
 
 static char *note_file(const struct workspace *w)
 {
-	return xasprintf("%s/%s." UNDO_NOTE, w->directory, w->label);
+	return xasprintf("%s/%s." NOTE, w->directory, w->label);
 }
 
 /* Adds the text for the model to LABEL.undone. */
 static int add_note(const struct workspace *w, const struct undo_result *u,
 		    struct error *err)
 {
-	struct buf text = BUF_INIT(UNDO_NOTE_MAX);
+	struct buf text = BUF_INIT(NOTE_MAX);
 	char *file = note_file(w);
 	int rc = access(file, F_OK) == 0 ? path_read(file, &text, err) : 0;
 
@@ -485,4 +516,50 @@ int undo_forked(struct run *r, int64_t turn, bool with_files, struct error *err)
 		rc = checkpoint_fork(&w, &t, &stop, err);
 	workspace_close(&w);
 	return rc < 0 ? -1 : 0;
+}
+
+enum { HISTORY_MS = 30000 };
+
+void undo_history_open(struct undo_history *h, struct app *app,
+		       const char *label)
+{
+	struct stop signals = app_stop(app);
+	struct stop stop = stop_within(&signals, HISTORY_MS);
+	struct error ignored = { 0 };
+	struct settings *set;
+
+	if (!label[0] || app_settings(app, &set, &ignored) < 0 ||
+	    tree_find_label(&h->w, app, label, &stop, &ignored) != 0)
+		return;
+	(void)checkpoints_read(&h->all, &h->w, &stop, &ignored);
+}
+
+/* An odb_sink. */
+static int add_changed(void *arg, const struct odb_record *r, struct error *err)
+{
+	(void)err;
+	changed_files_add(arg, str_of(r->path));
+	return 0;
+}
+
+void undo_history_add(const struct undo_history *h,
+		      const struct checkpoint_turn *t, struct buf *out)
+{
+	struct stop stop = stop_cleanup(HISTORY_MS);
+	struct changed_files l = { .out = out };
+	const struct odb_sink sink = { add_changed, &l };
+	struct error ignored = { 0 };
+	const char *before;
+	const char *after;
+
+	if (!checkpoint_of_turn(&h->all, t, &before, &after))
+		return;
+	(void)odb_tree_diff(&h->w.git, before, after, &sink, &stop, &ignored);
+	changed_files_end(&l);
+}
+
+void undo_history_close(struct undo_history *h)
+{
+	checkpoints_release(&h->all);
+	workspace_close(&h->w);
 }

@@ -28,7 +28,8 @@ struct undo_target {
 	struct sandbox *sandbox;
 	const char *thread;
 };
-/* Restores files as checkpoint_undo() does, and stores the text for the model.
+/* Restores files as checkpoint_undo() does, and stores a text for the model in
+ * LABEL.undone of the workspace, which goes before the next prompt.
  * turn and redo as in struct undo_request. Release u in any case. */
 int undo_files(const struct undo_target *t, int64_t turn, bool redo,
 	       struct undo_result *u, const struct stop *stop,
@@ -46,9 +47,19 @@ int undo_in_chat(struct run *r, int64_t turn, struct error *err);
 int undo_forked(struct run *r, int64_t turn, bool with_files,
 		struct error *err);
 
-/* The next message tells the model what was undone: until then the text is in
- * LABEL.undone of the workspace. run_agent() reads and removes it. */
-#define UNDO_NOTE "undone"
-enum { UNDO_NOTE_MAX = 64 << 10 }; /* bytes */
+/* The stored states of one thread's sandbox; initialise with { 0 }. */
+struct undo_history {
+	struct workspace w;
+	struct checkpoints all;
+};
+/* Opens what is stored for the label, without a request. Nothing is found after
+ * a failure. Close h in any case. */
+void undo_history_open(struct undo_history *h, struct app *app,
+		       const char *label);
+/* Appends the names of the files that a turn changed; nothing if it is not
+ * known. They are clean, but not masked. */
+void undo_history_add(const struct undo_history *h,
+		      const struct checkpoint_turn *t, struct buf *out);
+void undo_history_close(struct undo_history *h);
 
 #endif

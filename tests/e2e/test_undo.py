@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 import json
 import random
+import re
 import shlex
 import subprocess
 import time
@@ -146,6 +147,10 @@ def test_diff_shows_one_turn(talk, tree, run):
     c.say("/diff --turn 2 --stat", "2 files changed")
     c.say("/diff --turn 3", "no changes of turn 3 are stored")
     c.say("/quit")
+    shown = run("threads", "show", "latest", cwd=tree).out
+    assert re.search(r"done 1\.\n\n-- turn 1 changed a\.c \(dcode diff \S+ "
+                     r"--turn 1\)\n\n> go 2\n", shown), shown
+    assert "\n-- turn 2 changed a.c, run.sh (dcode diff" in shown
     said = run("diff", "--turn", "2", cwd=tree).out
     assert "+three\n" in said and "+two" not in said
     assert "old mode 100755\nnew mode 100644\n" in said
@@ -349,3 +354,28 @@ def test_a_checkpoint_is_one_request(vendor, start, model, tree, config, run,
         assert r.status == 0, r.err
         counts.append(len(with_cloud.requests))
     assert counts[1] - counts[0] == more, counts
+
+
+def test_without_a_copy_of_the_tree_it_says_why(talk, tree):
+    c = talk(turns("echo 2 >2"), "-y", "-M", "anthropic:m", columns=100)
+    go(c, 1)
+    c.say("/undo", "nothing can be undone: this chat runs on this machine")
+    assert (tree / "2").exists()
+    c.say("/undo --turn x", "not the number of a turn: 'x'")
+    c.say("/undo --turn 1 --redo", "--turn cannot be combined with --redo")
+
+
+def test_a_run_that_resumes_is_told_of_an_undo_in_the_shell(
+        start, run, tree, model):
+    server = model(turns("echo 2 >2", "true"))
+    r = start("-n", "go", *SENT, cwd=tree).wait()
+    assert r.status == 0, r.err
+    said = json.loads(run("undo", "--json", cwd=tree).out)["data"]
+    assert (said["turn"], said["changed"], said["kept"]) == (
+        1, [{"path": "2"}], [])
+    r = start("-r", "-n", "again", *SENT, cwd=tree).wait()
+    assert r.status == 0, r.err
+    text = server.requests[2]["body"]["messages"][-1]["content"][-1]["text"]
+    assert re.match(r"\[With `dcode undo` the user has undone .*: 2\. Read.*"
+                    r"\]\n\nagain$", text), text
+    assert look(run) == BEFORE
