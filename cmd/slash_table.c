@@ -147,6 +147,7 @@ const struct slash_command slash_commands[] = {
 	  .summary = "Open a shell in the sandbox, on this terminal; ~. ends "
 		     "it",
 	  .acts = true,
+	  .awaits = true,
 	  .group = GROUP_SANDBOX,
 	  .run = slash_cmd_shell },
 	{ .name = "/upload",

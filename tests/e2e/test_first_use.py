@@ -131,7 +131,7 @@ def test_esc_ends_the_creation_and_nothing_is_left(chat, model):
 
 
 @pytest.mark.parametrize("line", [
-    "!echo $((6*7))", "/upload ../notes.txt", "what is in @/etc/hostname ?"])
+    "!echo $((6*7))", "/shell", "/upload ../notes.txt", "what is in @/etc/hostname ?"])
 def test_what_needs_the_sandbox_creates_it(chat, model, tmp_path, line):
     model([HELLO])
     (tmp_path / "notes.txt").write_text("notes\n")
@@ -142,13 +142,15 @@ def test_what_needs_the_sandbox_creates_it(chat, model, tmp_path, line):
     s.keys("Enter")
     s.until("E2b sandbox ready")
     assert creates(cloud) == 1
-    s.until({"!": "42", "/": "notes.txt", "w": "Hello there."}[line[0]])
+    s.until({"!": "42", "/s": "", "/u": "notes.txt",
+             "w": "Hello there."}[line[:2 if line[0] == "/" else 1]])
 
 
 @pytest.mark.parametrize("line,shows", [
     ("/sandbox", "not created yet"), ("/jobs", "No background commands"),
     ("/cost", "Nothing has been used"), ("/diff", "does not exist yet"),
-    ("/apply", "does not exist yet"), ("/push", "does not exist yet")])
+    ("/apply", "does not exist yet"), ("/push", "does not exist yet"),
+    ("/undo", "does not exist yet")])
 def test_what_does_not_need_it_creates_none(chat, model, line, shows):
     model([HELLO])
     s, cloud = chat()
