@@ -141,7 +141,7 @@ def test_another_script_or_another_setting_has_another_snapshot(
     table = f"[sandboxes.providers.{cache.kind}.params]"
     if table not in text:
         text += table + "\n"
-    config(text.replace(table, table + '\nmemory = "1g"'))
+    config(text.replace(table, table + '\nenv = ["TZ=UTC"]'))
     third, _ = cache.make()
     assert third not in (first, second)
     assert cache.make()[0] == third
