@@ -646,10 +646,11 @@ static void add_step_script(const char *label, struct buf *out)
 	quote_script(out, SCRIPT(step_sh));
 }
 
-/* Runs req->command, a text of sh, on the job's node, with a terminal. */
-static int run_terminal(struct slurm *s, const char *job,
-			const struct exec_request *req, struct exec_result *res,
-			const struct stop *stop, struct error *err)
+/* Runs req->command, a text of sh, on the job's node: with a terminal, or as
+ * ports_run_program() does. */
+static int run_step(struct slurm *s, const char *job,
+		    const struct exec_request *req, struct exec_result *res,
+		    const struct stop *stop, struct error *err)
 {
 	struct buf line = BUF_INIT(ANSWER_MAX);
 	struct exec_request own = *req;
@@ -659,14 +660,19 @@ static int run_terminal(struct slurm *s, const char *job,
 				.env = s->env };
 	int rc;
 
-	slurm_add_step(s, job, " --pty", &line);
+	/* srun holds back output that does not end in a line feed (22.05.8) */
+	slurm_add_step(s, job, req->terminal ? " --pty" : " --unbuffered",
+		       &line);
 	buf_adds(&line, " -c ");
 	quote_word(&line, req->command);
 	argv[2] = line.ptr;
 	own.command = buf_str(&line);
-	rc = s->via ? ssh_run_terminal(s->login.priv, s->via, &own, res, stop,
-				       err)
-		    : shell_run_program(&sh, req, res, stop, err);
+	if (s->via)
+		rc = ssh_run(s->login.priv, s->via, &own, res, stop, err);
+	else if (req->terminal)
+		rc = shell_run_program(&sh, req, res, stop, err);
+	else
+		rc = ports_run_program(&sh, req, stop, err);
 	buf_release(&line);
 	return rc;
 }
@@ -956,11 +962,38 @@ static int slurm_shell(struct sandbox *sb, const struct exec_request *req,
 	if (rc == 0)
 		rc = buf_check(&text, "the job's variables", err);
 	if (rc == 0)
-		rc = run_terminal(b->slurm, sb->id, &wrapped, res, stop, err);
+		rc = run_step(b->slurm, sb->id, &wrapped, res, stop, err);
 	buf_release(&own);
 	buf_release(&text);
 	return rc;
 }
+
+/* For ports_dial_by_command(): runs the relay in a step of its own, which has
+ * no PATH because of --export=NONE. */
+static int run_relay(struct sandbox *sb, const struct exec_request *req,
+		     struct exec_result *res, const struct stop *stop,
+		     struct error *err)
+{
+	const struct slurm_box *b = sb->priv;
+	struct exec_request own = *req;
+	struct buf text = BUF_INIT(ANSWER_MAX);
+	int rc;
+
+	buf_adds(&text, "PATH=/usr/local/bin:/usr/bin:/bin\nexport PATH\n");
+	buf_addstr(&text, req->command);
+	own.command = buf_str(&text);
+	rc = run_step(b->slurm, sb->id, &own, res, stop, err);
+	buf_release(&text);
+	return rc;
+}
+
+static int dial_node(struct sandbox *sb, unsigned port, struct port_link *link,
+		     const struct stop *stop, struct error *err)
+{
+	return ports_dial_by_command(sb, run_relay, port, link, stop, err);
+}
+
+static const struct port_ops port_ops = { .dial = dial_node };
 
 static void slurm_discard(struct sandbox *sb)
 {
@@ -981,6 +1014,7 @@ static const struct sandbox_ops ops = {
 	.info = slurm_info,
 	.execute = slurm_execute,
 	.shell = slurm_shell,
+	.ports = &port_ops,
 	.remove = slurm_remove,
 	.discard = slurm_discard,
 };

@@ -231,15 +231,15 @@ static void add_any_shell(struct str text, struct buf *line)
 	buf_adds(line, "'");
 }
 
-int ssh_run_terminal(const struct ssh_client *c, const char *host,
-		     const struct exec_request *req, struct exec_result *res,
-		     const struct stop *stop, struct error *err)
+int ssh_run(const struct ssh_client *c, const char *host,
+	    const struct exec_request *req, struct exec_result *res,
+	    const struct stop *stop, struct error *err)
 {
 	char **env = settings_environ_keyless(c->settings);
 	struct buf line = BUF_INIT(TERMINAL_LINE);
 	char *argv[ARGS];
 	struct proc_spec ssh = { .path = c->program, .argv = argv, .env = env };
-	size_t n = add_options(c, "-tt", argv);
+	size_t n = add_options(c, req->terminal ? "-tt" : "-T", argv);
 	int rc = ssh_check_host(host, err);
 
 	add_any_shell(req->command, &line);
@@ -255,7 +255,9 @@ int ssh_run_terminal(const struct ssh_client *c, const char *host,
 	if (rc == 0)
 		rc = buf_check(&line, "the command", err);
 	if (rc == 0)
-		rc = shell_run_program(&ssh, req, res, stop, err);
+		rc = req->terminal
+			     ? shell_run_program(&ssh, req, res, stop, err)
+			     : ports_run_program(&ssh, req, stop, err);
 	buf_release(&line);
 	settings_environ_free(env);
 	if (rc == 0 && res->exit_code == SSH_FAILED)

@@ -363,7 +363,7 @@ static int ssh_shell(struct sandbox *sb, const struct exec_request *req,
 	else
 		add_command(req, false, &text);
 	own.command = buf_str(&text);
-	rc = ssh_run_terminal(c, box->name.host, &own, res, stop, err);
+	rc = ssh_run(c, box->name.host, &own, res, stop, err);
 	buf_release(&text);
 	return rc;
 }

@@ -73,10 +73,11 @@ struct held *ssh_stream(const struct ssh_client *c, const char *host,
 int ssh_dial(const struct ssh_client *c, const char *host, unsigned port,
 	     struct port_link *link, struct error *err);
 
-/* Runs req->command, a text of sh, on the host, with a terminal (`ssh -tt`).
- * ERR_NETWORK also if it exits with 255. */
-int ssh_run_terminal(const struct ssh_client *c, const char *host,
-		     const struct exec_request *req, struct exec_result *res,
-		     const struct stop *stop, struct error *err);
+/* Runs req->command, a text of sh, on the host: with a terminal (`ssh -tt`), or
+ * without one as ports_run_program() does. ERR_NETWORK also if it exits with
+ * 255. */
+int ssh_run(const struct ssh_client *c, const char *host,
+	    const struct exec_request *req, struct exec_result *res,
+	    const struct stop *stop, struct error *err);
 
 #endif

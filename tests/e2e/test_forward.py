@@ -489,6 +489,56 @@ def test_a_host_by_ssh(forward, run, config, env, tmp_path):
         echo.shutdown()
 
 
+def test_a_job_of_slurm(slurm, forward, run, tmp_path):
+    done = run("sandbox", "create", "--sandbox", "slurm")
+    assert done.status == 0, done.err
+    name = done.out.strip()
+    server, ports = start_server(tmp_path)  # the rig's node is this machine
+    try:
+        here, unused = free_port(), free_port()
+        f = forward(name, ports[7001], f"{here}:{unused}")
+        there = f.ports[ports[7001]]
+        data = os.urandom(1 << 20) * 100
+        back = exchange(there, data)
+        assert len(back) == len(data) + 11
+        assert hashlib.sha256(back[6:-5]).digest() == \
+            hashlib.sha256(data).digest()
+        assert exchange(here, b"x") == b""
+        done = f.close()
+        assert done.status == 0 and "nothing listens on port" in done.err
+    finally:
+        server.kill()
+        server.wait()
+        assert run("sandbox", "rm", name).status == 0
+
+
+def test_fifty_connections_to_a_job_of_slurm(
+        slurm, forward, run, tmp_path):
+    """Each is a step of the job."""
+    done = run("sandbox", "create", "--sandbox", "slurm")
+    assert done.status == 0, done.err
+    name = done.out.strip()
+    server, ports = start_server(tmp_path)
+    f = forward(name, ports[7001], ports[7002])
+    try:
+        held = [connect(f.ports[ports[7001]]) for _ in range(50)]
+        for s in held:
+            assert s.recv(6) == b"hello\n"
+        for i, s in enumerate(held):
+            s.sendall(b"%d" % i)
+        for i, s in enumerate(held):
+            assert s.recv(10) == b"%d" % i
+            s.close()
+        check_events(f.ports[ports[7002]])
+    finally:
+        done = f.close()
+        print(done.err)
+        server.kill()
+        server.wait()
+        assert run("sandbox", "rm", name).status == 0
+    assert done.status == 0
+
+
 # Vendors: HTTP to an address of theirs, with a token.
 
 GO = threading.Event()

@@ -123,6 +123,15 @@ int ports_dial_by_command(struct sandbox *sb,
 int ports_dial_by_program(const char *path, char *const *argv, char *const *env,
 			  struct port_link *link, struct error *err);
 
+/* For run of ports_dial_by_command(): runs a program of this machine, whose
+ * standard streams carry the request's source and output. program: path, argv
+ * and env. It is killed at the end. ERR_NETWORK with what it said if it ends
+ * without any output. */
+struct proc_spec;
+int ports_run_program(const struct proc_spec *program,
+		      const struct exec_request *req, const struct stop *stop,
+		      struct error *err);
+
 /* What the first bytes of a connection to a forward are. */
 enum ports_greeting {
 	GREETING_MORE,    /* not decided yet: read more */

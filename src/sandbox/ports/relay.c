@@ -8,6 +8,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -25,6 +26,8 @@
 
 enum {
 	SCRIPT_MAX = 16 << 10,
+	PIECE = 64 << 10,
+	SAID_MAX = 512,
 	LINE_MAX_BYTES = 64, /* of the relay's own lines */
 	ANSWER_MS = 30000,   /* until the relay's first line */
 };
@@ -327,5 +330,116 @@ int ports_dial_by_program(const char *path, char *const *argv, char *const *env,
 		link->end = end_program;
 	close(pair[0]);
 	close(said[1]);
+	return rc;
+}
+
+struct program_streams { /* between a program and a request */
+	int fd;
+	struct buf held; /* of the source, not written yet */
+	bool said;       /* the program has written something */
+	bool eof;        /* the source has ended */
+};
+
+/* Takes what the source has, and writes it. */
+static int feed_program(struct program_streams *s,
+			const struct exec_request *req, struct error *err)
+{
+	char room[PIECE];
+	int64_t n = 0;
+
+	if (!s->held.len) {
+		n = req->source(req->source_arg, room, sizeof(room), err);
+		if (n < 0)
+			return n == EXEC_LATER ? 0 : -1;
+		buf_add(&s->held, room, (size_t)n);
+		s->eof = !n;
+	}
+	while (s->held.len) {
+		ssize_t sent = send(s->fd, s->held.ptr, s->held.len,
+				    MSG_NOSIGNAL | MSG_DONTWAIT);
+
+		if (sent < 0 && (errno == EAGAIN || errno == EINTR))
+			return 0;
+		if (sent < 0) { /* it reads no more */
+			s->eof = true;
+			buf_clear(&s->held);
+			return 0;
+		}
+		buf_consume(&s->held, (size_t)sent);
+	}
+	if (s->eof)
+		(void)shutdown(s->fd, SHUT_WR);
+	return 0;
+}
+
+/* Passes on what the program has written. Returns 1 at its end. */
+static int drain_program(struct program_streams *s,
+			 const struct exec_request *req, struct error *err)
+{
+	char room[PIECE];
+	struct buf ignored = BUF_INIT(0);
+	ssize_t n = recv(s->fd, room, sizeof(room), MSG_DONTWAIT);
+
+	if (n < 0)
+		return errno == EAGAIN || errno == EINTR ? 0 : 1;
+	if (!n)
+		return 1;
+	s->said = true;
+	return req->output(req->arg, EXEC_STDOUT,
+			   (struct str){ room, (size_t)n }, &ignored, err);
+}
+
+static int follow_program(struct program_streams *s,
+			  const struct exec_request *req,
+			  const struct stop *stop, struct error *err)
+{
+	int rc = 0;
+
+	while (rc == 0) {
+		struct pollfd set[3] = {
+			{ .fd = stop_fd(stop), .events = POLLIN },
+			{ .fd = s->fd,
+			  .events = (short)(POLLIN |
+					    (s->held.len ? POLLOUT : 0)) },
+			{ .fd = s->held.len || s->eof ? -1 : req->source_fd,
+			  .events = POLLIN },
+		};
+
+		if (io_poll(set, 3, -1) < 0)
+			return error_errno(err, "poll");
+		rc = stop_check(stop, err);
+		if (rc == 0 && (set[2].revents || set[1].revents & POLLOUT))
+			rc = feed_program(s, req, err);
+		if (rc == 0 && set[1].revents & (POLLIN | POLLHUP | POLLERR))
+			rc = drain_program(s, req, err);
+	}
+	return rc < 0 ? -1 : 0;
+}
+
+int ports_run_program(const struct proc_spec *program,
+		      const struct exec_request *req, const struct stop *stop,
+		      struct error *err)
+{
+	struct port_link link = PORT_LINK_NONE;
+	struct program_streams s = { .held = BUF_INIT(PIECE) };
+	char said[SAID_MAX];
+	ssize_t n;
+	int rc = ports_dial_by_program(program->path, program->argv,
+				       program->env, &link, err);
+
+	s.fd = link.fd;
+	if (rc == 0)
+		rc = follow_program(&s, req, stop, err);
+	n = link.said >= 0 ? io_read(link.said, said, sizeof(said)) : 0;
+	if (rc == 0 && !s.said)
+		rc = error_set(err, ERR_NETWORK, "%.*s", n > 0 ? (int)n : 0,
+			       said);
+	if (link.fd >= 0)
+		close(link.fd);
+	if (link.said >= 0)
+		close(link.said);
+	if (link.end)
+		link.end(&link);
+	buf_release(&s.held);
 	return rc;
 }
