@@ -131,7 +131,8 @@ def test_esc_ends_the_creation_and_nothing_is_left(chat, model):
 
 
 @pytest.mark.parametrize("line", [
-    "!echo $((6*7))", "/shell", "/upload ../notes.txt", "what is in @/etc/hostname ?"])
+    "!echo $((6*7))", "/shell", "/upload ../notes.txt",
+    "what is in @/etc/hostname ?"])
 def test_what_needs_the_sandbox_creates_it(chat, model, tmp_path, line):
     model([HELLO])
     (tmp_path / "notes.txt").write_text("notes\n")
