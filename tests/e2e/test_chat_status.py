@@ -38,7 +38,7 @@ def test_model_mode_place_directory_and_branch_are_named(live, work):
     (80, "manual (no questions)"), (40, "manual \u00b7 ")])
 def test_the_mode_is_named_in_a_sandbox_too(live, columns, wanted):
     s, _ = live(HELLO, args=["--sandbox", "local"], columns=columns,
-                ready="ready: dcode-")
+                ready="tools in")
     assert status(s, wanted).startswith(wanted)
     s.keys("BTab", "BTab")
     assert status(s, "plan").startswith("plan \u00b7 ")
@@ -148,7 +148,8 @@ def test_the_context_is_estimated_before_an_answer(live, work, columns):
     assert re.search(r"(ctx|context \d+\.\dK,) [5-9]%|1\d%", status(s, "%"))
 
 
-def test_a_sandbox_is_named_with_its_id(live, work):
+def test_a_sandbox_is_named_with_its_id(live, work, config):
+    config('[sandboxes]\ncreate = "start"\n')
     s, _ = live(HELLO, args=["--sandbox", "local", "--workspace", "none"],
                 columns=120)
     seen = status(s, "local ")
