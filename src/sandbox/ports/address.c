@@ -29,14 +29,6 @@ int port_url_set_token(struct port_url *u, const char *header,
 	return 0;
 }
 
-const struct port_ops *ports_ops(const struct sandbox_client *client)
-{
-	static const struct port_ops none;
-	const struct port_ops *ops = client->provider->ops->ports;
-
-	return ops ? ops : &none;
-}
-
 /* Fails if the provider does not have this kind of address. */
 static int check_kind(const struct sandbox_client *client, bool is_public,
 		      struct error *err)
