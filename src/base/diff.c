@@ -334,7 +334,7 @@ void diff_store(struct str old_text, struct str new_text, struct buf *out)
 			       .out = out };
 
 	diff_text(old_text, new_text, out);
-	if (out->len)
+	if (out->len || old_text.len)
 		write_hunk(&end);
 }
 
@@ -350,4 +350,15 @@ void diff_count(struct str old_text, struct str new_text, size_t *added,
 		*removed += steps.items[i].n_old;
 	}
 	diff_steps_release(&steps);
+}
+
+void diff_count_stored(struct str stored, size_t *added, size_t *removed)
+{
+	struct str line;
+
+	*added = *removed = 0;
+	while (str_split(&stored, '\n', &line)) {
+		*added += str_starts(line, "+");
+		*removed += str_starts(line, "-");
+	}
 }

@@ -65,7 +65,9 @@ enum { DIFF_CONTEXT_LINES = 3 /* unchanged lines shown around a change */ };
 void diff_text(struct str old_text, struct str new_text, struct buf *out);
 /* Like diff_text(), with a last "@@ line 61 @@" that has the number after the
  * last line of new_text: diffview_stored() draws it as diffview_render() would
- * draw the texts. */
+ * draw the texts. Of equal texts, that line is all. */
 void diff_store(struct str old_text, struct str new_text, struct buf *out);
+/* Counts the lines that a text of diff_store() adds and removes. */
+void diff_count_stored(struct str stored, size_t *added, size_t *removed);
 
 #endif

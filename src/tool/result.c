@@ -296,11 +296,17 @@ void pylist_string(struct buf *out, struct str s)
 	buf_addc(out, quote);
 }
 
+static const char no_names[] = "No files found";
+
 void pylist_names(struct buf *out, char *const *names, size_t n)
 {
 	size_t total = 0;
 	size_t shown = n;
 
+	if (!n) {
+		buf_adds(out, no_names);
+		return;
+	}
 	for (size_t i = 0; i < n; i++)
 		total += str_chars(str_of(names[i]));
 	if (total > RESULT_CHARS)
@@ -317,6 +323,46 @@ void pylist_names(struct buf *out, char *const *names, size_t n)
 		pylist_string(out, str_of(result_truncated));
 	}
 	buf_addc(out, ']');
+}
+
+/* Consumes a text of pylist_string(). Returns false if it has no end. */
+static bool skip_string(struct str *rest)
+{
+	char quote = rest->len ? rest->ptr[0] : '\0';
+
+	if (quote != '\'' && quote != '"')
+		return false;
+	for (size_t i = 1; i < rest->len; i++) {
+		if (rest->ptr[i] == '\\') {
+			i++;
+		} else if (rest->ptr[i] == quote) {
+			*rest = str_skip(*rest, i + 1);
+			return true;
+		}
+	}
+	return false;
+}
+
+bool pylist_count(struct str text, size_t *n, bool *whole)
+{
+	bool is_list = str_starts(text, "[");
+	struct str name;
+
+	*n = 0;
+	*whole = true;
+	if (!is_list)
+		return str_starts(text, no_names);
+	do {
+		text = str_skip(text, str_starts(text, "[") ? 1 : 2);
+		name = str_skip(text, 1);
+		if (!skip_string(&text))
+			return false;
+		*whole = !str_starts(name, result_truncated);
+		*n += *whole;
+	} while (str_starts(text, ", "));
+	if (str_search(text, STR("incomplete")) < text.len)
+		*whole = false;
+	return str_starts(text, "]");
 }
 
 /* Appends a quoted string, cut to max code points. */

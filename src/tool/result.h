@@ -80,9 +80,12 @@ void pylist_string(struct buf *out, struct str s);
 /*
  * Appends ['a', 'b']. If the names have more than RESULT_CHARS code points in
  * total, lists only the first n * RESULT_CHARS / total of them, followed by
- * result_truncated.
+ * result_truncated. Without names: "No files found".
  */
 void pylist_names(struct buf *out, char *const *names, size_t n);
+/* Counts the names in a text that begins as pylist_names() writes it. *whole:
+ * none is missing. Returns false if the text is something else. */
+bool pylist_count(struct str text, size_t *n, bool *whole);
 /* Appends a JSON value as Python's repr. Strings longer than max code points
  * are cut and end with "...". */
 void pylist_value(struct buf *out, const cJSON *value, size_t max);

@@ -241,6 +241,9 @@ struct tool {
 	 * whole new content of the file. */
 	const char *old_arg;
 	const char *new_arg;
+	/* What a result of pylist_names() lists: the word for one, and for
+	 * several. NULL: the result is text. */
+	const char *lists[2];
 	/* the tool's name in hooks; NULL: see hook_tool_name() */
 	const char *hook_name;
 	unsigned flags;

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/diff.h"
+#include "base/mem.h"
 #include "markup.h"
 #include "tool/result.h"
 #include "ui/summary.h"
@@ -277,6 +279,45 @@ static void a_file_tool_is_one_line(void **state)
 	transcript_release(&t);
 }
 
+static void a_list_of_names_says_how_many_it_has(void **state)
+{
+	static const struct {
+		const char *tool, *result, *size;
+	} cases[] = {
+		{ "ls", "['/w/a', '/w/it\\'s', \"/w/o'x\", '/w/d/']",
+		  "4 entries" },
+		{ "ls", "['/w/a']", "1 entry" },
+		{ "ls", "No files found", "0 entries" },
+		{ "glob",
+		  "['/a', '/b']\n\nNote: 3 files that git ignores ...\n"
+		  "[Commands run in sh.]",
+		  "2 files" },
+		{ "glob",
+		  "['/a']\n\nNote: the search stopped early. The paths above "
+		  "are valid but incomplete.",
+		  "more than 1 file" },
+		{ "glob", "No files found\n\nNote: 3 files", "0 files" },
+		{ "glob", "['/a", "1 line" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct transcript t = begin();
+		struct part call = call_of("1", cases[i].tool, "{}");
+		char *shown;
+
+		tool(&t, EVENT_TOOL_CALL, &call, "", 0);
+		tool(&t, EVENT_TOOL_RESULT, &call, cases[i].result, 1);
+		shown = rows_text(&t.done);
+		assert_non_null(strchr(shown, '('));
+		assert_memory_equal(strchr(shown, '(') + 1, cases[i].size,
+				    strlen(cases[i].size));
+		assert_string_equal(strrchr(shown, ')'), ")\n");
+		free(shown);
+		transcript_release(&t);
+	}
+}
+
 static void a_note_for_the_model_is_not_a_line_of_a_result(void **state)
 {
 	static const char *const results[] = {
@@ -347,6 +388,54 @@ static void an_edit_is_shown_as_a_diff(void **state)
 		  "\n{on- removed|- }{on-|x = }{on- lit number|1}{on-|;}\n"
 		  "{on+ added|+ }{on+|x = }{on+ lit number|2}{on+|;}\n");
 	transcript_release(&t);
+}
+
+static void a_file_that_is_overwritten_has_the_size_of_its_diff(void **state)
+{
+	static const struct {
+		const char *before, *after, *size;
+		size_t rows;
+	} cases[] = {
+		{ "", "a\nb\nc\n", " +3", 4 },
+		{ "a\nx\nc\n", "a\nb\nc\n", " +1 -1", 5 },
+		{ "a\nb\nc\n", "a\nb\nc\n", " (unchanged)", 1 },
+	};
+	struct part call =
+		call_of("1", "write_file",
+			"{\"file_path\":\"a\",\"content\":\"a\\nb\\nc\\n\"}");
+
+	(void)state;
+	for (size_t i = 0; i < 2 * sizeof(cases) / sizeof(*cases); i++) {
+		size_t k = i / 2;
+		struct transcript t = begin();
+		struct tool_change change = { 0 };
+		struct agent_event ev = { .kind = EVENT_TOOL_RESULT,
+					  .call = &call,
+					  .text = STR("Updated file"),
+					  .change = &change };
+		struct buf stored = BUF_INIT(1000);
+		char *line = xasprintf("write_file a%s\n", cases[k].size);
+		char *shown;
+
+		if (i % 2) { /* a thread that is resumed */
+			diff_store(str_of(cases[k].before),
+				   str_of(cases[k].after), &stored);
+			tool_change_store(&change, buf_str(&stored));
+		} else {
+			tool_change_set(&change, str_of(cases[k].before),
+					str_of(cases[k].after));
+		}
+		tool(&t, EVENT_TOOL_CALL, &call, "", 0);
+		transcript_event(&t, &ev, 0);
+		assert_int_equal(t.done.n, cases[k].rows);
+		shown = rows_text(&t.done);
+		assert_non_null(strstr(shown, line));
+		free(shown);
+		free(line);
+		buf_release(&stored);
+		tool_change_release(&change);
+		transcript_release(&t);
+	}
 }
 
 static void a_failed_edit_shows_why_and_no_diff(void **state)
@@ -779,6 +868,9 @@ int main(void)
 		cmocka_unit_test(a_result_that_was_stored_shows_its_last_lines),
 		cmocka_unit_test(a_long_line_takes_two_rows_for_each_line),
 		cmocka_unit_test(a_file_tool_is_one_line),
+		cmocka_unit_test(a_list_of_names_says_how_many_it_has),
+		cmocka_unit_test(
+			a_file_that_is_overwritten_has_the_size_of_its_diff),
 		cmocka_unit_test(
 			a_note_for_the_model_is_not_a_line_of_a_result),
 		cmocka_unit_test(several_calls_at_once_stay_apart),

@@ -9,10 +9,7 @@ enum { GLOB_MS = 10000 };
 
 static void render_result(const struct files_names *list, struct buf *out)
 {
-	if (list->n)
-		pylist_names(out, list->names, list->n);
-	else
-		buf_adds(out, "No files found");
+	pylist_names(out, list->names, list->n);
 	if (list->incomplete)
 		buf_adds(out,
 			 "\n\nNote: the search stopped early because it hit "
@@ -105,6 +102,7 @@ const struct tool tool_glob = {
 	},
 	.args = args,
 	.summary = "{pattern}[ in {path}]",
+	.lists = { "file", "files" },
 	.path_arg = "path",
 	.flags = TOOL_READS,
 	.run = execute_glob,

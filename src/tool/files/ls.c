@@ -7,10 +7,7 @@
 
 static void render_names(const struct files_names *list, struct buf *out)
 {
-	if (list->n)
-		pylist_names(out, list->names, list->n);
-	else
-		buf_adds(out, "No files found");
+	pylist_names(out, list->names, list->n);
 	if (list->incomplete)
 		buf_adds(out, "\n\nNote: the directory could not be listed "
 			      "completely. The paths above are valid but "
@@ -57,6 +54,7 @@ const struct tool tool_ls = {
 	},
 	.args = args,
 	.summary = "{path}",
+	.lists = { "entry", "entries" },
 	.path_arg = "path",
 	.flags = TOOL_READS,
 	.run = execute_ls,

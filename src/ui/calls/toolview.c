@@ -54,7 +54,7 @@ static bool read_edit(const struct tool *tool, const cJSON *args,
 	return new_text->len <= EDIT_MAX && old_text->len <= EDIT_MAX;
 }
 
-/* Notes the number of lines that an edit adds and removes: "+3 -1". */
+/* Notes the number of lines that the arguments add and remove: "+3 -1". */
 static void note_edit_size(struct toolview *v, const cJSON *args)
 {
 	struct str old_text;
@@ -70,6 +70,54 @@ static void note_edit_size(struct toolview *v, const cJSON *args)
 			 removed);
 	else
 		snprintf(v->size, sizeof(v->size), " +%zu", added);
+}
+
+/* True if the file was empty or missing before the change. */
+static bool is_new_text(const struct tool_change *change)
+{
+	struct str rest = buf_str(&change->stored);
+	struct str line;
+
+	if (change->known)
+		return !change->before.len;
+	while (str_split(&rest, '\n', &line))
+		if (str_starts(line, "-") || str_starts(line, " "))
+			return false;
+	return true;
+}
+
+/* Notes the number of lines that the edit has added to the file and removed, if
+ * the change is known. Returns false if it has changed nothing. */
+static bool note_change_size(struct toolview *v,
+			     const struct tool_change *change)
+{
+	struct str before = { 0 };
+	struct str after = { 0 };
+	bool same;
+	size_t added;
+	size_t removed;
+
+	if (!v->size[0] || !change || (!change->known && !change->stored.len))
+		return true;
+	if (change->known) {
+		before = buf_str(&change->before);
+		after = buf_str(&change->after);
+		diff_count(before, after, &added, &removed);
+		same = str_eq(before, after);
+	} else {
+		diff_count_stored(buf_str(&change->stored), &added, &removed);
+		same = !added && !removed &&
+		       str_find(buf_str(&change->stored), '\\') ==
+			       change->stored.len;
+	}
+	if (same)
+		snprintf(v->size, sizeof(v->size), " (unchanged)");
+	else if (is_new_text(change) && !v->tool->old_arg)
+		snprintf(v->size, sizeof(v->size), " +%zu", added);
+	else
+		snprintf(v->size, sizeof(v->size), " +%zu -%zu", added,
+			 removed);
+	return !same;
 }
 
 void toolview_begin(struct toolview *v, const struct part *call,
@@ -479,6 +527,21 @@ static struct str without_notes(struct str text)
 	return text;
 }
 
+/* Adds "7 entries" for the result of a tool that lists names, or returns false.
+ */
+static bool add_listed(const struct tool *tool, struct str text,
+		       struct buf *out)
+{
+	size_t n;
+	bool whole;
+
+	if (!tool || !tool->lists[0] || !pylist_count(text, &n, &whole))
+		return false;
+	buf_addf(out, "%s%zu %s", whole ? "" : "more than ", n,
+		 tool->lists[n != 1]);
+	return true;
+}
+
 /* Adds the call's line with the size of its result: "read_file a.c (12 lines)".
  */
 static void add_short_end(const struct toolview *v,
@@ -486,11 +549,15 @@ static void add_short_end(const struct toolview *v,
 			  const struct toolview_look *look, int64_t now,
 			  struct rows *out)
 {
-	size_t lines = str_count_lines(without_notes(ev->text));
 	int64_t ms = now - v->started;
 	struct buf note = BUF_INIT(256);
+	size_t lines;
 
-	buf_addf(&note, " (%zu line%s", lines, lines == 1 ? "" : "s");
+	buf_adds(&note, " (");
+	if (!add_listed(v->tool, ev->text, &note)) {
+		lines = str_count_lines(without_notes(ev->text));
+		buf_addf(&note, "%zu line%s", lines, lines == 1 ? "" : "s");
+	}
 	if (ms >= SLOW_MS) {
 		buf_adds(&note, ", ");
 		summary_add_time(ms, &note);
@@ -503,19 +570,8 @@ static void add_short_end(const struct toolview *v,
 /* True if the call has written a file that was not there or was empty. */
 static bool creates_file(const struct agent_event *ev)
 {
-	const struct tool *tool = tool_find(ev->call->name);
-	struct str rest;
-	struct str line;
-
-	if (tool->old_arg)
-		return false;
-	if (ev->change && ev->change->known)
-		return !ev->change->before.len;
-	rest = ev->change ? buf_str(&ev->change->stored) : (struct str){ 0 };
-	while (str_split(&rest, '\n', &line))
-		if (str_starts(line, "-") || str_starts(line, " "))
-			return false;
-	return true;
+	return !tool_find(ev->call->name)->old_arg &&
+	       (!ev->change || is_new_text(ev->change));
 }
 
 /* Adds the first rows of an edit that was made. */
@@ -622,6 +678,7 @@ void toolview_done(const struct toolview *v, const struct agent_event *ev,
 	bool fails = !ev || ev->failed || ev->interrupted;
 	struct toolview shown = *v; /* shares the memory of v */
 	struct rows more = { 0 };
+	bool same = !fails && !note_change_size(&shown, ev->change);
 
 	if (!fails && !runs && !add_edit(ev, look, &more) &&
 	    !add_answers(v, ev, look, &more) &&
@@ -636,6 +693,8 @@ void toolview_done(const struct toolview *v, const struct agent_event *ev,
 	}
 	if (fails)
 		shown.size[0] = '\0'; /* it was not made */
+	if (same)
+		rows_clear(&more);
 	add_call_line(&shown, look, (struct str){ 0 }, out);
 	if (!ev)
 		add_call_note(look, failed, STR("stopped"), out);
@@ -728,15 +787,17 @@ void toolview_full(const struct call_record *r,
 {
 	struct buf note = BUF_INIT(128);
 	struct toolview v = { 0 };
+	bool same;
 	bool edits;
 
 	toolview_begin(&v, &r->call, look->workdir, 0);
+	same = !note_change_size(&v, &r->change);
 	if (strcmp(r->state, "ok") != 0)
 		v.size[0] = '\0';
 	buf_addf(&note, " (%s)", r->state);
 	add_call_line(&v, look, buf_str(&note), out);
 	toolview_release(&v);
-	edits = toolview_diff(&r->call, &r->change, look, out);
+	edits = same || toolview_diff(&r->call, &r->change, look, out);
 	if (!edits)
 		add_arguments(r, look, out);
 	if (!edits || strcmp(r->state, "ok") != 0)
