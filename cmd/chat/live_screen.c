@@ -1106,7 +1106,8 @@ static bool page_rows(struct live *l, const struct rows *rows)
 	if (name)
 		status = external_run(&x, line, name, &err);
 	screen_resume(&l->screen);
-	if (status > 0 && status != NOT_FOUND)
+	/* without $PAGER, a missing `less` is no failure */
+	if (status > 0 && (status != NOT_FOUND || getenv("PAGER")))
 		error_set(&err, ERR_REMOTE, "the pager exited with status %d",
 			  status);
 	if (err.code)

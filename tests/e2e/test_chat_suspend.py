@@ -145,6 +145,7 @@ def is_gone(pid):
     return False
 
 
+@pytest.mark.usefixtures("sandbox_at_start")
 @pytest.mark.parametrize("busy", [False, True])
 @pytest.mark.parametrize("how", ["kill-server", "kill-session", "close"])
 def test_a_terminal_that_goes_ends_the_run_cleanly(live, run, how, busy):

@@ -110,7 +110,7 @@ def test_events_has_every_field_of_a_result(run, model):
 
 OF_OTHERS = {"--now", "--region", "--format", "--export", "--clusters",
              # of systemctl, an example, AWS, Slurm, bash and gh
-             "--reservation", "--rcfile", "--hostname"}
+             "--reservation", "--rcfile", "--hostname", "--overlap"}
 GENERATED = {"output-format", "help", "version"}  # in OPTIONS of dcode(1)
 
 
