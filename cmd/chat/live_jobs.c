@@ -801,7 +801,7 @@ static int run_listing(void *arg, struct buf *out, const struct stop *stop,
 {
 	struct live *l = arg;
 
-	return mention_list(l->run, out, stop, err);
+	return mention_list(l->run, false, out, stop, err);
 }
 
 /* A listing that failed is nothing to the user. */
@@ -1058,7 +1058,9 @@ static void report_failure(struct live *l)
 {
 	(void)app_fail(l->run->app, &l->err);
 	live_print(l);
-	if (job_is_prompt(l->now.kind))
+	if (l->err.exact == CASE_FILE_TOO_LARGE && editor_is_empty(&l->editor))
+		editor_set(&l->editor, str_of(l->now.text));
+	else if (job_is_prompt(l->now.kind))
 		say_turn(l, (struct style){ 0, STYLE_MUTED }, "Failed after");
 }
 

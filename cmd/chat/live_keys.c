@@ -442,8 +442,17 @@ static void send_draft(struct live *l, bool later)
 	struct buf kept = BUF_INIT(MAX_MESSAGE);
 	/* If the history file cannot be written, the prompt stays in memory. */
 	struct error ignored = { 0 };
+	struct error err = { 0 };
 
 	editor_text(&l->editor, &text);
+	if (message_classify(buf_str(&text)) == MESSAGE_PROMPT)
+		(void)pictures_take(l->run->app->pictures, buf_str(&text), NULL,
+				    &err);
+	if (err.code) {
+		buf_release(&text);
+		(void)app_fail(l->run->app, &err);
+		return;
+	}
 	if (live_has_question(l) &&
 	    looks_like_answer(l, str_trim(buf_str(&text)))) {
 		/* also a letter that was typed before the question came */
@@ -509,12 +518,15 @@ static void replace_image_paths(struct live *l)
 	struct buf draft = BUF_INIT(MAX_MESSAGE);
 	struct buf marks = BUF_INIT(MAX_MESSAGE);
 	struct str paste = buf_str(&l->editor.pasting);
+	struct error err = { 0 };
 
 	editor_text(&l->editor, &draft);
 	if (message_classify(buf_str(&draft)) == MESSAGE_PROMPT &&
-	    pictures_take(l->run->app->pictures, paste, &marks)) {
+	    pictures_take(l->run->app->pictures, paste, &marks, &err)) {
 		begin_mark(l);
 		editor_paste_feed(&l->editor, buf_str(&marks));
+	} else if (err.code) {
+		(void)app_fail(l->run->app, &err);
 	}
 	buf_release(&draft);
 	buf_release(&marks);
@@ -582,9 +594,12 @@ static int insert_image(struct live *l, struct str image, struct error *err)
 		rc = error_errno(err, "storing the image");
 	if (rc == 0) {
 		snprintf(path, sizeof(path), PICTURES_MEMORY "%d", fd);
-		if (!pictures_take(l->run->app->pictures, str_of(path), &marks))
-			rc = error_set(err, ERR_NOT_FOUND,
-				       "the clipboard has no image");
+		if (!pictures_take(l->run->app->pictures, str_of(path), &marks,
+				   err))
+			rc = err->code ? -1
+				       : error_set(err, ERR_NOT_FOUND,
+						   "the clipboard has no "
+						   "image");
 	}
 	if (rc == 0) {
 		buf_addc(&marks, ' ');

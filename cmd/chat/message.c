@@ -231,15 +231,112 @@ static size_t find_images(struct str text, const char *home,
 	return n;
 }
 
-bool pictures_take(struct pictures *p, struct str text, struct buf *out)
+/* Fails if the image has more bytes than one of a message may have. */
+static int check_picture(const char *path, struct error *err)
 {
-	char *found[MOST_AT_ONCE];
-	size_t n = 0;
+	struct buf name = BUF_INIT(4 * MOST_PATH);
+	char room[32];
+	struct stat st;
+	int rc = 0;
 
+	if (stat(path, &st) == 0 && st.st_size > MEDIA_MAX_BYTES) {
+		sanitize_line(str_of(picture_name(path)), &name);
+		str_format_size(st.st_size, room);
+		rc = error_set(err, ERR_LIMIT,
+			       "not attached: %s has %s, and the limit for "
+			       "images is 3.75 MB",
+			       name.ptr, room);
+		err->exact = CASE_FILE_TOO_LARGE;
+	}
+	buf_release(&name);
+	return rc;
+}
+
+/* Finds the images of a text that consists of nothing else. -1: one of them is
+ * too large. */
+static int take_images(const struct pictures *p, struct str text,
+		       char *found[MOST_AT_ONCE], size_t *n, struct error *err)
+{
+	int rc = 0;
+
+	*n = 0;
 	text = str_trim(text);
 	if (p && text.len && text.len <= MOST_AT_ONCE * MOST_PATH)
-		n = find_images(text, p->home, found);
-	if (!n)
+		*n = find_images(text, p->home, found);
+	for (size_t i = 0; i < *n && rc == 0; i++)
+		rc = check_picture(found[i], err);
+	while (rc < 0 && *n)
+		free(found[--*n]);
+	return rc;
+}
+
+/* Calls each() once for every picture whose mark is in text, until it fails. p
+ * may be NULL. */
+static int each_picture(struct pictures *p, struct str text,
+			int (*each)(void *arg, const char *path,
+				    struct error *err),
+			void *arg, struct error *err)
+{
+	int rc = 0;
+
+	if (!p)
+		return 0;
+	pthread_mutex_lock(&p->lock);
+	for (size_t i = 0; i < p->n && rc == 0; i++)
+		if (str_search(text, str_of(p->marks[i])) < text.len)
+			rc = each(arg, p->paths[i], err);
+	pthread_mutex_unlock(&p->lock);
+	return rc;
+}
+
+static int fail_full(struct error *err)
+{
+	error_set(err, ERR_LIMIT,
+		  "not sent: the files of one message are limited to 20 MB");
+	err->exact = CASE_FILE_TOO_LARGE;
+	return -1;
+}
+
+/* Adds the size of a picture to that of the others in arg. */
+static int add_size(void *arg, const char *path, struct error *err)
+{
+	int64_t *total = arg;
+	struct stat st;
+
+	if (stat(path, &st) == 0)
+		*total += st.st_size;
+	if (*total > MEDIA_MESSAGE_BYTES)
+		return fail_full(err);
+	return check_picture(path, err);
+}
+
+/* Fails if an image of the message, a mark or the path of one, is too large to
+ * send, or all of them are. */
+static int check_pictures(struct pictures *p, struct str text,
+			  struct error *err)
+{
+	char *found[MOST_AT_ONCE];
+	int64_t total = 0;
+	size_t n;
+
+	if (take_images(p, text, found, &n, err) < 0)
+		return -1;
+	while (n)
+		free(found[--n]);
+	return each_picture(p, text, add_size, &total, err);
+}
+
+bool pictures_take(struct pictures *p, struct str text, struct buf *out,
+		   struct error *err)
+{
+	char *found[MOST_AT_ONCE];
+	size_t n;
+
+	if (!out) {
+		(void)check_pictures(p, text, err);
+		return false;
+	}
+	if (take_images(p, text, found, &n, err) < 0 || !n)
 		return false;
 	pthread_mutex_lock(&p->lock);
 	p->paths = xrealloc(p->paths, p->n + n, sizeof(*p->paths));
@@ -252,19 +349,6 @@ bool pictures_take(struct pictures *p, struct str text, struct buf *out)
 	}
 	pthread_mutex_unlock(&p->lock);
 	return true;
-}
-
-/* Calls each() once for every picture whose mark is in text. p may be NULL. */
-static void each_picture(struct pictures *p, struct str text,
-			 void (*each)(void *arg, const char *path), void *arg)
-{
-	if (!p)
-		return;
-	pthread_mutex_lock(&p->lock);
-	for (size_t i = 0; i < p->n; i++)
-		if (str_search(text, str_of(p->marks[i])) < text.len)
-			each(arg, p->paths[i]);
-	pthread_mutex_unlock(&p->lock);
 }
 
 enum {
@@ -338,23 +422,13 @@ static size_t read_path(struct str rest, struct buf *path)
 	return i;
 }
 
-static void warn_path(const char *before, const char *path, const char *why)
+static void warn_mention(const char *path, const char *why)
 {
 	struct buf line = BUF_INIT(2 * MAX_PATH);
 
 	sanitize_line(str_of(path), &line);
-	app_warn("%s%s %s", before, line.ptr, why);
+	app_warn("@%s %s", line.ptr, why);
 	buf_release(&line);
-}
-
-static void warn_mention(const char *path, const char *why)
-{
-	warn_path("@", path, why);
-}
-
-static void warn_picture(const char *path, const char *why)
-{
-	warn_path("", path, why);
 }
 
 /* Appends a file's text, or only its name if the file is too large or binary.
@@ -379,14 +453,18 @@ static void add_page(const char *path, const struct files_page *page,
 			 page->text.len ? page->text.ptr : "");
 }
 
-/* Attaches an image or a PDF file to the message and names it in the text. */
+/* Attaches an image or a PDF file to the message and names it in the text.
+ * Returns 0 if it is another kind of file, or if strict is not set and there is
+ * no room. */
 static int attach_media(struct run *r, const char *path, struct buf *bytes,
-			struct buf *out)
+			bool strict, struct buf *out, struct error *err)
 {
 	struct message *to = &r->agent.attached;
 	const struct part *p;
 
 	if (message_media_bytes(to) + bytes->len > MEDIA_MESSAGE_BYTES) {
+		if (strict)
+			return fail_full(err);
 		warn_mention(
 			path,
 			"is too large: the files of one message are limited "
@@ -402,19 +480,35 @@ static int attach_media(struct run *r, const char *path, struct buf *bytes,
 	return p != NULL;
 }
 
-static void warn_unread(const char *path, bool media, const struct error *err)
+/* Without strict, the message is sent without the file. */
+static int report_unread(const char *path, bool media, bool strict,
+			 struct error *err)
 {
-	if (media && err->exact == CASE_FILE_TOO_LARGE)
+	bool large = media && err->exact == CASE_FILE_TOO_LARGE;
+	struct buf name = BUF_INIT(2 * MAX_PATH);
+
+	if (!large) {
+		warn_mention(path, "is not a readable file: sent as text");
+	} else if (!strict) {
 		warn_mention(path,
 			     "is too large: the limit for images and PDF files "
 			     "is 3.75 MB");
-	else
-		warn_mention(path, "is not a readable file: sent as text");
+	} else {
+		sanitize_line(str_of(path), &name);
+		error_set(err, ERR_LIMIT,
+			  "not sent: @%s is too large; the limit for images "
+			  "and PDF files is 3.75 MB",
+			  name.ptr);
+		err->exact = CASE_FILE_TOO_LARGE;
+	}
+	buf_release(&name);
+	return large && strict ? -1 : 0;
 }
 
-/* Returns 1 if the file was appended, 0 if "@path" remains plain text. */
-static int add_file(struct run *r, const char *path, struct buf *out,
-		    const struct stop *stop, struct error *err)
+/* strict: fails if an image or PDF file is too large. Returns 1 if the file was
+ * appended, 0 if "@path" remains plain text. */
+static int add_file(struct run *r, const char *path, bool strict,
+		    struct buf *out, const struct stop *stop, struct error *err)
 {
 	bool media = read_text_is_shown(path);
 	struct stop within = stop_within(stop, FILE_MS);
@@ -436,7 +530,7 @@ static int add_file(struct run *r, const char *path, struct buf *out,
 	window.path = whole;
 	rc = files_read(&r->box.sandbox, &window, &page, &within, err);
 	if (rc == 0 && media) {
-		rc = attach_media(r, path, &page.text, out);
+		rc = attach_media(r, path, &page.text, strict, out, err);
 	} else if (rc == 0) {
 		add_page(path, &page, out);
 		rc = 1;
@@ -447,8 +541,7 @@ static int add_file(struct run *r, const char *path, struct buf *out,
 		add_page(path, &page, out);
 		rc = 1;
 	} else {
-		warn_unread(path, media, err);
-		rc = 0;
+		rc = report_unread(path, media, strict, err);
 	}
 	buf_release(&page.text);
 	free(whole);
@@ -489,32 +582,33 @@ static int add_files(struct run *r, struct str text, bool media_only,
 				     "per message");
 			continue;
 		}
-		rc = add_file(r, path.ptr, files, stop, err);
+		rc = add_file(r, path.ptr, !media_only, files, stop, err);
 		n += rc > 0;
 	}
 	buf_release(&path);
 	return rc < 0 ? -1 : 0;
 }
 
-/* Attaches a picture of this machine whose path the user pasted. */
-static void add_picture(void *arg, const char *path)
+/* Attaches a picture of this machine whose path the user pasted. The message is
+ * not sent without it. */
+static int add_picture(void *arg, const char *path, struct error *err)
 {
 	struct run *r = arg;
 	struct message *to = &r->agent.attached;
 	struct buf bytes = BUF_INIT(MEDIA_MAX_BYTES);
-	struct error err = { 0 };
+	int rc = check_picture(path, err);
 
-	if (path_read(path, &bytes, &err) < 0)
-		warn_picture(path, err.code == ERR_LIMIT
-					   ? "is too large: the limit for "
-					     "images is 3.75 MB"
-					   : "can no longer be read");
-	else if (message_media_bytes(to) + bytes.len > MEDIA_MESSAGE_BYTES)
-		warn_picture(path, "is too large: the files of one message are "
-				   "limited to 20 MB");
-	else if (!message_add_media(to, picture_name(path), &bytes))
-		warn_picture(path, "is no longer an image");
+	if (rc == 0 && (rc = path_read(path, &bytes, err)) < 0)
+		error_wrap(err, "not sent: the image cannot be read");
+	if (rc == 0 &&
+	    message_media_bytes(to) + bytes.len > MEDIA_MESSAGE_BYTES)
+		rc = fail_full(err);
+	if (rc == 0 && !message_add_media(to, picture_name(path), &bytes))
+		rc = error_set(err, ERR_USAGE,
+			       "not sent: an attached file is no longer an "
+			       "image");
 	buf_release(&bytes);
+	return rc;
 }
 
 /* Appends the prompt and the contents of the files that it names. Images and
@@ -528,7 +622,9 @@ static int expand_prompt(struct run *r, const struct mention_text *text,
 
 	message_release(&r->agent.attached);
 	rc = add_files(r, text->typed, text->media_only, &files, stop, err);
-	each_picture(r->app->pictures, text->typed, add_picture, r);
+	if (rc == 0)
+		rc = each_picture(r->app->pictures, text->typed, add_picture, r,
+				  err);
 	buf_addstr(out, text->whole);
 	if (files.len) {
 		buf_adds(out, MESSAGE_FILES);
@@ -565,8 +661,8 @@ int mention_attach(struct run *r, struct str typed, struct str whole,
 	return expand_prompt(r, &task, out, stop, err);
 }
 
-int mention_list(struct run *r, struct buf *out, const struct stop *stop,
-		 struct error *err)
+int mention_list(struct run *r, bool ignored, struct buf *out,
+		 const struct stop *stop, struct error *err)
 {
 	struct stop within = stop_within(stop, FILE_MS);
 	const char *root = sandbox_tree_dir(&r->box.sandbox);
@@ -574,7 +670,7 @@ int mention_list(struct run *r, struct buf *out, const struct stop *stop,
 	size_t skip = strlen(root) + (strcmp(root, "/") != 0);
 	const struct files_search all = { .root = root,
 					  .pattern = "*",
-					  .ignored = true };
+					  .ignored = ignored };
 	int rc = files_glob(&r->box.sandbox, &all, &list, &within, err);
 
 	for (size_t i = 0; rc == 0 && i < list.n; i++) {
@@ -649,12 +745,14 @@ int message_prepare(struct run *r, const char *text, struct buf *told,
 	int rc = 0;
 
 	/* perhaps a path dragged into a terminal that does not mark pastes */
-	if (pictures_take(r->app->pictures, typed, &marks))
+	if (pictures_take(r->app->pictures, typed, &marks, err))
 		typed = buf_str(&marks);
+	else if (err->exact == CASE_FILE_TOO_LARGE)
+		rc = -1;
 	buf_addstr(whole, buf_str(told));
 	if (whole->len)
 		buf_addc(whole, '\n');
-	if (run_skills_is_call(typed, &name, &typed))
+	if (rc == 0 && run_skills_is_call(typed, &name, &typed))
 		rc = run_skills_invoke(r, name, typed.len > 0, whole, err);
 	/* Only in the typed part: an "@" in a repository's skill names no file.
 	 */

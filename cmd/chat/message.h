@@ -27,9 +27,12 @@ void pictures_free(struct pictures *p);
  * If text consists only of paths of image files on this machine, remembers
  * them, appends their marks to out and returns true. Accepted: one path as it
  * is; or several, quoted or with escaped spaces as in a shell; or file: URLs. A
- * file is an image if its first bytes say so. p NULL: returns false.
+ * file is an image if its first bytes say so. p NULL: returns false. False with
+ * CASE_FILE_TOO_LARGE in err->exact: one of them is too large for a message.
+ * out NULL: only checks the text for that, its marks too; returns false.
  */
-bool pictures_take(struct pictures *p, struct str text, struct buf *out);
+bool pictures_take(struct pictures *p, struct str text, struct buf *out,
+		   struct error *err);
 
 /*
  * Attaches the files of a prompt without a chat; images and PDF files only.
@@ -40,9 +43,9 @@ bool pictures_take(struct pictures *p, struct str text, struct buf *out);
 int mention_attach(struct run *r, struct str typed, struct str whole,
 		   struct buf *out, const struct stop *stop, struct error *err);
 /* Lists the files below the working directory for completion: relative paths,
- * each followed by LF. */
-int mention_list(struct run *r, struct buf *out, const struct stop *stop,
-		 struct error *err);
+ * each followed by LF. ignored: also those that git ignores. */
+int mention_list(struct run *r, bool ignored, struct buf *out,
+		 const struct stop *stop, struct error *err);
 
 enum { MESSAGE_MAX_TOLD = 4 << 20 }; /* bytes */
 

@@ -100,7 +100,7 @@ void slash_list_there(struct run *r, struct buf *out)
 	struct str rest;
 	struct str line;
 
-	if (mention_list(r, &names, &stop, &ignored) == 0) {
+	if (mention_list(r, true, &names, &stop, &ignored) == 0) {
 		rest = buf_str(&names);
 		while (str_split(&rest, '\n', &line))
 			if (line.len)

@@ -144,7 +144,16 @@ bool pastes_is_clean(struct str bytes)
 	return pastes_clean_prefix(bytes) == bytes.len;
 }
 
-size_t pastes_add(struct pastes *p, struct buf *bytes, bool clean)
+static void write_mark(size_t number, char mark[PASTES_MARK])
+{
+	mark[0] = PASTES_LEAD;
+	mark[1] = (char)(0x80 | (number >> 12 & 0x3F));
+	mark[2] = (char)(0x80 | (number >> 6 & 0x3F));
+	mark[3] = (char)(0x80 | (number & 0x3F));
+}
+
+void pastes_add(struct pastes *p, struct buf *bytes, bool clean,
+		char mark[PASTES_MARK])
 {
 	struct str s = buf_str(bytes);
 	struct paste *new;
@@ -159,25 +168,20 @@ size_t pastes_add(struct pastes *p, struct buf *bytes, bool clean)
 			       .utf8 = clean || str_is_utf8(s),
 			       .clean = clean };
 	new->bytes = buf_detach(bytes);
-	return p->n++;
+	write_mark(p->n++, mark);
 }
 
-size_t pastes_find(const struct pastes *p, struct str bytes)
+bool pastes_find(const struct pastes *p, struct str bytes,
+		 char mark[PASTES_MARK])
 {
 	size_t i = 0;
 
 	while (i < p->n && (p->items[i].len != bytes.len ||
 			    memcmp(p->items[i].bytes, bytes.ptr, bytes.len)))
 		i++;
-	return i;
-}
-
-void pastes_write_mark(size_t number, char mark[PASTES_MARK])
-{
-	mark[0] = PASTES_LEAD;
-	mark[1] = (char)(0x80 | (number >> 12 & 0x3F));
-	mark[2] = (char)(0x80 | (number >> 6 & 0x3F));
-	mark[3] = (char)(0x80 | (number & 0x3F));
+	if (i < p->n)
+		write_mark(i, mark);
+	return i < p->n;
 }
 
 size_t pastes_read_mark(struct str mark)
@@ -244,10 +248,84 @@ void pastes_expand(const struct pastes *p, struct str text, struct buf *out)
 	}
 }
 
-void pastes_clear(struct pastes *p)
+static void clear_pastes(struct pastes *p)
 {
 	for (size_t i = 0; i < p->n; i++)
 		free(p->items[i].bytes);
 	free(p->items);
 	*p = (struct pastes){ 0 };
+}
+
+void pastes_retire(struct pastes *p, struct pastes *recent)
+{
+	for (size_t i = 0; recent && i < p->n; i++) {
+		struct paste *from = &p->items[i];
+		struct str bytes = { from->bytes, from->len };
+		struct buf moved = BUF_INIT(PASTES_RECENT_BYTES);
+		char mark[PASTES_MARK];
+
+		if (!from->clean || !str_trim(bytes).len ||
+		    bytes.len > PASTES_RECENT_BYTES ||
+		    pastes_find(recent, bytes, mark))
+			continue;
+		if (recent->n == PASTES_RECENT) {
+			free(recent->items[0].bytes);
+			recent->n--;
+			memmove(recent->items, recent->items + 1,
+				recent->n * sizeof(*recent->items));
+		}
+		buf_addstr(&moved, bytes);
+		pastes_add(recent, &moved, true, mark);
+	}
+	clear_pastes(p);
+}
+
+/* Returns where the first paste in text begins, and sets *found to it.
+ * text.len: there is none. */
+static size_t find_paste(const struct pastes *p, struct str text,
+			 struct str *found)
+{
+	size_t first = text.len;
+
+	*found = (struct str){ 0 };
+	for (size_t i = 0; i < p->n; i++) {
+		struct str paste = { p->items[i].bytes, p->items[i].len };
+		size_t at = str_search(text, paste);
+
+		if (at == text.len) {
+			paste = str_trim(paste);
+			at = str_search(text, paste);
+		}
+		if (at < first ||
+		    (at == first && paste.len > found->len && at < text.len)) {
+			first = at;
+			*found = (struct str){ text.ptr + at, paste.len };
+		}
+	}
+	return first;
+}
+
+void pastes_mark(struct pastes *p, const struct pastes *recent, struct str text,
+		 struct buf *out)
+{
+	while (text.len) {
+		struct buf paste = BUF_INIT(PASTES_RECENT_BYTES);
+		char mark[PASTES_MARK];
+		struct str found;
+		size_t at = find_paste(recent, text, &found);
+
+		buf_add(out, text.ptr, at);
+		text = str_skip(text, at + found.len);
+		if (!found.len)
+			return;
+		if (!pastes_find(p, found, mark)) {
+			if (p->n == PASTES_MAX) {
+				buf_addstr(out, found);
+				continue;
+			}
+			buf_addstr(&paste, found);
+			pastes_add(p, &paste, true, mark);
+		}
+		buf_add(out, mark, sizeof(mark));
+	}
 }

@@ -64,19 +64,26 @@ bool pastes_is_clean(struct str bytes);
 /* Returns how many bytes at the front are known to be clean, up to a
  * character's end. 0 if one of them is a control character. */
 size_t pastes_clean_prefix(struct str bytes);
-/* Adds a paste and takes ownership of the bytes. clean: whether they are clean.
- * Returns the paste's number, which is below PASTES_MAX. */
-size_t pastes_add(struct pastes *p, struct buf *bytes, bool clean);
-/* Returns the number of a paste with the same bytes, or p->n if there is none.
- */
-size_t pastes_find(const struct pastes *p, struct str bytes);
-void pastes_write_mark(size_t number, char mark[PASTES_MARK]);
+/* Adds a paste, of at most PASTES_MAX, and takes ownership of the bytes. clean:
+ * whether they are clean. Writes its marker. */
+void pastes_add(struct pastes *p, struct buf *bytes, bool clean,
+		char mark[PASTES_MARK]);
+/* Writes the marker of the paste with the same bytes; false: there is none. */
+bool pastes_find(const struct pastes *p, struct str bytes,
+		 char mark[PASTES_MARK]);
+/* Moves the pastes of one draft, clean and not huge, behind those of earlier
+ * ones, of which only the newest stay. recent NULL: releases all. */
+enum { PASTES_RECENT = 16, PASTES_RECENT_BYTES = 1 << 20 };
+void pastes_retire(struct pastes *p, struct pastes *recent);
+/* Appends a clean text, in which each paste of recent is a marker of p; also
+ * without the blanks around it, which a stored prompt does not have. */
+void pastes_mark(struct pastes *p, const struct pastes *recent, struct str text,
+		 struct buf *out);
 size_t pastes_read_mark(struct str mark);
 /* Appends the label "[Pasted #1: 231 lines, 12 kB]". */
 void pastes_label(const struct pastes *p, size_t number, struct buf *out);
 /* Appends the text with every marker replaced by its paste. Bytes of a paste
  * that are not UTF-8 become U+FFFD. */
 void pastes_expand(const struct pastes *p, struct str text, struct buf *out);
-void pastes_clear(struct pastes *p);
 
 #endif

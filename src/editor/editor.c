@@ -689,14 +689,13 @@ void editor_paste_feed(struct editor *e, struct str bytes)
 }
 
 /* Returns the position of the paste's marker, or the text's length. */
-static size_t find_mark(struct editor *e, size_t number)
+static size_t find_mark(struct editor *e, struct str paste)
 {
 	char mark[PASTES_MARK];
 	struct str all = gap_view(&e->text, 0, text_len(e));
 
-	if (number == e->pastes.n)
+	if (!pastes_find(&e->pastes, paste, mark))
 		return all.len;
-	pastes_write_mark(number, mark);
 	return str_search(all, (struct str){ mark, sizeof(mark) });
 }
 
@@ -721,7 +720,7 @@ static void insert_mark(struct editor *e, size_t at, size_t len,
 		buf_release(bytes);
 		return;
 	}
-	pastes_write_mark(pastes_add(&e->pastes, bytes, clean), mark);
+	pastes_add(&e->pastes, bytes, clean, mark);
 	replace_text(e, at, len, (struct str){ mark, sizeof(mark) });
 }
 
@@ -737,8 +736,7 @@ void editor_paste_end(struct editor *e)
 	if (clean && (e->typed_ahead || !is_long(text))) {
 		if (text.len)
 			replace_text(e, e->caret, 0, text);
-	} else if (clean && (at = find_mark(e, pastes_find(&e->pastes, text))) <
-				    text_len(e)) {
+	} else if (clean && (at = find_mark(e, text)) < text_len(e)) {
 		replace_text(e, at, PASTES_MARK, text);
 	} else {
 		insert_mark(e, e->caret, 0, &e->pasting, clean);
@@ -785,7 +783,9 @@ void editor_set(struct editor *e, struct str text)
 
 	e->last = EDITOR_LAST_OTHER;
 	if (pastes_is_clean(text)) {
-		replace_text(e, 0, text_len(e), text);
+		pastes_mark(&e->pastes, &e->recent, text, &bytes);
+		replace_text(e, 0, text_len(e), buf_str(&bytes));
+		buf_release(&bytes);
 		return;
 	}
 	buf_addstr(&bytes, text);
@@ -795,7 +795,7 @@ void editor_set(struct editor *e, struct str text)
 void editor_reset(struct editor *e)
 {
 	gap_release(&e->text);
-	pastes_clear(&e->pastes);
+	pastes_retire(&e->pastes, &e->recent);
 	e->drafts++;
 	undo_clear(&e->undo);
 	kills_drop_with(&e->kills, PASTES_LEAD);
@@ -807,6 +807,7 @@ void editor_reset(struct editor *e)
 void editor_release(struct editor *e)
 {
 	editor_reset(e);
+	pastes_retire(&e->recent, NULL);
 	while (e->kills.n)
 		kills_drop(&e->kills, e->kills.n - 1);
 	buf_release(&e->pasting);

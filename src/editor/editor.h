@@ -83,6 +83,7 @@ struct editor {
 	struct str prompt; /* borrowed; shown before the first row */
 	struct style prompt_style;
 	struct pastes pastes;
+	struct pastes recent; /* those of earlier drafts, for editor_set() */
 	unsigned drafts; /* calls of editor_reset(): markers of pastes that were
 			    copied before are invalid */
 	bool typed_ahead;   /* the next paste is what a person typed before the

@@ -638,6 +638,8 @@ static struct style text_style(const struct render *r)
 		s = (struct style){ ATTR_BOLD, STYLE_HEADING };
 	if (r->heading == 1)
 		s.attrs |= ATTR_UNDERLINE;
+	else if (r->heading > 2)
+		s.attrs |= ATTR_ITALIC;
 	if (r->links)
 		s.role = STYLE_LINK;
 	if (r->mono)

@@ -16,8 +16,11 @@
 enum {
 	FIRST_WORDS = 60,  /* characters shown of finished thinking */
 	THINKING_ROWS = 3, /* rows of the thinking shown while it arrives */
-	MOST_SAID = 4096,  /* bytes shown of a message of the user */
-	MOST_LINES = 40,
+	/* a longer message of the user is shown by its beginning and its end */
+	MOST_SAID = 4096, /* bytes */
+	MOST_LINES = 12,
+	FIRST_LINES = 6,
+	LAST_LINES = 3,
 };
 
 static const struct style thought = { ATTR_DIM | ATTR_ITALIC, STYLE_MUTED };
@@ -75,39 +78,70 @@ static void add_text(const struct transcript *t, const char *sign,
 	rows_release(&lines);
 }
 
-/* Returns the shown part of a user's message. A paste may be larger than any
- * screen. */
-static struct str shorten_message(struct str text)
+/* Returns the first lines of a text, or the last ones, within half of
+ * MOST_SAID. */
+static struct str first_lines(struct str text, size_t lines)
 {
-	size_t lines = 0;
 	size_t end = 0;
 
-	if (text.len > MOST_SAID) {
-		text.len = MOST_SAID;
+	if (text.len > MOST_SAID / 2) {
+		text.len = MOST_SAID / 2;
 		text.len = str_utf8_prefix(text);
 	}
-	while (end < text.len &&
-	       (text.ptr[end] != '\n' || ++lines < MOST_LINES))
+	while (end < text.len && (text.ptr[end] != '\n' || --lines))
 		end++;
 	text.len = end;
 	return text;
 }
 
+static struct str last_lines(struct str text, size_t lines)
+{
+	size_t most = MOST_SAID / 2;
+	size_t at = text.len;
+
+	while (at && text.len - at < most &&
+	       (text.ptr[at - 1] != '\n' || --lines))
+		at--;
+	while (at < text.len && ((unsigned char)text.ptr[at] & 0xC0) == 0x80)
+		at++;
+	return str_skip(text, at);
+}
+
+/* Adds what is between the shown lines of a message: "... 288 lines, 12 kB in
+ * all". */
+static void add_gap(struct transcript *t, struct str said, size_t shown)
+{
+	size_t lines = str_count_lines(said);
+	struct buf note = BUF_INIT(100);
+	char room[32];
+
+	str_format_size((int64_t)said.len, room);
+	buf_addf(&note, "%s ", theme_glyph(t->look.theme, GLYPH_ELLIPSIS));
+	if (lines > shown)
+		buf_addf(&note, "%zu more lines, ", lines - shown);
+	buf_addf(&note, "%s in all", room);
+	add_text(t, "  ", (struct style){ 0, STYLE_MUTED }, buf_str(&note),
+		 &t->done);
+	buf_release(&note);
+}
+
 void transcript_user(struct transcript *t, struct str text)
 {
 	struct str said = str_trim(text);
-	struct str shown = shorten_message(said);
+	bool whole =
+		said.len <= MOST_SAID && str_count_lines(said) <= MOST_LINES;
+	struct str first = whole ? said : first_lines(said, FIRST_LINES);
+	struct str last = last_lines(str_skip(said, first.len), LAST_LINES);
 	struct style style = { ATTR_BOLD, STYLE_USER };
 	struct buf sign = BUF_INIT(32);
 
 	begin_part(t, TRANSCRIPT_USER);
 	buf_addf(&sign, "%s ", theme_glyph(t->look.theme, GLYPH_PROMPT));
-	add_text(t, sign.ptr, style, shown, &t->done);
-	if (shown.len < said.len) {
-		buf_clear(&sign);
-		buf_addf(&sign, "... (%zu bytes in all)", said.len);
-		add_text(t, "  ", (struct style){ 0, STYLE_MUTED },
-			 buf_str(&sign), &t->done);
+	add_text(t, sign.ptr, style, first, &t->done);
+	if (!whole) {
+		add_gap(t, said,
+			str_count_lines(first) + str_count_lines(last));
+		add_text(t, "  ", style, last, &t->done);
 	}
 	buf_release(&sign);
 }

@@ -82,6 +82,32 @@ def test_an_image_behind_a_mention_is_not_part_of_its_path(
     assert "remember the milk" in str(content)
 
 
+def test_an_image_that_is_too_large_is_refused_and_nothing_is_sent(
+        chat, tmp_path):
+    (tmp_path / "big.png").write_bytes(png(9, 9, b"x" * 3_750_000))
+    (tmp_path / "work" / "big.png").write_bytes(png(9, 9, b"x" * 3_750_000))
+    (tmp_path / "ok.png").write_bytes(IMAGE)
+    t, server = chat()
+    t.type(f"\x1b[200~{tmp_path}/big.png\x1b[201~")
+    t.until("not attached: big.png has 3.8 MB, and the limit")
+    t.type("\x15see @big.png \r")
+    t.until("not sent: @big.png is too large")
+    t.type("\x15")
+    t.type(f"\x1b[200~{tmp_path}/ok.png\x1b[201~")
+    t.until("[image 1: ok.png, ")
+    # it has grown since
+    (tmp_path / "ok.png").write_bytes(png(9, 9, b"x" * 3_750_000))
+    t.type(" please\r")
+    t.until("not attached: ok.png has 3.8 MB")
+    assert not server.requests
+    (tmp_path / "ok.png").write_bytes(IMAGE)
+    t.type(" now\r")  # the draft is still there
+    t.until("done.")
+    content = str(server.requests[0]["body"]["messages"][-1]["content"])
+    assert "please now" in content and "[image 1: ok.png" in content
+    assert len(server.requests) == 1
+
+
 def test_a_clipboard_without_an_image_says_so(chat):
     t, _ = chat("xclip", "exit 1")
     t.type("text" + CTRL_V)

@@ -2,10 +2,11 @@
 how they fit the window."""
 # SPDX-License-Identifier: MIT
 import re
+import subprocess
 
 import pytest
 
-from test_live_chat import DONE, execute, live  # noqa: F401
+from test_live_chat import DONE, execute, live, prompts  # noqa: F401
 
 # pylint: disable=redefined-outer-name
 
@@ -124,6 +125,23 @@ def test_a_mention_has_its_menu_while_the_agent_works(live, work):
     s.until("\n  apples.txt")
     s.keys("C-c")
     s.until("Interrupted")
+
+
+def test_what_git_ignores_is_not_offered(live, work):
+    subprocess.run(["git", "init", "-q", str(work)], check=True)
+    (work / ".gitignore").write_text("build/\n*.o\n")
+    (work / "build").mkdir()
+    for name in ("build/appbuilt.txt", "app.o", "application.c"):
+        (work / name).write_text("x\n")
+    s, server = live([DONE])
+    s.type("see @app")
+    s.until("application.c")
+    assert "app.o" not in s.text() and "appbuilt" not in s.text()
+    s.keys("C-u")
+    s.type("see @app.o please")  # but it may be named
+    s.keys("Enter")
+    s.until("done.")
+    assert "### app.o" in prompts(server)[-1]
 
 
 def test_a_command_in_the_queue_ends_a_listing_before_it_runs(live, work):

@@ -423,6 +423,39 @@ static void test_a_draft_that_is_set_can_be_taken_back(void **state)
 	editor_release(&e);
 }
 
+static void test_a_recalled_prompt_has_the_markers_of_its_draft(void **state)
+{
+	struct editor e = { .prompt = STR("> ") };
+	struct buf sent = BUF_INIT(1000);
+
+	(void)state;
+	type(&e, "fix \x1b[200~a\nb\nc\nd\n\x1b[201~ now");
+	editor_text(&e, &sent);
+	editor_reset(&e);
+	editor_set(&e, buf_str(&sent));
+	expect_rows(&e, 60, 9, "> fix [Pasted #1: 4 lines, 8 B] now\n0,35");
+	expect(&e, "fix a\nb\nc\nd\n now");
+	editor_reset(&e);
+	editor_set(&e, STR("a\nb\nc\nd")); /* without its last line end */
+	expect_rows(&e, 60, 9, "> [Pasted #1: 4 lines, 7 B]\n0,27");
+	editor_set(&e, STR("a\nb"));
+	expect_rows(&e, 60, 9, "> a\n  b\n1,3");
+	editor_set(&e, STR(""));
+	expect(&e, "|");
+	for (int i = 0; i < PASTES_RECENT; i++) {
+		char paste[40];
+
+		snprintf(paste, sizeof(paste), "\x1b[200~%d\n\n\nx\x1b[201~",
+			 i);
+		type(&e, paste);
+	}
+	editor_reset(&e);
+	editor_set(&e, STR("a\nb\nc\nd")); /* was long ago */
+	assert_int_equal(e.pastes.n, 0);
+	buf_release(&sent);
+	editor_release(&e);
+}
+
 static double seconds(void)
 {
 	struct timespec t;
@@ -496,6 +529,8 @@ int main(void)
 		cmocka_unit_test(
 			test_a_cut_marker_can_be_put_back_until_it_is_sent),
 		cmocka_unit_test(test_a_draft_that_is_set_can_be_taken_back),
+		cmocka_unit_test(
+			test_a_recalled_prompt_has_the_markers_of_its_draft),
 		cmocka_unit_test(
 			test_work_of_a_key_does_not_grow_with_the_text),
 	};

@@ -69,6 +69,9 @@ static void headings_are_bold_and_apart(void **state)
 	shows("# A *b*\ntext\n\n## C\nD\n===\n",
 	      "{bold underline head|A }{bold italic underline head|b}\n"
 	      "\ntext\n\n{bold head|C}\n\n{bold underline head|D}\n");
+	shows("## A\n### B\n#### C *d*\n",
+	      "{bold head|A}\n\n{bold italic head|B}\n\n{bold italic head|C "
+	      "d}\n");
 }
 
 static void a_paragraph_wraps_between_words(void **state)
