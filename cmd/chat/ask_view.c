@@ -174,10 +174,8 @@ void call_view_open(struct call_view *v, const struct approval *a)
 		v->items[v->n - 1].is_change = true;
 	}
 	ask_add_risks(a, &v->risks);
-	if (v->risks.len) {
+	if (v->risks.len)
 		add_item(v, "touches", buf_str(&v->risks));
-		v->items[v->n - 1].one_row = true;
-	}
 	if (a->file_note)
 		add_item(v, "the file", str_of(a->file_note));
 	if (a->place.len)

@@ -95,8 +95,6 @@ void live_on_picker(struct live *l, const struct key_event *ev)
 		return;
 	if (result == SELECTION_CHOSEN)
 		chosen = (int)selection_list_chosen(&l->picker);
-	else if (!l->asked_pick->asks)
-		live_say(l, (struct style){ 0, STYLE_MUTED }, "Cancelled.");
 	close_picker(l);
 	answer_pick(l, chosen);
 }
@@ -199,6 +197,7 @@ static void put_into_draft(struct live *l, const char *prefix, const char *text)
 		editor_text(&l->editor, &draft);
 	}
 	editor_set(&l->editor, buf_str(&draft));
+	l->editor.recalled = true;
 	buf_release(&draft);
 }
 

@@ -248,6 +248,11 @@ static enum live_key route_key(struct live *l, const struct key_event *ev)
 		return LIVE_KEY_QUESTION;
 	if (keys == QUESTION_TOO_NEW)
 		return LIVE_KEY_DRAFT;
+	/* The list of calls opens over the question, and closes back to it. */
+	if (is_ctrl(ev, 'o') && !l->picking) {
+		l->focused = false;
+		return LIVE_KEY_DRAFT;
+	}
 	if (is_early_answer(l, ev))
 		return LIVE_KEY_EARLY;
 	/* Shift+Tab begins no message, so that it needs no pause. */
@@ -492,10 +497,12 @@ static void walk_history(struct live *l, bool older)
 
 	editor_text(&l->editor, &draft);
 	if (older ? prompt_history_older(&l->history, buf_str(&draft), &text)
-		  : prompt_history_newer(&l->history, buf_str(&draft), &text))
+		  : prompt_history_newer(&l->history, buf_str(&draft), &text)) {
 		editor_set(&l->editor, text);
-	else if (older && draft.len)
+		l->editor.recalled = true;
+	} else if (older && draft.len) {
 		l->note = "No older message contains this text";
+	}
 	buf_release(&draft);
 }
 
@@ -739,8 +746,10 @@ static void on_search(struct live *l, const struct key_event *ev)
 
 	if (result != HISTORY_SEARCH_TAKEN && result != HISTORY_SEARCH_LEFT)
 		return;
-	if (history_search_text(&l->search, &text))
+	if (history_search_text(&l->search, &text)) {
 		editor_set(&l->editor, text);
+		l->editor.recalled = true;
+	}
 	if (result == HISTORY_SEARCH_LEFT)
 		on_editor(l, ev);
 	else

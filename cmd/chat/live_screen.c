@@ -198,10 +198,17 @@ static void follow_lines(struct live *l, struct str lines)
 		follow_line(l, line);
 }
 
-static const char *describe_stop_key(const struct live *l)
+/* Returns what Esc does now, as live_on_key() does it. */
+static const char *describe_stop_key(const struct live *l, bool brief)
 {
 	if (l->state == LIVE_CLOSING)
 		return ", Ctrl-C twice leaves at once";
+	if (l->n_queue > 1)
+		return brief ? ", Esc takes back"
+			     : ", Esc takes back the newest queued message";
+	if (l->n_queue)
+		return brief ? ", Esc takes back"
+			     : ", Esc takes back the queued message";
 	return l->stopping ? "" : ", Esc stops it";
 }
 
@@ -277,10 +284,14 @@ static void add_wait(const struct live *l, struct rows *out)
 	rows_add(out, muted, STR(" "));
 	add_numbers(l, &numbers);
 	n = numbers.len;
-	buf_adds(&numbers, describe_stop_key(l));
-	rest = buf_str(&numbers);
-	if (room < LEAST_WHAT + width_cells(rest))
+	for (int brief = 0; brief < 2; brief++) {
+		numbers.len = n;
+		buf_adds(&numbers, describe_stop_key(l, brief));
+		rest = buf_str(&numbers);
+		if (room >= LEAST_WHAT + width_cells(rest))
+			break;
 		rest.len = n;
+	}
 	room -= room > 2 ? 2 : 0;
 	if (width_cells(rest) + 4 < room) {
 		add_progress_text(l, room - width_cells(rest), out);

@@ -303,7 +303,6 @@ static void print_previous_thread(const char *id, bool stored)
 
 bool slash_cmd_clear(struct run *r, int n, char **words)
 {
-	char *id = xstrdup(session_id(r->session));
 	bool stored = session_stays(r->session);
 	struct stop stop = app_stop(r->app);
 	struct error err = { 0 };
@@ -318,11 +317,9 @@ bool slash_cmd_clear(struct run *r, int n, char **words)
 		(void)app_fail(r->app, &err);
 		run_hooks_follow(r);
 	} else {
-		fprintf(stderr, "Started new thread: %s\n",
-			session_id(r->session));
-		print_previous_thread(id, stored);
+		fprintf(stderr, "Started new thread.%s\n",
+			stored ? " Previous thread: /resume lists it" : "");
 	}
-	free(id);
 	return true;
 }
 

@@ -770,10 +770,11 @@ static bool update_argument(struct completer *c, struct editor *e)
 void complete_update(struct completer *c, struct editor *e)
 {
 	struct str word = last_word(editor_before(e, TOKEN_MAX + 1));
-	enum complete_kind kind = kind_of(e, word);
+	enum complete_kind kind =
+		e->recalled ? COMPLETE_NONE : kind_of(e, word);
 	struct buf path = BUF_INIT(TOKEN_MAX);
 
-	if (!is_file(kind) && update_argument(c, e))
+	if (!e->recalled && !is_file(kind) && update_argument(c, e))
 		return;
 	if (kind == COMPLETE_NONE)
 		c->dismissed = false;

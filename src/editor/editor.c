@@ -606,7 +606,7 @@ static void change_text(struct editor *e, size_t at, size_t len,
 {
 	gap_replace(&e->text, at, len, text);
 	e->caret = at + text.len;
-	e->has_goal = false;
+	e->has_goal = e->recalled = false;
 	/* Rows above the change do not move. */
 	if (e->top > at)
 		e->top = at;

@@ -86,6 +86,9 @@ struct editor {
 	struct pastes recent; /* those of earlier drafts, for editor_set() */
 	unsigned drafts; /* calls of editor_reset(): markers of pastes that were
 			    copied before are invalid */
+	/* The text is an earlier message: completion offers nothing. The
+	 * caller sets it after editor_set(); the next change clears it. */
+	bool recalled;
 	bool typed_ahead;   /* the next paste is what a person typed before the
 			       screen was there: it gets no marker. Set by the
 			       caller, cleared at the paste's end */

@@ -391,8 +391,6 @@ static size_t write_char(struct pen *p, struct str text)
 	return bytes.len;
 }
 
-#define CUT " ..."
-
 /* Splits an item's text into rows of the given width. */
 static void wrap_item(struct question_rows *r, const struct question_item *item,
 		      size_t columns, size_t max)
@@ -405,7 +403,6 @@ static void wrap_item(struct question_rows *r, const struct question_item *item,
 	if (columns < LEAST_COLUMNS)
 		columns = LEAST_COLUMNS;
 	p.limit = columns - 1; /* a terminal may wrap a full row by itself */
-	p.limit -= item->one_row ? sizeof(CUT) - 1 : 0;
 	*r = (struct question_rows){ .text = BUF_INIT(max) };
 	if (item->is_change) {
 		p.numbers.digits = count_digits(text);
@@ -415,7 +412,7 @@ static void wrap_item(struct question_rows *r, const struct question_item *item,
 	write_ascii(&p, item->label);
 	write_ascii(&p, ": ");
 	begin_word(&p, text);
-	while (text.len && !r->text.over && !(item->one_row && r->n > 1)) {
+	while (text.len && !r->text.over) {
 		size_t n;
 
 		if (is_blank(text.ptr[0]))
@@ -427,11 +424,6 @@ static void wrap_item(struct question_rows *r, const struct question_item *item,
 		if (is_blank(text.ptr[0]))
 			begin_word(&p, str_skip(text, n));
 		text = str_skip(text, n);
-	}
-	if (item->one_row && r->n > 1) {
-		r->n = 1;
-		r->text.len = r->begin[1] - 1;
-		buf_adds(&r->text, CUT);
 	}
 }
 

@@ -14,7 +14,6 @@ struct question_item {     /* one labelled text, all borrowed */
 			   before the changed ones */
 	size_t most;    /* rows shown on a screen, whatever its height; 0: as
 			   many as fit */
-	bool one_row; /* the text is dcode's own: cut to one row, with " ..." */
 };
 
 /* Prefixes of the rows below an item's first row: of the text's next line, and

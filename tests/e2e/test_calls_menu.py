@@ -186,6 +186,27 @@ def test_a_question_waits_while_the_list_is_open(live, tmp_path):
     assert (tmp_path / "work" / "made").exists()
 
 
+@pytest.mark.parametrize("close", ["Escape", "C-o"])
+def test_the_list_opens_over_a_question_and_closes_back_to_it(
+        live, tmp_path, close):
+    s = ask(live, [execute("echo first"), execute("touch made"), DONE],
+            (), "this machine")
+    s.until("y yes")
+    s.keys("y")
+    s.until(lambda t: "command: touch made" in t and "y yes" in t)
+    s.keys("C-o")
+    seen = s.until("Enter chooses")
+    assert "execute: echo first" in seen
+    s.type("y")
+    s.until("Filter: y")
+    assert not (tmp_path / "work" / "made").exists()
+    s.keys(close)
+    s.until(lambda t: "Enter chooses" not in t and "y yes" in t)
+    s.keys("y")
+    s.until("done.")
+    assert (tmp_path / "work" / "made").exists()
+
+
 def test_calls_of_a_resumed_thread_are_listed(live, tmp_path, pager):
     (tmp_path / "work").mkdir(exist_ok=True)
     (tmp_path / "work" / "a.txt").write_text("old\n")

@@ -107,13 +107,54 @@ def test_a_model_that_has_the_letters_is_listed_before_others(live):
 @pytest.mark.parametrize("columns, lines", SIZES)
 @pytest.mark.parametrize("command, title", [
     ("/theme", "The theme is"), ("/model", "Model")])
-def test_a_list_that_is_left_says_so(live, columns, lines, command, title):
+def test_a_list_that_is_left_prints_nothing(
+        live, columns, lines, command, title):
     s, _ = live([DONE], columns=columns, lines=lines, ready="this machine")
     s.type(command)
     s.keys("Enter")
     s.until(lambda t: title in t and "Esc leaves" in t)
     s.keys("Escape")
-    s.until(re.compile(f"\u276f {command}\n+Cancelled\\.").search)
+    s.until(lambda t: title not in t)
+    s.type("/keys")
+    s.keys("Enter")
+    seen = s.until("\u276f /keys\n", True)
+    assert not seen.split(f"\u276f {command}\n")[1].split("\u276f")[0].strip()
+
+
+@pytest.mark.parametrize("before", [(), ("/resume",)])
+def test_up_goes_on_behind_a_slash_command_of_the_history(live, before):
+    s, _ = live([DONE])
+    for text in ("go", "/context", *before):
+        s.type(text)
+        s.keys("Enter")
+        s.until("done." if text == "go" else f"\u276f {text}\n")
+        if text == "/resume":
+            s.until(lambda t: "No threads" in t or "Esc leaves" in t)
+            s.keys("Escape")
+            s.until(lambda t: "Esc leaves" not in t)
+    for text in (*before, "/context"):
+        s.keys("Up")
+        s.until(f"\n\u276f {text}\nmanual")
+    s.keys("Up")
+    s.until("\n\u276f go\nmanual")
+    s.keys("Down")
+    s.until("\n\u276f /context\nmanual")
+    s.keys("BSpace")  # an edited one has its list again
+    s.until("\n  /context")
+
+
+def test_up_goes_on_behind_a_queued_command(live):
+    s, _ = live([{"text": "late", "delay_ms": 60000}])
+    s.type("go")
+    s.keys("Enter")
+    for text in ("/compact", "/compact all"):
+        s.type(text)
+        s.keys("Enter")
+        s.until(f"+ {text}")
+    s.keys("Up", "Up")
+    s.until("\u276f /compact\n")
+    s.keys("Escape")  # no list is there to be closed first
+    s.until("Interrupted")
 
 
 def test_a_mention_has_its_menu_while_the_agent_works(live, work):

@@ -45,6 +45,26 @@ def test_up_takes_the_newest_queued_message_back(live, columns, lines):
     assert len(server.requests) == 1
 
 
+@pytest.mark.parametrize("columns, lines", SIZES)
+def test_the_progress_row_says_what_escape_does(live, columns, lines):
+    s, _ = live([NEVER], columns=columns, lines=lines, ready="this machine")
+    queue(s)
+    wide = columns > 40  # else there is room for neither
+    s.until(lambda t: not wide or "Esc stops it" in t)
+    queued = ", Esc takes back the queued message"
+    newest = ", Esc takes back the newest queued message"
+    for text, wanted in (("one", queued), ("two", newest)):
+        s.type(text)
+        s.keys("Enter")
+        s.until(lambda t, w=wanted, m=text: f"+ {m}" in t and
+                (w in t or not wide) and "Esc stops it" not in t)
+    s.keys("Escape", "Escape")
+    s.until(lambda t: "\u276f one" in t and "Esc takes back" not in t and
+            (not wide or "Esc stops it" in t))
+    s.keys("Escape")
+    s.until("Interrupted")
+
+
 @pytest.mark.parametrize("columns, lines", [(80, 24), (40, 12), (200, 50)])
 def test_a_queued_message_shows_that_it_has_more_than_its_first_line(
         live, columns, lines):
