@@ -54,6 +54,19 @@ static void report_failure(struct run *r, struct error *err)
 	free(current);
 }
 
+/* Warns of a name that may be mistyped. */
+static void tell_unlisted(struct run *r, const char *name)
+{
+	struct buf near = BUF_INIT(1 << 10);
+
+	if (!model_names_has(r, &near))
+		app_warn(
+			"%s is not in the list of models; used as typed.%s%s%s",
+			name, near.len ? " Did you mean " : "",
+			near.len ? near.ptr : "", near.len ? "?" : "");
+	buf_release(&near);
+}
+
 /* Changes the model and prints what the change costs: a lost cache, dropped
  * thinking, ignored parameters. */
 static void change_model(struct run *r, const char *spec, const char *params)
@@ -71,6 +84,7 @@ static void change_model(struct run *r, const char *spec, const char *params)
 	r->options.model_params = NULL;
 	is = run_model_name(r);
 	fprintf(stderr, "The model is %s from the next message on.\n", is);
+	tell_unlisted(r, is);
 	if (strncmp(was, is, strcspn(is, ":") + 1) != 0 &&
 	    session_is_stored(r->session))
 		fprintf(stderr,

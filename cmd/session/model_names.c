@@ -19,7 +19,12 @@
 #include "model/server.h"
 #include "session/thread.h"
 
-enum { NAME_MOST = 512, LAST_THREADS = 100, OFFER_MOST = 64 << 10 };
+enum {
+	NAME_MOST = 512,
+	LAST_THREADS = 100,
+	OFFER_MOST = 64 << 10,
+	NEAR_MOST = 2
+};
 
 static bool is_known(const struct model_names *m, struct str name)
 {
@@ -260,7 +265,6 @@ static void add_offered(struct model_names *m)
 	struct str rest;
 	struct str line;
 
-	ask_server(m->run);
 	rest = buf_str(&m->run->offer.names);
 	while (str_split(&rest, '\n', &line)) {
 		char *name = xasprintf("%s:%.*s", m->run->choice.provider,
@@ -271,11 +275,61 @@ static void add_offered(struct model_names *m)
 	}
 }
 
+/* Adds the models that config.toml lists for its providers. */
+static void add_lists(struct model_names *m)
+{
+	const struct toml_value *all =
+		settings_toml(m->run->app->settings, "models.providers");
+
+	for (size_t i = 0; all && all->kind == TOML_TABLE && i < all->n_items;
+	     i++)
+		if (all->items[i].kind == TOML_TABLE)
+			add_list(m, all->items[i].key,
+				 toml_get(&all->items[i], "models"));
+}
+
+bool model_names_has(struct run *r, struct buf *near)
+{
+	struct model_names *m = xcalloc(1, sizeof(*m));
+	char *name = run_model_name(r);
+	struct str vendor = { name, strcspn(name, ":") + 1 };
+	struct model_facts facts;
+	size_t best = NEAR_MOST + 1;
+	bool listed = false; /* there is a list of this vendor's models */
+	bool has;
+
+	m->run = r;
+	add_lists(m);
+	model_facts_each(NULL, add_row, &(struct table_rows){ m, true });
+	model_facts_each(NULL, add_row, &(struct table_rows){ m, false });
+	if (r->offer.server && r->choice.base_url &&
+	    !strcmp(r->offer.server, r->choice.base_url))
+		add_offered(m);
+	has = is_known(m, str_of(name)) ||
+	      model_facts(r->app->settings, r->choice.provider, r->choice.model,
+			  &facts);
+	for (size_t i = 0; i < m->n; i++) {
+		struct str known = m->items[i].name;
+		size_t far = nearest_distance(str_of(name), known);
+
+		if (known.len < vendor.len ||
+		    !str_eq((struct str){ known.ptr, vendor.len }, vendor))
+			continue;
+		listed = true;
+		if (far >= best)
+			continue;
+		best = far;
+		buf_clear(near);
+		buf_addstr(near, known);
+	}
+	free(name);
+	model_names_free(m);
+	return has || !listed;
+}
+
 struct model_names *model_names_list(struct run *r)
 {
 	const struct thread_filter last = { .limit = LAST_THREADS };
-	const struct toml_value *all =
-		settings_toml(r->app->settings, "models.providers");
 	struct model_names *m = xcalloc(1, sizeof(*m));
 	struct error ignored = { 0 };
 	char *current = run_model_name(r);
@@ -286,12 +340,9 @@ struct model_names *model_names_list(struct run *r)
 	free(current);
 	add_configured(m, "models.default", "models.default");
 	add_configured(m, "models.recent", "models.recent");
-	for (size_t i = 0; all && all->kind == TOML_TABLE && i < all->n_items;
-	     i++)
-		if (all->items[i].kind == TOML_TABLE)
-			add_list(m, all->items[i].key,
-				 toml_get(&all->items[i], "models"));
+	add_lists(m);
 	model_facts_each(NULL, add_row, &(struct table_rows){ m, true });
+	ask_server(r);
 	add_offered(m);
 	if (app_store(r->app, &store, &ignored) == 0)
 		(void)thread_each(store, &last, add_used, m, &ignored);

@@ -24,6 +24,11 @@ struct model_names {
  * it for its list, for a few seconds at most; a failure is no error. Free the
  * result with model_names_free(). */
 struct model_names *model_names_list(struct run *r);
+/* True if the model in use is in the built-in table, in config.toml or in what
+ * its server is known to offer, or if none of them has a model of its provider.
+ * Otherwise sets near to the name most like it, if one is within two letters.
+ * Asks no server. */
+bool model_names_has(struct run *r, struct buf *near);
 void model_names_free(struct model_names *m);
 /* Formats a number of tokens as "1.05M" or "200k", or "-" for 0. */
 const char *model_names_write_tokens(int64_t n, char room[MODEL_NAMES_TOKENS]);

@@ -168,6 +168,24 @@ def test_a_mention_has_its_menu_while_the_agent_works(live, work):
     s.until("Interrupted")
 
 
+def test_a_model_that_no_list_has_is_named(live):
+    s, _ = live([DONE], columns=120)
+    near_one = "Did you mean anthropic:claude-opus-5-5?"
+    for typed, near in (("claude-opus-55", near_one), ("claude-bogus-9", "")):
+        s.type(f"/model anthropic:{typed} ")
+        s.keys("Enter")
+        seen = s.until(f"anthropic:{typed} is not in the list of models; "
+                       "used as typed.")
+        assert near in seen
+        assert seen.count("Did you mean") == 1  # of the first
+    s.type("/model anthropic:claude-opus-5 ")
+    s.keys("Enter")
+    seen = s.until("The model is anthropic:claude-opus-5 from")
+    assert "anthropic:claude-opus-5 is not in the list" not in seen
+    s.until(lambda t: "manual \u00b7 claude-opus-5 " in t)
+    assert s.text().count("not in the list") == 2
+
+
 def test_what_git_ignores_is_not_offered(live, work):
     subprocess.run(["git", "init", "-q", str(work)], check=True)
     (work / ".gitignore").write_text("build/\n*.o\n")
