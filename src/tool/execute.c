@@ -458,14 +458,14 @@ static int run_background(const struct tool_env *env,
 	return 0;
 }
 
-/* Runs the command while its hosts are open. */
-static int execute_reaching(const struct tool_env *env,
+/* Runs the command while its hosts are open. typed: the command as the model
+ * wrote it, for questions about hosts. */
+static int execute_reaching(const struct tool_env *env, struct str typed,
 			    struct exec_request *req, struct exec_result *res,
 			    struct error *err)
 {
 	struct error unclosed = { 0 };
-	const struct reach_command command = { req->command, env->caller,
-					       env->opens };
+	const struct reach_command command = { typed, env->caller, env->opens };
 	unsigned number;
 	int rc = reach_begin(env->sandbox, &command, &number, env->stop, err);
 
@@ -483,13 +483,14 @@ static int execute_reaching(const struct tool_env *env,
 static int execute_watched(const struct tool_env *env, struct exec_request *req,
 			   struct exec_result *res, struct error *err)
 {
+	struct str typed = req->command;
 	struct tree_changes changes;
 	int rc;
 
 	if (!env->changed)
-		return execute_reaching(env, req, res, err);
+		return execute_reaching(env, typed, req, res, err);
 	tree_changes_begin(&changes, env->sandbox, env->listens, req);
-	rc = execute_reaching(env, req, res, err);
+	rc = execute_reaching(env, typed, req, res, err);
 	return tree_changes_end(&changes, rc, env->changed, env->push,
 				env->listens, err);
 }

@@ -287,7 +287,7 @@ def test_calls_of_an_answer_are_allowed_together_when_all_were_shown(
     s.keys("y")
     # One of them in another answer is asked about again.
     s.until(lambda t: "command: echo b" in t.split("shown above")[-1] and
-            "A in config" in t)
+            "A config" in t)
     assert (work / "log").read_text() == "a\nb\nc\n"
 
 

@@ -100,7 +100,8 @@ def test_a_stream_that_is_resized_is_whole(live):
     assert len([r for r in seen.splitlines() if r.startswith("yolo")]) == 1
 
 
-def test_a_progress_bar_is_one_line_that_changes(live):
+def test_a_progress_bar_is_one_line_that_changes(live, env):
+    env["PAGER"] = "cat"
     bar = r"for i in 1 2 3 4; do printf 'step %s of 4\r' $i; sleep 0.4; done"
     s, server = live([execute(bar), {"text": "done."}], args=["-y"],
                      ready="yolo")

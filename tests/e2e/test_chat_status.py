@@ -157,6 +157,7 @@ def test_a_sandbox_is_named_with_its_id(live, work, config):
     assert "manual (no questions)" in seen  # nothing is asked about there
 
 
+@pytest.mark.usefixtures("sandbox_at_start")
 def test_the_time_left_is_said_where_the_vendor_ends_the_sandbox(
         live, vendor, work):
     vendor("modal")
@@ -165,6 +166,7 @@ def test_the_time_left_is_said_where_the_vendor_ends_the_sandbox(
     assert re.search(r"modal \S+, \d+ (h|min) left", status(s, "modal "))
 
 
+@pytest.mark.usefixtures("sandbox_at_start")
 def test_none_is_said_where_its_life_is_extended(live, vendor, work):
     vendor("daytona")
     s, _ = live(HELLO, args=["--sandbox", "daytona", "--workspace", "none"],

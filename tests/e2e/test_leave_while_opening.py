@@ -60,6 +60,7 @@ def test_leaving_while_a_setup_runs_deletes_the_sandbox_and_says_so(
     assert json.loads(run("sandbox", "list", "--json").out)["data"] == []
 
 
+@pytest.mark.usefixtures("sandbox_at_start")
 @pytest.mark.parametrize("kind", [(), ("--plain",)])
 def test_quit_at_a_question_of_the_opening_leaves(live, run, tmp_path, kind):
     work = tmp_path / "work"
@@ -120,6 +121,7 @@ def test_a_message_that_is_sent_again_leaves_one_thread(
     assert [t["title"] for t in threads] == ["about apples"]
 
 
+@pytest.mark.usefixtures("sandbox_at_start")
 def test_a_sandbox_that_never_was_costs_nothing(live, env):
     """The vendor refuses the key: nothing was made that costs."""
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Refuses)
