@@ -874,12 +874,12 @@ static int local_find_snapshot(struct sandbox_client *client, const char *name,
 	int rc = check_snapshot_name(name, err);
 
 	(void)stop;
-	if (rc == 0)
-		rc = lstat(dir, &st) == 0;
-	if (rc > 0)
+	if (rc == 0 && lstat(dir, &st) == 0) {
 		*id = xasprintf("%llx:%llx.%lx", (unsigned long long)st.st_dev,
 				(unsigned long long)st.st_ino,
 				(unsigned long)st.st_mtim.tv_nsec);
+		rc = 1;
+	}
 	free(dir);
 	return rc;
 }

@@ -31,10 +31,10 @@ def test_the_wait_and_what_is_typed_stay_before_the_queue(live, lines):
     s.until("is here")
     s.resize(80, lines)
     s.until(lambda t: len(t.splitlines()) == lines and
-            all(("Esc stops it" in t, "is here" in t,
+            all(("waiting for the model" in t, "is here" in t,
                  ("yolo" in t) == (lines > 3))))
     s.keys("C-c")
-    s.until(lambda t: "Esc stops it" not in t)
+    s.until(lambda t: "waiting for the model" not in t)
 
 
 @pytest.mark.parametrize("lines", [3, 5, 8])

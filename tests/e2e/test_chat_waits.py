@@ -80,6 +80,7 @@ def test_each_wait_of_a_sandbox_says_what_it_is_and_moves(
     assert t.pause < STILL
 
 
+@pytest.mark.usefixtures("sandbox_at_start")
 def test_the_end_of_a_sandbox_is_waited_for_visibly(begin, vendor):
     cloud = vendor("daytona")
     t = begin([{"text": "done."}], "--sandbox", "daytona", "--workspace",
@@ -93,6 +94,7 @@ def test_the_end_of_a_sandbox_is_waited_for_visibly(begin, vendor):
     assert t.pause < STILL
 
 
+@pytest.mark.usefixtures("sandbox_at_start")
 def test_two_interrupts_at_the_end_leave_at_once(begin, vendor):
     cloud = vendor("daytona")
     t = begin([{"text": "done."}], "--sandbox", "daytona", "--workspace",

@@ -123,8 +123,8 @@ def test_bash_completes_options_of_a_run(complete):
 def test_bash_completes_commands_and_subcommands(complete, tables):
     assert complete("") == [c["name"] for c in tables["commands"]]
     assert complete("sandbox", "") == [
-        "list", "info", "exec", "cp", "create", "stop", "start", "snapshot",
-        "forward", "network", "secrets", "rm", "gc"]
+        "list", "info", "exec", "shell", "cp", "create", "stop", "start",
+        "snapshot", "forward", "url", "network", "secrets", "rm", "gc"]
     assert complete("-q", "--sandbox", "local", "sandbox", "l") == ["list"]
     assert complete("help", "provide")[0] == "provider"
     for topic in tables["topics"]:

@@ -52,8 +52,8 @@ def test_a_mistyped_option_is_answered_with_the_nearest(run):
     ("sandbox cp a b", "sandbox cp SRC DST [--bring NAME] [--sandbox TYPE] "
      "[--json]"),
     ("sandbox info", "sandbox info ID [--sandbox TYPE] [--json]"),
-    ("sandbox nosuch", "sandbox list|info|exec|cp|create|stop|start|"
-     "snapshot|rm|gc ..."),
+    ("sandbox nosuch", "sandbox list|info|exec|shell|cp|create|stop|start|"
+     "snapshot|forward|url|network|secrets|rm|gc ..."),
     ("config get", "config get KEY [-v] [--json]"),
     ("config --nosuch", "config [-v] [--json]"),
     ("auth ls x", "auth list [--json]"),
