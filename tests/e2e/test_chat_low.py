@@ -71,7 +71,7 @@ def test_a_window_made_low_leaves_only_what_the_terminal_scrolled_out(live):
     s.until("mark60mark", scrollback=True)
     s.keys("C-c")
     seen = s.until("Interrupted", scrollback=True)
-    assert seen.count("Esc stops it") == 1, seen
+    assert seen.count("Esc takes back") == 1, seen
     assert seen.count("+ queued 3") <= 1, seen
     counts = [seen.count(f"mark{i}mark") for i in range(60)]
     assert min(counts) == 1 and sum(counts) <= 61, seen

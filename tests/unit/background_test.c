@@ -145,6 +145,7 @@ static void test_another_work_is_waited_for_too(void **state)
 	struct stop soon = stop_cleanup(SHORT_MS);
 	struct stop ever = stop_on(NULL);
 	struct error err = { 0 };
+	struct work next;
 	struct place p;
 
 	(void)state;
@@ -152,8 +153,8 @@ static void test_another_work_is_waited_for_too(void **state)
 	cancel_trigger(&p.work.go);
 	assert_int_equal(execute(&p.sb, &ever, &err), 0);
 	cancel_reset(&p.work.go);
-	p.work = (struct work){ .sb = &p.sb, .go = p.work.go };
-	work.arg = &p.work;
+	next = (struct work){ .sb = &p.sb, .go = p.work.go };
+	work.arg = &next;
 	assert_int_equal(background_start(&p.sb.background, &work, &err), 0);
 	assert_int_equal(background_failed(p.sb.background, &err), 0);
 	assert_int_equal(execute(&p.sb, &soon, &err), -1);
@@ -161,7 +162,7 @@ static void test_another_work_is_waited_for_too(void **state)
 	cancel_trigger(&p.work.go);
 	assert_int_equal(execute(&p.sb, &ever, &err), 0);
 	assert_int_equal(background_end(&p.sb.background, 0, &err), 0);
-	assert_true(p.work.released && !p.work.cancelled);
+	assert_true(next.released && !next.cancelled);
 	cancel_release(&p.work.go);
 	sandbox_release(&p.sb);
 }
