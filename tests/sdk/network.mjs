@@ -13,7 +13,8 @@ const vendors = {
   async e2b() {
     const { Sandbox } = await import("e2b");
     const box = await Sandbox.create("base",
-      { network: { allowOut: one, denyOut: all } });
+      { network: { allowOut: one, denyOut: all,
+                   allowPublicTraffic: false } });
     await box.updateNetwork({ allowOut: two, denyOut: all });
     await box.kill();
   },

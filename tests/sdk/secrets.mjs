@@ -16,7 +16,8 @@ const vendors = {
     const secret = await Secret.create(stored.toLowerCase(), header);
     const box = await Sandbox.create("base", { network: { rules: {
       [host]: [{ transform: { headers: {
-        Authorization: Secret.fill(secret.name) } } }] } } });
+        Authorization: Secret.fill(secret.name) } } }] },
+      allowPublicTraffic: false } });
     await box.kill();
     await Secret.destroy(secret.secretId);
   },
