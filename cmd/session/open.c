@@ -228,9 +228,6 @@ static int open_rest(struct run *r, struct error *err)
 {
 	if (run_jobs_open(r, err) < 0 || run_asks_attached(r, err) < 0)
 		return -1;
-	if (r->interactive && r->options.yolo && !r->declined &&
-	    run_set_mode(r, RUN_YOLO, err) < 0)
-		return -1;
 	r->box.request.thread = session_id(r->session);
 	if (r->sandbox_ready)
 		r->sandbox_ready(r);
@@ -255,18 +252,29 @@ static int open_rest(struct run *r, struct error *err)
 	return 0;
 }
 
+/* Applies --yolo in a chat. Not in open_rest(): when that runs for a sandbox
+ * that is created in the background, the user may have chosen another mode. */
+static int begin_yolo(struct run *r, struct error *err)
+{
+	return r->interactive && r->options.yolo && !r->declined
+		       ? run_set_mode(r, RUN_YOLO, err)
+		       : 0;
+}
+
 /* Opens the sandbox and the conversation. If the sandbox can be created in the
  * background, the conversation comes first. */
 static int open_both(struct run *r, const struct stop *stop, struct error *err)
 {
 	if (run_promise_can(r))
-		return open_conversation(r, stop, err) < 0
+		return open_conversation(r, stop, err) < 0 ||
+				       begin_yolo(r, err) < 0
 			       ? -1
 			       : run_promise_begin(r, open_rest, stop, err);
 	return run_open_sandbox(r, stop, err) < 0 ||
-			       open_conversation(r, stop, err) < 0
+			       open_conversation(r, stop, err) < 0 ||
+			       open_rest(r, err) < 0
 		       ? -1
-		       : open_rest(r, err);
+		       : begin_yolo(r, err);
 }
 
 /* Call if the model's key is missing (err). Also reports a missing key of the

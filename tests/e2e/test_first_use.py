@@ -161,6 +161,24 @@ def test_what_does_not_need_it_creates_none(chat, model, line, shows):
     assert creates(cloud) == 0
 
 
+@pytest.mark.parametrize("how", ["/plan", None])
+def test_a_mode_chosen_before_the_first_call_stays(chat, model, home, how):
+    """--yolo must not come back when the sandbox does."""
+    state = home / ".deepagents/.state"
+    state.mkdir(mode=0o700, parents=True)
+    (state / "yolo-acknowledged").touch()
+    server = model([execute("echo made"), DONE])
+    s, cloud = chat("--yolo")
+    s.until("yolo \u00b7")
+    assert creates(cloud) == 0
+    if how:
+        say(s, how, "plan \u00b7")
+    say(s, "go", "done")
+    # the control: without /plan it runs
+    assert ("made\n" in results(server)[-1]) == (not how)
+    assert ("yolo \u00b7" in s.text()) == (not how)
+
+
 @pytest.mark.parametrize("answer", ["y", "n"])
 def test_the_question_about_the_tree_stays_at_the_start(
         chat, model, tmp_path, home, answer):
