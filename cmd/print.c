@@ -104,6 +104,16 @@ void print_progress(const struct app *app, const char *line)
 	buf_release(&text);
 }
 
+void print_names(const struct app *app, char *const *names, size_t n,
+		 const char *after)
+{
+	for (size_t i = 0; i < n && i < PRINT_NAMES_MOST; i++)
+		print_name(app, "  ", names[i], after);
+	if (n > PRINT_NAMES_MOST)
+		fprintf(stderr, "  ... and %zu more%s\n", n - PRINT_NAMES_MOST,
+			after);
+}
+
 void print_line(const struct app *app, const char *fmt, ...)
 {
 	char text[LINE_BYTES];

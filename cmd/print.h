@@ -26,6 +26,11 @@ void print_text(const struct app *app, const char *before, const char *text,
  */
 void print_name(const struct app *app, const char *before, const char *name,
 		const char *after);
+enum { PRINT_NAMES_MOST = 50 };
+/* Prints a line for each name, and the number of those above
+ * PRINT_NAMES_MOST. */
+void print_names(const struct app *app, char *const *names, size_t n,
+		 const char *after);
 /* Prints a line on stderr; arguments may be untrusted. Prints nothing with
  * -q. */
 void print_line(const struct app *app, const char *fmt, ...)

@@ -14,17 +14,7 @@
 #include "worktree/checkpoint.h"
 #include "worktree/send.h"
 
-enum { LIST_MAX = 16 << 20, SHOWN_MOST = 50 };
-
-static void print_names(const struct app *app, char *const *names, size_t n,
-			const char *after)
-{
-	for (size_t i = 0; i < n && i < SHOWN_MOST; i++)
-		print_name(app, "  ", names[i], after);
-	if (n > SHOWN_MOST)
-		fprintf(stderr, "  ... and %zu more%s\n", n - SHOWN_MOST,
-			after);
-}
+enum { LIST_MAX = 16 << 20 };
 
 static void print_sum(const struct app *app, const struct sync_result *r)
 {
@@ -54,7 +44,7 @@ static void print_result(const struct app *app, const struct sync_result *r,
 
 	print_names(app, r->taken, r->n_taken, "");
 	print_names(app, r->deleted, r->n_deleted, " (deleted)");
-	for (size_t i = 0; i < r->n_asked && i < SHOWN_MOST; i++)
+	for (size_t i = 0; i < r->n_asked && i < PRINT_NAMES_MOST; i++)
 		print_name(app, "  sent because of --include: ", r->asked[i],
 			   "");
 	for (size_t i = 0; i < r->n_kept; i++)

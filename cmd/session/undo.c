@@ -32,7 +32,6 @@ enum {
 	MARK_MAX = 128,
 	NOTE_MAX = 64 << 10,
 	TAKE_MS = 120000, /* for one checkpoint */
-	SHOWN_MOST = 50,  /* names of each kind */
 };
 
 #define NOTE "undone" /* LABEL.undone: what the model is not told yet */
@@ -416,16 +415,6 @@ int undo_files(const struct undo_target *t, int64_t turn, bool redo,
 	buf_release(&exclude);
 	free(include);
 	return rc;
-}
-
-static void print_names(const struct app *app, char *const *names, size_t n,
-			const char *after)
-{
-	for (size_t i = 0; i < n && i < SHOWN_MOST; i++)
-		print_name(app, "  ", names[i], after);
-	if (n > SHOWN_MOST)
-		fprintf(stderr, "  ... and %zu more%s\n", n - SHOWN_MOST,
-			after);
 }
 
 void undo_print(const struct app *app, const struct undo_result *u)

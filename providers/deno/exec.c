@@ -499,14 +499,6 @@ static int dial_port(struct sandbox *sb, unsigned port, struct port_link *link,
 	return ports_dial_by_command(sb, run_relay, port, link, stop, err);
 }
 
-/* True if it is a host name, and nothing more. */
-static bool is_host(const char *host)
-{
-	return *host && strspn(host, "abcdefghijklmnopqrstuvwxyz"
-				     "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-				     "0123456789-.") == strlen(host);
-}
-
 /* exposeHttp() of @deno/sandbox 0.13.2, read 2026-11-26. */
 static int publish_port(struct sandbox *sb, unsigned port, struct port_url *u,
 			const struct stop *stop, struct error *err)
@@ -525,7 +517,7 @@ static int publish_port(struct sandbox *sb, unsigned port, struct port_url *u,
 	if (rc == 0)
 		tree = json_parse(buf_str(&res.body));
 	domain = json_string(tree, "domain", "");
-	if (rc == 0 && !is_host(domain))
+	if (rc == 0 && !port_host_ok(domain))
 		rc = error_set(err, ERR_PROTOCOL,
 			       "unexpected server response: no domain");
 	buf_addf(&params, "{\"domain\":\"%s\",\"port\":%u}", domain, port);

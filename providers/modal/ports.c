@@ -42,14 +42,6 @@ static int ask_port(struct sandbox *sb, unsigned port, struct port_url *u,
 	return rc;
 }
 
-/* True if it is a host name, and nothing more. */
-static bool is_host(const char *host)
-{
-	return *host && strspn(host, "abcdefghijklmnopqrstuvwxyz"
-				     "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-				     "0123456789-.") == strlen(host);
-}
-
 static int publish_port(struct sandbox *sb, unsigned port, struct port_url *u,
 			const struct stop *stop, struct error *err)
 {
@@ -69,7 +61,7 @@ static int publish_port(struct sandbox *sb, unsigned port, struct port_url *u,
 	for (size_t i = 0; i < r->n_tunnels && !u->url; i++) {
 		const Modal__TunnelData *t = r->tunnels[i];
 
-		if (t->container_port != port || !is_host(t->host))
+		if (t->container_port != port || !port_host_ok(t->host))
 			continue;
 		u->url = t->port == HTTPS
 				 ? xasprintf("https://%s", t->host)

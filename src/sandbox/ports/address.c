@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Begin reading at ports_ask_url(). */
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "base/str.h"
@@ -14,6 +15,13 @@ void port_url_release(struct port_url *u)
 	free(u->more);
 	mem_wipe(u->handle);
 	*u = (struct port_url){ 0 };
+}
+
+bool port_host_ok(const char *host)
+{
+	return *host && strspn(host, "abcdefghijklmnopqrstuvwxyz"
+				     "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				     "0123456789-.") == strlen(host);
 }
 
 int port_url_set_token(struct port_url *u, const char *header,

@@ -50,6 +50,10 @@ struct port_url {
 	int64_t until; /* clock_ms() at which to ask again; 0: never */
 };
 void port_url_release(struct port_url *u);
+/* For providers: true if what a vendor calls the port's host is a host name and
+ * nothing more. Attack: an answer with a path or a user name in it would be
+ * another address than the one that the user is shown. */
+bool port_host_ok(const char *host);
 /* For providers: sets the header and its value, prefix and token. ERR_PROTOCOL
  * if the token is missing or cannot be a header's value. header and prefix are
  * static. */
@@ -113,17 +117,15 @@ int ports_enter(int namespace_fd);
  * ERR_USAGE if this process may not enter it. */
 int ports_dial_inside(pid_t inside, unsigned port, struct port_link *link,
 		      const struct stop *stop, struct error *err);
+/* sandbox_execute() or the like, with live output and a source. */
+typedef int ports_run(struct sandbox *sb, const struct exec_request *req,
+		      struct exec_result *res, const struct stop *stop,
+		      struct error *err);
 /* For providers: connects through a command in the sandbox, which run starts on
- * a thread of its own: sandbox_execute() or the like, with live output and a
- * source. */
-int ports_dial_by_command(struct sandbox *sb,
-			  int (*run)(struct sandbox *sb,
-				     const struct exec_request *req,
-				     struct exec_result *res,
-				     const struct stop *stop,
-				     struct error *err),
-			  unsigned port, struct port_link *link,
-			  const struct stop *stop, struct error *err);
+ * a thread of its own. */
+int ports_dial_by_command(struct sandbox *sb, ports_run *run, unsigned port,
+			  struct port_link *link, const struct stop *stop,
+			  struct error *err);
 /* For providers: connects to the standard streams of a program, which is killed
  * at the end, and when the calling thread ends. path, argv and env as for
  * execve(2). */

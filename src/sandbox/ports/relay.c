@@ -48,9 +48,7 @@ enum relay_state {
 
 struct relay {
 	struct sandbox *sandbox; /* borrowed */
-	int (*run)(struct sandbox *sb, const struct exec_request *req,
-		   struct exec_result *res, const struct stop *stop,
-		   struct error *err);
+	ports_run *run;
 	unsigned port;
 	int ours; /* dcode's end of the socket pair */
 	pthread_t thread;
@@ -264,14 +262,9 @@ static void end_program(struct port_link *link)
 	io_reap(link->pid);
 }
 
-int ports_dial_by_command(struct sandbox *sb,
-			  int (*run)(struct sandbox *sb,
-				     const struct exec_request *req,
-				     struct exec_result *res,
-				     const struct stop *stop,
-				     struct error *err),
-			  unsigned port, struct port_link *link,
-			  const struct stop *stop, struct error *err)
+int ports_dial_by_command(struct sandbox *sb, ports_run *run, unsigned port,
+			  struct port_link *link, const struct stop *stop,
+			  struct error *err)
 {
 	struct relay *r;
 	int pair[2];
