@@ -51,4 +51,15 @@ bool sandbox_is_none(const char *name);
 /* True if name is the first or second name of a built-in provider. */
 bool sandbox_provider_is_built_in(const char *name);
 
+/*
+ * Computes the price. usd_per_hour of [sandboxes.providers.NAME] in the user's
+ * configuration takes precedence. Otherwise the provider computes the price of
+ * a sandbox with these settings. snapshot, if not NULL, is used instead of the
+ * configured snapshot. ERR_CONFIG if usd_per_hour is not an amount.
+ */
+int price_of_sandbox(const struct settings *set,
+		     const struct sandbox_provider *provider,
+		     const char *snapshot, struct sandbox_price *price,
+		     struct error *err);
+
 #endif

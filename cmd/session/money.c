@@ -18,7 +18,7 @@
 #include "cmd/session/run.h"
 #include "model/catalog.h"
 #include "model/money.h"
-#include "providers/price.h"
+#include "providers/registry.h"
 #include "session/records.h"
 
 enum {

@@ -890,26 +890,17 @@ static const struct port_ops port_ops = { .url = daytona_port_url,
 					  .withdraw = withdraw_port };
 
 static const struct sandbox_ops ops = {
+	VENDOR_OPS,
 	.open = daytona_open,
-	.close = vendor_close,
-	.create = vendor_create,
 	.attach = vendor_attach,
-	.list = vendor_list,
-	.info = vendor_info,
-	.extend = vendor_extend,
 	.snapshot = daytona_snapshot,
 	.find_snapshot = daytona_find_snapshot,
 	.ports = &port_ops,
 	.remove_snapshot = daytona_remove_snapshot,
 	.execute = vendor_execute,
-	.upload = vendor_upload,
-	.download = vendor_download,
-	.stop = vendor_stop,
 	.set_network = set_network,
 	.get_network = get_network,
-	.remove = vendor_remove,
 	.clean = vault_clean,
-	.discard = vendor_discard,
 };
 
 const struct sandbox_provider daytona_provider = {

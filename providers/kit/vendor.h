@@ -336,4 +336,12 @@ int vendor_remove(struct sandbox_client *client, const char *id,
 		  const struct stop *stop, struct error *err);
 void vendor_discard(struct sandbox *sb);
 
+/* The members of a struct sandbox_ops that are the same for every vendor of
+ * the kit. Include files.h, too. */
+#define VENDOR_OPS                                                             \
+	.close = vendor_close, .create = vendor_create, .list = vendor_list,   \
+	.info = vendor_info, .extend = vendor_extend, .upload = vendor_upload, \
+	.download = vendor_download, .stop = vendor_stop,                      \
+	.remove = vendor_remove, .discard = vendor_discard
+
 #endif

@@ -1033,25 +1033,16 @@ static int langsmith_port_url(struct sandbox *sb, unsigned port,
 static const struct port_ops port_ops = { .url = langsmith_port_url };
 
 static const struct sandbox_ops ops = {
+	VENDOR_OPS,
 	.open = langsmith_open,
-	.close = vendor_close,
-	.create = vendor_create,
 	.attach = vendor_attach,
-	.list = vendor_list,
-	.info = vendor_info,
-	.extend = vendor_extend,
 	.snapshot = langsmith_snapshot,
 	.find_snapshot = langsmith_find_snapshot,
 	.ports = &port_ops,
 	.remove_snapshot = langsmith_remove_snapshot,
 	.execute = langsmith_execute,
-	.upload = vendor_upload,
-	.download = vendor_download,
-	.stop = vendor_stop,
 	.set_network = set_network,
 	.get_network = get_network,
-	.remove = vendor_remove,
-	.discard = vendor_discard,
 };
 
 const struct sandbox_provider langsmith_provider = {

@@ -200,9 +200,6 @@ int modal_write(struct modal_exec *x, struct file_source *in,
 int modal_wait(struct modal_exec *x, int *status, const struct stop *stop,
 	       struct error *err);
 
-/* ports.c */
-extern const struct port_ops modal_ports;
-
 /* create.c */
 int modal_create(struct sandbox *sb, const struct sandbox_spec *spec,
 		 const struct stop *stop, struct error *err);

@@ -1071,23 +1071,14 @@ static const struct vendor vendor = {
 };
 
 static const struct sandbox_ops ops = {
+	VENDOR_OPS,
 	.open = runloop_open,
-	.close = vendor_close,
-	.create = vendor_create,
 	.attach = vendor_attach,
-	.list = vendor_list,
-	.info = vendor_info,
-	.extend = vendor_extend,
 	.execute = vendor_execute,
-	.upload = vendor_upload,
-	.download = vendor_download,
-	.stop = vendor_stop,
 	.set_network = set_network,
 	.get_network = get_network,
 	.ports = &runloop_ports,
-	.remove = vendor_remove,
 	.clean = vault_clean,
-	.discard = vendor_discard,
 };
 
 /* A network policy contains names, without ports. */

@@ -1069,22 +1069,13 @@ static const struct vendor vercel_v2 = {
 };
 
 static const struct sandbox_ops ops = {
+	VENDOR_OPS,
 	.open = vercel_open,
-	.close = vendor_close,
-	.create = vendor_create,
 	.attach = vercel_attach,
-	.list = vendor_list,
-	.info = vendor_info,
-	.extend = vendor_extend,
 	.execute = vendor_execute,
-	.upload = vendor_upload,
-	.download = vendor_download,
-	.stop = vendor_stop,
 	.set_network = set_network,
 	.get_network = get_network,
 	.ports = &vercel_ports,
-	.remove = vendor_remove,
-	.discard = vendor_discard,
 };
 
 const struct sandbox_provider vercel_provider = {

@@ -31,6 +31,8 @@ PROTOTYPE = re.compile(r"^[a-z][^;{}#]*?\([^;{}]*?\)[^;{}]*;", re.M)
 NOT_CODE = re.compile(r'/\*.*?\*/|"(?:\\.|[^"\\\n])*"|'
                       r"'(?:\\.|[^'\\\n])+'", re.S)
 WORD = re.compile(r"[A-Za-z_]\w+")
+# A macro and its text, which may go on over several lines.
+MACRO = re.compile(r"^#define (\w+)((?:[^\n]*\\\n)*[^\n]*)$", re.M)
 
 
 def words_of(path, text):
@@ -70,11 +72,15 @@ def find_unused(files, tests):
 
 def find_doors(files):
     """Returns {folder: functions that only its own files call}."""
-    words = {path: words_of(path, text) for path, text in files.items()}
     users = {}
-    for path, seen in words.items():
-        for word in seen:
+    for path, text in files.items():
+        for word in words_of(path, text):
             users.setdefault(word, set()).add(path)
+    # What a macro of a header calls is called where the macro is used.
+    for path, text in files.items():
+        for name, body in MACRO.findall(text) if path.endswith(".h") else ():
+            for word in WORD.findall(NOT_CODE.sub(" ", body)):
+                users.setdefault(word, set()).update(users.get(name, ()))
     doors = {}
     for path, text in files.items():
         if not path.endswith(".c"):
@@ -134,6 +140,10 @@ def check_itself():
     rooms = {"x/a.c": files["a.c"], "x/b.c": files["b.c"],
              "y/c.c": "int by_macro(void)\n{\n\treturn tried();\n}\n"}
     if find_doors(rooms) != {"x": {"used"}}:
+        return False
+    rooms |= {"x/a.h": "#define CALL(a) \\\n\tused(a)\n",
+              "y/d.c": "int doer(void)\n{\n\treturn CALL(1);\n}\n"}
+    if find_doors(rooms):
         return False
     return found == [(5, "own", "only this file uses it"),
                      (8, "dead", "nothing calls it"),

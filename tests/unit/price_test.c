@@ -8,7 +8,6 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
-#include "providers/price.h"
 #include "providers/registry.h"
 #include "unit.h"
 
