@@ -168,7 +168,8 @@ static int by_name(const void *a, const void *b)
 	return order ? order : (x->n > y->n) - (x->n < y->n);
 }
 
-/* Appends the query's parameters, encoded and sorted by name and value. */
+/* Appends the query's parameters, encoded and sorted by name and value. The
+ * signature itself is left out, however its name is written. */
 static void add_query(struct buf *out, struct str query)
 {
 	struct buf text = BUF_INIT(3 * query.len + 1);
@@ -180,11 +181,14 @@ static void add_query(struct buf *out, struct str query)
 		struct field *f = &fields[n];
 		size_t eq = str_find(item, '=');
 
-		if (!item.len || str_starts(item, "X-Amz-Signature="))
+		if (!item.len)
 			continue;
 		*f = (struct field){ .name = text.len, .text = &text };
 		encode_again(&text, (struct str){ item.ptr, eq }, "");
 		f->value = text.len;
+		if (str_is(slice_field(f, f->name, f->value),
+			   "X-Amz-Signature"))
+			continue;
 		encode_again(&text, str_skip(item, eq + 1), "");
 		f->end = text.len;
 		n++;

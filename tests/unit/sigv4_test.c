@@ -315,14 +315,17 @@ static void test_botocore(void **state)
 	buf_release(&out);
 }
 
-/* Paths that are encoded already, odd queries, names that begin alike. */
+/* Paths that are encoded already, odd queries, the signature in a query however
+ * it is written, names that begin alike. */
 static void test_canonical(void **state)
 {
 	static const char *const headers[] = { "a-b: 2", "A:  1  x ", "a: 3",
 					       NULL };
 	struct sigv4_request r = {
 		.method = "GET",
-		.target = STR("/x/arn%3Aaws?b=%7e+&a-b=1&a=2&a=%2f1&&k&=v&p%"),
+		.target = STR("/x/arn%3Aaws?b=%7e+&a-b=1&a=2&a=%2f1&&k&=v&p%"
+			      "&X-Amz-Signature=1&X-Amz-Signature"
+			      "&X-Amz-Signatur%65=2"),
 		.headers = headers,
 	};
 	struct buf out = BUF_INIT(1 << 16);
