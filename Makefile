@@ -235,7 +235,7 @@ lint:
 T ?= 60
 fuzz:
 	$(MAKE) V=asan fuzzers
-	sh tests/fuzz/run.sh build/asan/tests/fuzz $(T)
+	sh tests/fuzz/run.sh build/asan/tests/fuzz $(T) $(SEED) $(INPUTS)
 bench: all $(BENCH)
 	/usr/bin/python3 tests/bench/bench.py --bin $(B)/tests/bench $(BENCHFLAGS)
 	/usr/bin/python3 tests/bench/terminal.py --bin $(B)/tests/bench $(BENCHFLAGS)

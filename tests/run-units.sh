@@ -4,7 +4,7 @@
 #
 # More run at once than there are cores, because they mostly wait (under ASan
 # they take 537 s, and 191 s of a processor). The longest start first. A skipped
-# test counts as failed. If at most five programs fail, they run once more,
+# test counts as failed. If at most 25 programs fail, they run once more,
 # alone. A program that passes then is listed as unsteady and counts as failed,
 # unless tests/unsteady names it. A sanitizer's finding gets no second try; a
 # leak of a failed test is not a finding.
@@ -52,7 +52,7 @@ for t in "$@"; do
 	if bad_in "$log"; then
 		cat "$log"
 		echo "FAILED: $t (status and seconds: $(cat "$log.end"))"
-		if [ $broken -le 5 ] && grep -q '^\[  FAILED' "$log" &&
+		if [ $broken -le 25 ] && grep -q '^\[  FAILED' "$log" &&
 			! grep -qE "$finding" "$log" &&
 			try_again "$t" "$log"; then
 			borne=$(failures_in "$log" | wc -l)

@@ -5,6 +5,7 @@ import json
 import os
 import shutil
 import subprocess
+import time
 
 import pytest
 
@@ -19,6 +20,18 @@ def installed(folder):
                for name, p in want.items() if name and not p.get("optional"))
 
 
+def fetch(command, folder, how):
+    """Runs what fetches packages; a connection that breaks is tried again."""
+    for left in (2, 1, 0):
+        try:
+            subprocess.run(command, cwd=folder, **how)
+            return
+        except subprocess.CalledProcessError:
+            if not left:
+                raise
+            time.sleep(5)
+
+
 def install(folder):
     """npm ci, unless what the lock file asks for is there; no package's
     script runs but that of `node`, which fetches the program."""
@@ -26,12 +39,11 @@ def install(folder):
     with open(folder / "package-lock.json", encoding="utf-8") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not installed(folder):
-            subprocess.run(["npm", "ci", "--ignore-scripts", "--no-progress",
-                            "--no-audit", "--no-fund"], cwd=folder, **quiet)
+            fetch(["npm", "ci", "--ignore-scripts", "--no-progress",
+                   "--no-audit", "--no-fund"], folder, quiet)
         node = folder / "node_modules" / "node"
         if not (node / "bin" / "node").exists():
-            subprocess.run(["node", "installArchSpecificPackage.js"],
-                           cwd=node, **quiet)
+            fetch(["node", "installArchSpecificPackage.js"], node, quiet)
 
 
 def node_of(top):

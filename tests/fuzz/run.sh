@@ -1,13 +1,21 @@
 #!/bin/sh
-# run.sh DIR SECONDS - runs each fuzzer of DIR for so long; ends with counts.
+# run.sh DIR SECONDS [SEED INPUTS] - runs each fuzzer of DIR; ends with counts.
 # SPDX-License-Identifier: MIT
 #
+# Each runs for SECONDS. With SEED and INPUTS it ends after so many inputs, and
+# tries the same ones each time: what a push tries does not depend on chance or
+# on the speed of the machine, so a commit that passed here passes elsewhere.
 # Starts from tests/fuzz/corpus/NAME (seeds are read, never written). What
 # makes a fuzzer fail is kept in build/fuzz-found/.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 dir=${1:?the folder of the built fuzzers}
 seconds=${2:?seconds for each}
+if [ $# -ge 4 ]; then
+	repeat="-seed=$3 -runs=$4"
+else
+	repeat=
+fi
 found=$PWD/build/fuzz-found
 tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
@@ -21,8 +29,10 @@ one() { # FUZZER: leaves its result in $tmp/NAME.ok or .bad
 	[ -d "$seeds" ] || seeds=
 	dict=tests/fuzz/$name.dict
 	[ -f "$dict" ] || dict=
+	# shellcheck disable=SC2086 # two words
 	if "$1" "$tmp/$name" ${seeds:+"$seeds"} ${dict:+-dict="$dict"} \
-		-max_total_time="$seconds" -timeout=10 -rss_limit_mb=1024 \
+		$repeat \
+		-max_total_time="$seconds" -timeout=25 -rss_limit_mb=1024 \
 		-artifact_prefix="$found/$name-" -print_final_stats=1 \
 		>"$tmp/$name.log" 2>&1; then
 		runs=$(sed -n 's/^stat::number_of_executed_units: *//p' \
