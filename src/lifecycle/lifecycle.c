@@ -447,6 +447,25 @@ static int share_sandbox(struct managed_sandbox *box, struct error *err)
 	return ledger_set_scope(r->store, box->label, "", err);
 }
 
+/* Records which network the sandbox will get: not every vendor tells it later.
+ * Nothing is written if none was chosen. */
+static int record_network(const struct managed_sandbox *box, struct error *err)
+{
+	const struct lifecycle_request *r = &box->request;
+	struct buf lines = BUF_INIT(1 << 20);
+	struct network network = { 0 };
+	int rc = network_choose(&network, r->client, r->network, err);
+
+	if (rc == 0 && network.mode != NETWORK_DEFAULT) {
+		network_print_lines(&network, &lines);
+		rc = ledger_set_network(r->store, box->label,
+					lines.len ? lines.ptr : "none\n", err);
+	}
+	network_release(&network);
+	buf_release(&lines);
+	return rc;
+}
+
 /* The ledger row is written before the request and gets the id afterwards:
  * after a crash in between, gc searches for the row's label. */
 static int create_sandbox(struct managed_sandbox *box, int64_t lifetime_s,
@@ -471,7 +490,7 @@ static int create_sandbox(struct managed_sandbox *box, int64_t lifetime_s,
 	if (ledger_intend(r->store, r->client->provider->name,
 			  lifecycle_endpoint(r->client), spec.lifetime_s,
 			  box->label, err) < 0 ||
-	    share_sandbox(box, err) < 0 ||
+	    share_sandbox(box, err) < 0 || record_network(box, err) < 0 ||
 	    (sandbox_stores_secrets(r->client) &&
 	     ledger_set_objects(r->store, box->label, true, err) < 0))
 		return -1;
@@ -490,6 +509,73 @@ static int create_sandbox(struct managed_sandbox *box, int64_t lifetime_s,
 	lifecycle_say(box, "✓ %s sandbox ready: %s", title_of(box, room),
 		      ids_shown(box->sandbox.id, id));
 	return 0;
+}
+
+struct own { /* a copied ledger row of a sandbox that dcode created */
+	char *id, *provider, *endpoint, *hosts, *network;
+	bool kept;
+	bool in_use;  /* by a running dcode, which owns it */
+	int64_t user; /* pid of a dcode that uses it with --sandbox-id, or 0 */
+};
+
+static bool copy_own(void *arg, const struct ledger_row *row)
+{
+	struct own *own = arg;
+
+	own->id = xstrdup(row->id);
+	own->provider = xstrdup(row->provider);
+	own->endpoint = xstrdup(row->endpoint);
+	own->hosts = xstrdup(row->hosts);
+	own->network = xstrdup(row->network);
+	own->kept = row->kept;
+	own->in_use = row->owned_by_live;
+	return false;
+}
+
+static void release_own(struct own *own)
+{
+	free(own->id);
+	free(own->provider);
+	free(own->endpoint);
+	free(own->hosts);
+	free(own->network);
+}
+
+static void note_user(void *arg, const struct ledger_attached *row)
+{
+	struct own *own = arg;
+
+	if (!strcmp(row->provider, own->provider) && !strcmp(row->id, own->id))
+		own->user = row->user;
+}
+
+/* Checks the network of the sandbox of --sandbox-id, which another dcode of
+ * this user may have created. */
+static int check_attached(struct managed_sandbox *box, const struct stop *stop,
+			  struct error *err)
+{
+	const struct lifecycle_request *r = &box->request;
+	struct sandbox *sb = &box->sandbox;
+	struct reach_record record = { 0 };
+	struct error ignored = { 0 };
+	struct own own = { 0 };
+	int rc;
+
+	if (r->store &&
+	    ledger_find(r->store, sb->id, copy_own, &own, &ignored) == 0 &&
+	    !strcmp(own.id, sb->id) &&
+	    !strcmp(own.provider, r->client->provider->name) &&
+	    !strcmp(own.endpoint, lifecycle_endpoint(r->client))) {
+		(void)ledger_find_attached(r->store, sb->id, note_user, &own,
+					   &ignored);
+		record = (struct reach_record){
+			.given = own.network, .in_use = own.in_use || own.user
+		};
+	}
+	record.instead = "Start a new sandbox: leave out --sandbox-id.";
+	rc = reach_check_attached(sb, &record, stop, err);
+	release_own(&own);
+	return rc;
 }
 
 /* Attaches to the sandbox of --sandbox-id and records that in the ledger. */
@@ -519,7 +605,7 @@ static int attach_sandbox(struct managed_sandbox *box, const struct stop *stop,
 			      ignored.message);
 	lifecycle_say(box, "✓ %s sandbox ready: %s", title_of(box, room),
 		      ids_shown(box->sandbox.id, id));
-	return reach_check_attached(&box->sandbox, NULL, stop, err);
+	return check_attached(box, stop, err);
 }
 
 /* Fails if the provider does not support the chosen --on-exit. */
@@ -574,32 +660,6 @@ static int check_request(const struct lifecycle_request *r, struct error *err)
 	return 0;
 }
 
-struct own { /* a copied ledger row of a thread's own sandbox */
-	char *id, *provider, *endpoint, *hosts;
-	bool kept;
-	int64_t user; /* pid of a dcode that uses it with --sandbox-id, or 0 */
-};
-
-static bool copy_own(void *arg, const struct ledger_row *row)
-{
-	struct own *own = arg;
-
-	own->id = xstrdup(row->id);
-	own->provider = xstrdup(row->provider);
-	own->endpoint = xstrdup(row->endpoint);
-	own->hosts = xstrdup(row->hosts);
-	own->kept = row->kept;
-	return false;
-}
-
-static void note_user(void *arg, const struct ledger_attached *row)
-{
-	struct own *own = arg;
-
-	if (!strcmp(row->provider, own->provider) && !strcmp(row->id, own->id))
-		own->user = row->user;
-}
-
 static int check_own(const struct own *own, const struct sandbox_client *client,
 		     const char *label, struct error *err)
 {
@@ -626,6 +686,23 @@ static int64_t unix_now(void)
 	return clock_unix_ms() / 1000;
 }
 
+static int check_resumed(struct managed_sandbox *box, const struct own *own,
+			 const struct stop *stop, struct error *err)
+{
+	char *instead =
+		xasprintf("`dcode apply %s` fetches its changes, `dcode "
+			  "sandbox rm %s` deletes it; then -r makes a "
+			  "new one.",
+			  box->label, box->label);
+	const struct reach_record record = { .given = own->network,
+					     .added = own->hosts,
+					     .instead = instead };
+	int rc = reach_check_attached(&box->sandbox, &record, stop, err);
+
+	free(instead);
+	return rc;
+}
+
 /* Attaches to the thread's sandbox, and starts it if it was stopped. */
 static int attach_own(struct managed_sandbox *box, const struct own *own,
 		      const struct stop *stop, struct error *err)
@@ -645,8 +722,7 @@ static int attach_own(struct managed_sandbox *box, const struct own *own,
 		lifecycle_say(box, "✓ %s sandbox ready: %s",
 			      title_of(box, room),
 			      ids_shown(box->sandbox.id, shown));
-		return reach_check_attached(&box->sandbox, own->hosts, stop,
-					    err);
+		return check_resumed(box, own, stop, err);
 	}
 	if (err->code == ERR_NOT_FOUND)
 		err->code = ERR_GONE;
@@ -680,10 +756,7 @@ static int resume_sandbox(struct managed_sandbox *box, int64_t lifetime_s,
 		box->was_kept = own.kept;
 		rc = attach_own(box, &own, stop, err);
 	}
-	free(own.hosts);
-	free(own.id);
-	free(own.provider);
-	free(own.endpoint);
+	release_own(&own);
 	return rc;
 }
 

@@ -137,18 +137,50 @@ static int add_hosts(const struct sandbox *sb, struct network *wanted,
 	return rc;
 }
 
-int reach_check_attached(struct sandbox *sb, const char *added,
+/* Sets sb->network to what was recorded, if the vendor does not tell it. A
+ * dcode that was killed while a command had more hosts has left them open, so
+ * the list is set again. */
+static int recall_network(struct sandbox *sb, const struct reach_record *record,
+			  const struct stop *stop, struct error *err)
+{
+	const struct sandbox_ops *ops = sb->client->provider->ops;
+	struct network *n = &sb->network;
+	struct str rest = str_of(record->added);
+	struct str host;
+	int rc;
+
+	if (ops->get_network || !str_of(record->given).len)
+		return 0;
+	pthread_mutex_lock(&lock);
+	rc = network_parse_lines(n, str_of(record->given), err);
+	while (rc == 0 && n->mode == NETWORK_LIST &&
+	       str_split(&rest, '\n', &host))
+		rc = host.len ? network_add(n, host, err) : 0;
+	if (rc == 0 && n->mode == NETWORK_LIST && ops->set_network &&
+	    !record->in_use)
+		rc = ops->set_network(sb, n, stop, err);
+	if (rc < 0) {
+		network_release(n);
+		(void)sandbox_blame(sb->client, err);
+	}
+	pthread_mutex_unlock(&lock);
+	return rc;
+}
+
+int reach_check_attached(struct sandbox *sb, const struct reach_record *record,
 			 const struct stop *stop, struct error *err)
 {
 	const struct network_rule *beyond = NULL;
 	struct buf text = BUF_INIT(512);
 	struct network wanted = { 0 };
 	struct network has = { 0 };
-	int rc = network_require(&wanted, sb->client, err);
+	int rc = recall_network(sb, record, stop, err);
 
+	if (rc == 0)
+		rc = network_require(&wanted, sb->client, err);
 	if (rc < 0 || wanted.mode == NETWORK_DEFAULT)
 		return rc;
-	rc = add_hosts(sb, &wanted, added, err);
+	rc = add_hosts(sb, &wanted, record->added, err);
 	if (rc < 0) {
 		network_release(&wanted);
 		return -1;
@@ -162,7 +194,7 @@ int reach_check_attached(struct sandbox *sb, const char *added,
 	}
 	if (rc < 0) {
 		error_add(err, ", but %s limits its network", wanted.source);
-		error_hint(err, "Start a new sandbox.");
+		error_hint(err, "%s", record->instead);
 	}
 	network_release(&wanted);
 	network_release(&has);

@@ -36,10 +36,20 @@ int reach_read(struct sandbox *sb, struct network *out, const struct stop *stop,
 	       struct error *err);
 /* The same as reach_copy_network() without the hosts of reach_allow_now(). */
 void reach_copy_lasting(struct sandbox *sb, struct network *out);
-/* After an attach: fails if it may reach more than network_require() says, and
- * the hosts that the user has added to this sandbox's list, a line each; or
- * NULL. */
-int reach_check_attached(struct sandbox *sb, const char *added,
+/* What dcode has recorded of a sandbox to which it attaches; see struct
+ * ledger_row. */
+struct reach_record {
+	const char *given; /* ledger_row.network; "" or NULL: unknown */
+	/* what the user has added to its list, a line each; or NULL */
+	const char *added;
+	bool in_use; /* another dcode may have opened hosts for a command */
+	/* what to type to get a sandbox that keeps within the limits */
+	const char *instead;
+};
+/* After an attach: fails if it may reach more than network_require() says and
+ * the user has added. Where the vendor does not say what it may reach, the
+ * record counts; and what a killed dcode may have left open there is closed. */
+int reach_check_attached(struct sandbox *sb, const struct reach_record *record,
 			 const struct stop *stop, struct error *err);
 /* Lets a running sandbox reach one more host, also after its next start. */
 int reach_allow_host(struct sandbox *sb, struct str host,

@@ -17,7 +17,7 @@ enum {
 	SHORT_NAME = 8, /* characters after "dcode-" */
 	/* index of the column "whole" of SQL_LEDGER_FIND, after
 	 * LEDGER_COLUMNS */
-	WHOLE = 16,
+	WHOLE = 17,
 };
 
 static int64_t unix_now(void)
@@ -151,15 +151,22 @@ int ledger_start_dir(struct store *s, const char *provider, const char *id,
 	return 0;
 }
 
-int ledger_note(struct store *s, const char *label, const char *note,
-		struct error *err)
+/* Sets one column of a row to a text. */
+static int set_text(struct store *s, enum statement which, const char *label,
+		    const char *text, struct error *err)
 {
-	sqlite3_stmt *st = store_sql(s, SQL_LEDGER_NOTE, err);
+	sqlite3_stmt *st = store_sql(s, which, err);
 
 	if (!st)
 		return -1;
-	store_bind(st, 2, note);
+	store_bind(st, 2, text);
 	return run_change(s, st, label, err);
+}
+
+int ledger_note(struct store *s, const char *label, const char *note,
+		struct error *err)
+{
+	return set_text(s, SQL_LEDGER_NOTE, label, note, err);
 }
 
 int ledger_set_objects(struct store *s, const char *label, bool objects,
@@ -176,23 +183,19 @@ int ledger_set_objects(struct store *s, const char *label, bool objects,
 int ledger_add_host(struct store *s, const char *label, const char *host,
 		    struct error *err)
 {
-	sqlite3_stmt *st = store_sql(s, SQL_LEDGER_HOST, err);
-
-	if (!st)
-		return -1;
-	store_bind(st, 2, host);
-	return run_change(s, st, label, err);
+	return set_text(s, SQL_LEDGER_HOST, label, host, err);
 }
 
 int ledger_set_scope(struct store *s, const char *label, const char *scope,
 		     struct error *err)
 {
-	sqlite3_stmt *st = store_sql(s, SQL_LEDGER_SCOPE, err);
+	return set_text(s, SQL_LEDGER_SCOPE, label, scope, err);
+}
 
-	if (!st)
-		return -1;
-	store_bind(st, 2, scope);
-	return run_change(s, st, label, err);
+int ledger_set_network(struct store *s, const char *label, const char *network,
+		       struct error *err)
+{
+	return set_text(s, SQL_LEDGER_NETWORK, label, network, err);
 }
 
 /* Reads the columns in the order of LEDGER_COLUMNS. */
@@ -219,6 +222,7 @@ static void read_row(sqlite3_stmt *st, const struct process *self,
 		.objects = sqlite3_column_int(st, 13),
 		.hosts = store_text(st, 14),
 		.scope = store_text(st, 15),
+		.network = store_text(st, 16),
 	};
 	row->held = row->kept && row->ends > unix_now() &&
 		    row->state != LEDGER_REMOVING && row->state != LEDGER_GONE;

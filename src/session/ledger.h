@@ -56,6 +56,9 @@ struct ledger_row {           /* strings borrowed for the callback */
 	const char *thread; /* thread that it belongs to, or "" */
 	/* what the user has added to its network list, a line each */
 	const char *hosts;
+	/* the network that it was created with, as network_print_lines() writes
+	 * it, or "none\n"; "": unknown, or the provider's own default */
+	const char *network;
 	/* who shares it, such as "directory:/home/ann/project"; or "": only its
 	 * thread uses it */
 	const char *scope;
@@ -73,6 +76,9 @@ int ledger_set_objects(struct store *s, const char *label, bool objects,
 /* Sets ledger_row.scope. */
 int ledger_set_scope(struct store *s, const char *label, const char *scope,
 		     struct error *err);
+/* Sets ledger_row.network. Call before the sandbox is created. */
+int ledger_set_network(struct store *s, const char *label, const char *network,
+		       struct error *err);
 /* Adds to ledger_row.hosts. */
 int ledger_add_host(struct store *s, const char *label, const char *host,
 		    struct error *err);

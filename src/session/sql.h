@@ -71,6 +71,7 @@ enum statement { /* prepared on first use, kept until store_close() */
 		 SQL_LEDGER_OBJECTS,
 		 SQL_LEDGER_HOST,
 		 SQL_LEDGER_SCOPE,
+		 SQL_LEDGER_NETWORK,
 		 SQL_LEDGER_KEEP,
 		 SQL_LEDGER_KEPT,
 		 SQL_LEDGER_CLAIM,

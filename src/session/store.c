@@ -331,6 +331,9 @@ static const char *const migrations[] = {
 
 	/* scope: the same. */
 	"ALTER TABLE ledger ADD COLUMN scope TEXT NOT NULL DEFAULT '';",
+
+	/* network: the same. */
+	"ALTER TABLE ledger ADD COLUMN network TEXT NOT NULL DEFAULT '';",
 };
 
 enum { VERSION = sizeof(migrations) / sizeof(migrations[0]) };
@@ -806,7 +809,7 @@ const char *store_owner(const struct store *s)
 	" WHERE s.thread=thread.no), agent, turns, headless"
 #define LEDGER_COLUMNS                                                         \
 	"label, provider, id, endpoint, state, created, ends, pid, started,"   \
-	" place, note, kept, thread, objects, hosts, scope"
+	" place, note, kept, thread, objects, hosts, scope, network"
 
 const char *const store_texts[SQL_COUNT] = {
 	[SQL_BEGIN] = "BEGIN IMMEDIATE",
@@ -924,6 +927,7 @@ const char *const store_texts[SQL_COUNT] = {
 	[SQL_LEDGER_HOST] = "UPDATE ledger SET hosts=hosts||?2||char(10)"
 			    " WHERE label=?1",
 	[SQL_LEDGER_SCOPE] = "UPDATE ledger SET scope=?2 WHERE label=?1",
+	[SQL_LEDGER_NETWORK] = "UPDATE ledger SET network=?2 WHERE label=?1",
 	[SQL_LEDGER_KEEP] = "UPDATE ledger SET state=?2, changed=?3, ends=?4,"
 			    " kept=1, thread=coalesce(?5, thread)"
 			    " WHERE label=?1",

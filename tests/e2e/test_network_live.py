@@ -2,6 +2,7 @@
 dcode attaches, and changed while it runs."""
 # SPDX-License-Identifier: MIT
 import json
+import sqlite3
 
 import pytest
 
@@ -152,15 +153,81 @@ def test_an_attached_sandbox_with_an_open_network_is_refused(
     assert r.status != 0 and "may reach every host" in r.err
 
 
-def test_a_list_that_cannot_be_read_back_is_an_error(vendor, model, run,
-                                                     config):
-    _, box = kept(vendor, model, run, "deno", *FLAG)
+# vendors that do not tell the list: what dcode has recorded counts
+@pytest.mark.parametrize("name", ["deno", "modal"])
+@pytest.mark.parametrize("way", ["--sandbox-id", "-r"])
+def test_a_list_that_cannot_be_read_back_is_the_recorded_one(
+        vendor, model, run, config, name, way):
+    _, box = kept(vendor, model, run, name, *FLAG)
+    task = task_of(run, name)
+
+    def again():
+        model([DONE] * 4)
+        return (task("--sandbox-id", box) if way == "--sandbox-id" else
+                task("-r", "--keep"))
     config(LIMIT)
-    r = task_of(run, "deno")("--sandbox-id", box)
-    assert r.status != 0 and "does not say which hosts" in r.err
-    assert "Start a new sandbox" in r.err
+    r = again()
+    assert r.status == 0, r.err
+    config('[network]\nallow = ["b.example"]\n')
+    r = again()
+    assert r.status != 0 and "may reach a.example" in r.err
+    assert "network.allow limits its network" in r.err
+    assert ("leave out --sandbox-id" if way == "--sandbox-id" else
+            "dcode sandbox rm dcode-") in r.err
     config("")
-    assert task_of(run, "deno")("--sandbox-id", box).status == 0
+    assert again().status == 0
+
+
+@pytest.mark.parametrize("name", ["deno", "modal"])
+def test_a_list_that_was_not_recorded_is_an_error(vendor, model, run, config,
+                                                  home, name):
+    """Another dcode has made the sandbox, or an older one."""
+    _, box = kept(vendor, model, run, name, *FLAG)
+    with sqlite3.connect(home / ".deepagents/.state/dcode.db") as db:
+        assert db.execute("SELECT network FROM ledger").fetchall() == [
+            ("a.example\n",)]
+        db.execute("UPDATE ledger SET network=''")
+    config(LIMIT)
+    r = task_of(run, name)("--sandbox-id", box)
+    assert r.status != 0 and "does not say which hosts" in r.err
+    assert "Start a new sandbox: leave out --sandbox-id" in r.err
+    config("")
+    assert task_of(run, name)("--sandbox-id", box).status == 0
+
+
+def test_the_policy_is_compared_with_the_recorded_list(vendor, model, run,
+                                                       managed):
+    _, box = kept(vendor, model, run, "deno", "--sandbox-network", "full")
+    args = ("-n", "hi", "-y", "-M", "anthropic:m", "--sandbox", "deno",
+            "--sandbox-id", box)
+    r = managed(LIMIT, *args)
+    assert r.returncode != 0 and "may reach every host" in r.stderr
+    assert managed(None, *args).returncode == 0
+
+
+def test_what_a_killed_dcode_left_open_is_closed_where_it_is_not_told(
+        vendor, model, run):
+    cloud, _ = kept(vendor, model, run, "modal", *FLAG)
+    box, = cloud.boxes.values()
+    domains = box.ask.definition.network_access.allowed_domains
+    domains.append("left.example")
+    model([DONE] * 2)
+    r = task_of(run, "modal")("-r", "--keep")
+    assert r.status == 0, r.err
+    assert list(box.ask.definition.network_access.allowed_domains) == [
+        "a.example"]
+
+
+def test_the_list_is_recorded_before_the_vendor_is_asked(vendor, model, run,
+                                                         home):
+    cloud = vendor("e2b")
+    cloud.fault("POST /v2/sandboxes", times=None, status=400, body={
+        "code": 400, "message": "not now"})
+    model([DONE])
+    assert task_of(run, "e2b")(*FLAG).status != 0
+    with sqlite3.connect(home / ".deepagents/.state/dcode.db") as db:
+        assert db.execute("SELECT network FROM ledger").fetchall() == [
+            ("a.example\n",)]
 
 
 def test_the_policy_holds_for_an_attached_sandbox(vendor, model, run, managed):
