@@ -6,16 +6,10 @@
  * reading them in their order gives the turns that are in effect and those that
  * were undone (replay()).
  *
- * An undo takes the difference of two checkpoints. Each line of it is a file
- * with its state that the turns have left and the one to restore. The script
- * workspace_sync.sh, which also sends the user's own changes, replaces a file
- * only if it is in the first state. So the undo overwrites nothing of which
- * there is no checkpoint, even if the sandbox changes meanwhile, and it can be
- * repeated after a kill: LABEL.undoing has what was intended.
- *
- * Nothing in a checkpoint is trusted. It went through the checks of a fetch
- * (fetch_commit.h), and its files return to the sandbox only, through a
- * directory of dcode in which nothing is run.
+ * An undo sends the difference of two checkpoints, the one that the turns have
+ * left and the one to restore (restore.h). So it overwrites nothing of which
+ * there is no checkpoint, and it can be repeated after a kill: LABEL.undoing
+ * has what was intended.
  */
 #include "worktree/checkpoint.h"
 
@@ -23,32 +17,22 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
-
-#include <sodium.h>
 
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
 #include "worktree/fetch.h"
 #include "worktree/odb.h"
-#include "worktree/stream_files.h"
+#include "worktree/restore.h"
 
 enum {
 	REFS_MAX = 1 << 20,
 	LOCK_MS = 30000,
 	REF_MS = 60000,
-	/* bytes of the names in one request, whose answer names them again */
-	BATCH_BYTES = 128 << 10,
-	LINE_BYTES = 2 * (6 + 1 + 64) + 2 + 1, /* without the path */
 	INTENT_MAX = 64 << 20,
-	LINK_MAX = 4096,
 };
-
-#define NO_HASH                                                                \
-	"0000000000000000000000000000000000000000000000000000000000000000"
 
 static char *turns_prefix(const struct workspace *w)
 {
@@ -528,18 +512,6 @@ int checkpoint_fork(const struct workspace *w,
 	return rc;
 }
 
-struct undo_side {
-	unsigned mode; /* 0: there is no file */
-	char oid[GIT_OID];
-	char hash[LISTING_HASH];
-};
-
-struct undo_line {
-	char *path; /* owned */
-	struct undo_side old, new;
-	bool taken;
-};
-
 /* Paths that the user has changed between the turns that are undone. */
 struct kept_paths {  /* initialise with { 0 } */
 	char **list; /* owned; sorted by sort_set() */
@@ -556,11 +528,7 @@ struct undoing {
 	/* the checkpoint afterwards; only thread is owned */
 	struct checkpoint entry;
 	struct kept_paths skip;
-	struct undo_line *lines; /* sorted by path */
-	size_t n;
-	char *scratch; /* owned: directory with the files to send */
-	struct undo_line **batch;
-	size_t n_batch;
+	struct restore restore;
 };
 
 static void add_to_set(struct kept_paths *s, struct str path)
@@ -737,301 +705,6 @@ static int read_intent(struct undoing *u, const char *file, struct error *err)
 	return rc;
 }
 
-static void set_side(struct undo_side *s, unsigned mode, const char *oid)
-{
-	s->mode = mode;
-	snprintf(s->oid, sizeof(s->oid), "%s", oid);
-	memcpy(s->hash, NO_HASH, sizeof(s->hash));
-}
-
-/* An odb_sink from `from` to `to`. */
-static int add_line(void *arg, const struct odb_record *r, struct error *err)
-{
-	struct undoing *u = arg;
-	struct undo_line *l;
-
-	(void)err;
-	if (!(u->n & (u->n - 1)))
-		u->lines = xrealloc(u->lines, u->n ? 2 * u->n : 1,
-				    sizeof(*u->lines));
-	l = &u->lines[u->n++];
-	*l = (struct undo_line){ .path = xstrdup(r->path) };
-	set_side(&l->old, r->old_mode, r->old_oid);
-	set_side(&l->new, r->new_mode, r->new_oid);
-	return 0;
-}
-
-static int compare_lines(const void *a, const void *b)
-{
-	const struct undo_line *x = a;
-	const struct undo_line *y = b;
-
-	return strcmp(x->path, y->path);
-}
-
-/* Returns the file of dcode's own directory for a path. Owned. */
-static char *scratch_path(const struct undoing *u, const char *path)
-{
-	return xasprintf("%s/tree/%s", u->scratch, path);
-}
-
-static int make_parents(const char *file, struct error *err)
-{
-	char *directory = xstrndup(file, (size_t)(strrchr(file, '/') - file));
-	int rc = path_mkdirs(directory, 0700, err);
-
-	free(directory);
-	return rc;
-}
-
-/* Writes the files to restore, as regular files, and sets all hashes. */
-static int write_files(struct undoing *u, struct error *err)
-{
-	struct odb_file *files = xcalloc(2 * u->n + 1, sizeof(*files));
-	char **hashes = xcalloc(2 * u->n + 1, sizeof(*hashes));
-	size_t n = 0;
-	int rc = 0;
-
-	for (size_t i = 0; i < u->n && rc == 0; i++) {
-		struct undo_line *l = &u->lines[i];
-
-		if (l->old.mode) {
-			memcpy(files[n].oid, l->old.oid, GIT_OID);
-			hashes[n++] = l->old.hash;
-		}
-		if (!l->new.mode)
-			continue;
-		memcpy(files[n].oid, l->new.oid, GIT_OID);
-		files[n].path = scratch_path(u, l->path);
-		hashes[n] = l->new.hash;
-		rc = make_parents(files[n++].path, err);
-	}
-	if (rc == 0)
-		rc = odb_write_files(&u->w->git, files, n, u->stop, err);
-	for (size_t i = 0; i < n; i++) {
-		if (rc == 0)
-			sodium_bin2hex(hashes[i], LISTING_HASH, files[i].hash,
-				       ODB_HASH);
-		free(files[i].path);
-	}
-	free(files);
-	free(hashes);
-	return rc;
-}
-
-/* Replaces the file of a link by the link. All other files exist by now, so
- * nothing is written through it. */
-static int make_link(struct undoing *u, const struct undo_line *l,
-		     struct error *err)
-{
-	struct buf target = BUF_INIT(LINK_MAX);
-	char *file = scratch_path(u, l->path);
-	int rc = path_read(file, &target, err);
-
-	buf_addc(&target, '\0');
-	if (rc == 0)
-		rc = buf_check(&target, "the target of a link", err);
-	if (rc == 0 && (unlink(file) < 0 || symlink(target.ptr, file) < 0))
-		rc = error_errno(err, "%s", file);
-	buf_release(&target);
-	free(file);
-	return rc;
-}
-
-static int make_root(const struct undoing *u, struct error *err)
-{
-	char *root = path_join(u->scratch, "tree");
-	int rc = path_mkdirs(root, 0700, err);
-
-	free(root);
-	return rc;
-}
-
-static int write_scratch(struct undoing *u, struct error *err)
-{
-	int rc;
-
-	u->scratch = path_join(u->w->directory, "undo.XXXXXX");
-	if (!mkdtemp(u->scratch)) {
-		rc = error_errno(err, "%s", u->scratch);
-		free(u->scratch);
-		u->scratch = NULL;
-		return rc;
-	}
-	rc = make_root(u, err);
-	if (rc == 0)
-		rc = write_files(u, err);
-	for (size_t i = 0; i < u->n && rc == 0; i++)
-		if (u->lines[i].new.mode == LISTING_LINK)
-			rc = make_link(u, &u->lines[i], err);
-	return rc;
-}
-
-/* Makes the lines of the difference, without the user's paths, and the files to
- * send. */
-static int prepare(struct undoing *u, struct error *err)
-{
-	const struct odb_sink sink = { add_line, u };
-	size_t kept = 0;
-	int rc = odb_tree_diff(&u->w->git, u->from, u->to, &sink, u->stop, err);
-
-	if (u->n)
-		qsort(u->lines, u->n, sizeof(*u->lines), compare_lines);
-	for (size_t i = 0; i < u->n; i++) {
-		struct undo_line *l = &u->lines[i];
-
-		if (!is_in_set(&u->skip, l->path)) {
-			u->lines[kept++] = *l;
-			continue;
-		}
-		u->result->kept =
-			xrealloc(u->result->kept, u->result->n_kept + 1,
-				 sizeof(*u->result->kept));
-		u->result->kept[u->result->n_kept++] = l->path;
-	}
-	u->n = kept;
-	return rc == 0 && u->n ? write_scratch(u, err) : rc;
-}
-
-/* Appends the lines of the batch, in the form of workspace_sync.sh. */
-static void write_lines(void *arg, struct listing *read, struct buf *out)
-{
-	const struct undoing *u = arg;
-
-	for (size_t i = 0; i < u->n_batch; i++) {
-		const struct undo_line *l = u->batch[i];
-		size_t from;
-
-		if (l->new.mode && !listing_find(read, l->path))
-			continue;
-		buf_addf(out, "%06o %s %06o %s ", l->old.mode, l->old.hash,
-			 l->new.mode, l->new.hash);
-		from = out->len;
-		buf_adds(out, l->path);
-		for (size_t k = from; !out->over && k < out->len; k++)
-			if (out->ptr[k] == '\n')
-				out->ptr[k] = '\1';
-		buf_addc(out, '\n');
-	}
-}
-
-/* Marks what the sandbox says that it has done. Its paths count only if they
- * are in the batch. */
-static void read_answer(struct undoing *u, struct str said)
-{
-	struct str line;
-
-	while (str_split(&said, '\n', &line)) {
-		struct undo_line *l;
-		struct undo_line key;
-		struct str name = str_skip(line, 2);
-
-		if (!str_starts(line, "t "))
-			continue;
-		key.path = xstrndup(name.len ? name.ptr : "", name.len);
-		for (char *p = key.path; *p; p++)
-			*p = *p == '\1' ? '\n' : *p;
-		l = bsearch(&key, u->lines, u->n, sizeof(*u->lines),
-			    compare_lines);
-		for (size_t i = 0; l && i < u->n_batch; i++)
-			l->taken |= u->batch[i] == l;
-		free(key.path);
-	}
-}
-
-/* Sets the files of the batch to send, and the paths to delete. */
-static int list_batch(const struct undoing *u, struct selected *files,
-		      const char **gone, struct stream_request *c,
-		      struct error *err)
-{
-	for (size_t i = 0; i < u->n_batch; i++) {
-		const struct undo_line *l = u->batch[i];
-		char *file = scratch_path(u, l->path);
-		struct stat st = { 0 };
-
-		if (!l->new.mode)
-			gone[c->n_deleted++] = l->path;
-		else if (lstat(file, &st) == 0)
-			files[c->n++] = (struct selected){ .path = l->path,
-							   .mode = l->new.mode,
-							   .size = st.st_size };
-		else
-			(void)error_errno(err, "%s", file);
-		free(file);
-		if (err->code)
-			return -1;
-	}
-	return 0;
-}
-
-/* Sends the lines of the batch with one request. */
-static int send_batch(struct undoing *u, struct error *err)
-{
-	char *cache = path_join(u->scratch, "stat");
-	char *root = path_join(u->scratch, "tree");
-	char *ref = scratch_ref(u->w);
-	struct workspace from = *u->w; /* its tree is that of the files */
-	const struct odb_commit_info info = { .ref = ref,
-					      .parent = u->from,
-					      .message = "undo\n" };
-	struct selected *files = xcalloc(u->n_batch + 1, sizeof(*files));
-	const char **gone = xcalloc(u->n_batch + 1, sizeof(*gone));
-	struct stream_result out = { .said = BUF_INIT(1) };
-	struct stream_request c = { .sandbox = u->sandbox,
-				    .workspace = &from,
-				    .files = files,
-				    .deleted = gone,
-				    .trailer = write_lines,
-				    .trailer_size = BATCH_BYTES + 8192 +
-						    u->n_batch * LINE_BYTES,
-				    .arg = u,
-				    .commit = &info,
-				    .script = HELPER_SYNC };
-	int rc = list_batch(u, files, gone, &c, err);
-
-	from.root = root;
-	from.cache = stat_cache_open(cache);
-	if (rc == 0)
-		rc = stream_files(&c, &out, u->stop, err);
-	if (rc == 0 && !str_starts(str_of(out.status), "ok done "))
-		rc = error_set(err, ERR_REMOTE,
-			       "restoring files in the sandbox: %s",
-			       out.status);
-	if (rc == 0)
-		read_answer(u, buf_str(&out.said));
-	stream_result_release(&out);
-	stat_cache_close(from.cache);
-	free(files);
-	free(gone);
-	free(cache);
-	free(root);
-	free(ref);
-	return rc;
-}
-
-/* Sends all lines, deletions first: a file may have replaced its directory. */
-static int send_lines(struct undoing *u, struct error *err)
-{
-	size_t bytes = 0;
-	int rc = 0;
-
-	u->batch = xcalloc(u->n + 1, sizeof(struct undo_line *));
-	for (int gone = 1; gone >= 0; gone--)
-		for (size_t i = 0; i < u->n && rc == 0; i++) {
-			struct undo_line *l = &u->lines[i];
-
-			if ((l->new.mode == 0) != (gone == 1))
-				continue;
-			u->batch[u->n_batch++] = l;
-			bytes += strlen(l->path) + 3;
-			if (bytes < BATCH_BYTES)
-				continue;
-			rc = send_batch(u, err);
-			u->n_batch = bytes = 0;
-		}
-	return rc == 0 && u->n_batch ? send_batch(u, err) : rc;
-}
-
 static void note_path(char ***list, size_t *n, const char *path)
 {
 	*list = xrealloc(*list, *n + 1, sizeof(**list));
@@ -1064,8 +737,8 @@ static int add_entry(struct undoing *u, struct error *err)
 		rc = odb_commit_begin(&commit, &w->git, &info, u->stop, err);
 	}
 	for (int gone = 1; gone >= 0; gone--)
-		for (size_t i = 0; i < u->n && rc == 0; i++) {
-			const struct undo_line *l = &u->lines[i];
+		for (size_t i = 0; i < u->restore.n && rc == 0; i++) {
+			const struct restore_line *l = &u->restore.lines[i];
 
 			if (!l->taken || (l->new.mode == 0) != (gone == 1))
 				continue;
@@ -1084,42 +757,51 @@ static int add_entry(struct undoing *u, struct error *err)
 	return rc;
 }
 
+/* A restore.skips: the user has changed the file since. */
+static bool keep_path(void *arg, const char *path)
+{
+	struct undoing *u = arg;
+	bool keeps = is_in_set(&u->skip, path);
+
+	if (keeps)
+		note_path(&u->result->kept, &u->result->n_kept, path);
+	return keeps;
+}
+
 /* Carries out the intention. */
 static int run_intent(struct undoing *u, struct error *err)
 {
 	struct undo_result *r = u->result;
-	struct error ignored = { 0 };
-	char *ref = scratch_ref(u->w);
-	int rc = prepare(u, err);
+	const struct restore *done = &u->restore;
+	int rc;
 
-	if (rc == 0 && u->n)
-		rc = send_lines(u, err);
+	u->restore = (struct restore){ .w = u->w,
+				       .sandbox = u->sandbox,
+				       .stop = u->stop,
+				       .from = u->from,
+				       .to = u->to,
+				       .skips = keep_path,
+				       .arg = u };
+	rc = restore_run(&u->restore, err);
 	if (rc == 0)
 		rc = add_entry(u, err);
-	(void)odb_ref_set(&u->w->git, ref, NULL, u->stop, &ignored);
-	free(ref);
-	if (u->scratch)
-		(void)path_remove_tree(u->scratch, &ignored);
 	if (rc < 0)
 		return -1;
 	r->redo = u->entry.kind == CHECKPOINT_REDO;
 	r->turn = u->entry.turn;
 	r->count = u->entry.count;
-	for (size_t i = 0; i < u->n; i++)
-		if (u->lines[i].taken)
-			note_path(&r->changed, &r->n_changed, u->lines[i].path);
+	for (size_t i = 0; i < done->n; i++)
+		if (done->lines[i].taken)
+			note_path(&r->changed, &r->n_changed,
+				  done->lines[i].path);
 		else
-			note_path(&r->kept, &r->n_kept, u->lines[i].path);
+			note_path(&r->kept, &r->n_kept, done->lines[i].path);
 	return 0;
 }
 
 static void release_undoing(struct undoing *u)
 {
-	for (size_t i = 0; i < u->n; i++)
-		free(u->lines[i].path);
-	free(u->lines);
-	free(u->batch);
-	free(u->scratch);
+	restore_release(&u->restore);
 	free(u->entry.thread);
 	release_set(&u->skip);
 }
