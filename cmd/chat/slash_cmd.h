@@ -99,6 +99,9 @@ bool slash_cmd_reload(struct run *r, int n, char **words);
 bool slash_cmd_resume(struct run *r, int n, char **words);
 bool slash_cmd_rewind(struct run *r, int n, char **words);
 bool slash_cmd_sandbox(struct run *r, int n, char **words);
+bool slash_cmd_move(struct run *r, int n, char **words);
+/* Offers the providers. */
+void slash_list_providers(struct run *r, struct buf *out);
 bool slash_cmd_threads(struct run *r, int n, char **words);
 bool slash_cmd_theme_list(struct run *r, int n, char **words);
 bool slash_cmd_tokens(struct run *r, int n, char **words);

@@ -1,8 +1,8 @@
-/* slash_sandbox.c - /sandbox, /jobs and /agents. */
+/* slash_sandbox.c - /sandbox, /move, /jobs and /agents. */
 /* SPDX-License-Identifier: MIT */
 /*
- * /sandbox switch replaces the run: when the command returns, the new run is in
- * run.next. Begin reading at slash_cmd_sandbox().
+ * /sandbox switch and /move replace the run: when the command returns, the new
+ * run is in run.next. Begin reading at slash_cmd_sandbox().
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +14,8 @@
 #include "cmd/chat/ends.h"
 #include "cmd/chat/slash_cmd.h"
 #include "cmd/print.h"
+#include "cmd/secret.h"
+#include "cmd/session/move.h"
 #include "cmd/session/open.h"
 #include "cmd/session/run.h"
 #include "cmd/session/sandbox.h"
@@ -212,6 +214,18 @@ static void release_places(struct place_choice *c)
 	free(c);
 }
 
+void slash_list_providers(struct run *r, struct buf *out)
+{
+	struct place_choice *c = list_places(r);
+
+	for (size_t i = 0; i < c->n; i++)
+		if (!c->id[i])
+			buf_addf(out, "%s\t%.*s\n", c->provider[i],
+				 (int)c->items[i].summary.len,
+				 c->items[i].summary.ptr);
+	release_places(c);
+}
+
 void slash_list_sandbox_words(struct run *r, struct buf *out)
 {
 	struct place_choice *c = list_places(r);
@@ -242,7 +256,7 @@ static int switch_sandbox(struct run *r, const char *provider, const char *id,
 	if (host && !run_has_sandbox(r))
 		return error_set(err, ERR_USAGE,
 				 "tools already run on this machine");
-	if (next_open(r, words, id ? 4 : 2, true, err) < 0)
+	if (next_open(r, words, id ? 4 : 2, true, NULL, err) < 0)
 		return -1;
 	chat_ask_exit(r);
 	next_leave(r);
@@ -253,6 +267,109 @@ static int switch_sandbox(struct run *r, const char *provider, const char *id,
 			"This thread's tools now run in a sandbox of %s.\n",
 			r->next->client.provider->name);
 	return 0;
+}
+
+/* Merges the sandbox's changes into the user's tree, and goes on without a
+ * sandbox. */
+static int move_here(struct run *r, struct error *err)
+{
+	char *none[] = { NULL };
+	const struct command *apply = chat_shell_command(r->app, "/apply");
+	int rc;
+
+	if (!run_has_sandbox(r))
+		return error_set(err, ERR_USAGE,
+				 "tools already run on this machine");
+	fputs("dcode applies the sandbox's changes to your working tree. After "
+	      "that, tools act on\nthis machine.\n",
+	      stderr);
+	rc = secret_confirm(r->app, "Move this thread to this machine? [y/N] ",
+			    err);
+	if (rc <= 0)
+		return rc;
+	if (run_await(r, err) < 0)
+		return -1;
+	if (command_run_at_terminal(r->app, apply, 0, none) != 0) {
+		error_set(err, ERR_REMOTE,
+			  "the changes could not all be applied, so the thread "
+			  "stays in its sandbox");
+		return error_hint(err, "/sandbox switch none goes on without "
+				       "them.");
+	}
+	return switch_sandbox(r, "none", NULL, err);
+}
+
+/* Asks the one question of a move: 1 yes, 0 no, -1 with err. */
+static int confirm_move(const struct run *r, const struct move *m,
+			const char *provider, struct error *err)
+{
+	char *question;
+	int rc;
+
+	print_line(r->app,
+		   "A new sandbox of %.100s gets a copy of this repository, "
+		   "and the %zu changed file%s of the %s sandbox.",
+		   provider, m->files, m->files == 1 ? "" : "s",
+		   r->client.provider->name);
+	if (m->ignored)
+		print_line(r->app,
+			   "New files that git ignores stay behind: %lld",
+			   (long long)m->ignored);
+	question = xasprintf("Move this thread to %.100s? [y/N] ", provider);
+	rc = secret_confirm(r->app, question, err);
+	free(question);
+	return rc;
+}
+
+/* Opens a run whose sandbox gets the files of the current one, then leaves the
+ * current one. */
+static int move_work(struct run *r, const char *provider, struct error *err)
+{
+	const char *words[] = { "--sandbox", provider, "--workspace", "repo" };
+	struct stop stop = app_stop(r->app);
+	struct move m = { .app = r->app,
+			  .label = r->box.label,
+			  .sandbox = &r->box.sandbox,
+			  .stop = &stop,
+			  .include = r->options.include,
+			  .n_include = r->options.n_include };
+	int rc = move_open(&m, settings_cwd(r->app->settings), err);
+
+	if (rc == 0)
+		rc = confirm_move(r, &m, provider, err);
+	if (rc > 0)
+		rc = next_open(r, words, 4, true, &m, err) < 0 ? -1 : 1;
+	move_close(&m);
+	if (rc <= 0)
+		return rc;
+	print_line(r->app, "%s %zu changed file%s moved and compared.",
+		   print_sign(r->app, GLYPH_CHECK), m.files,
+		   m.files == 1 ? "" : "s");
+	chat_ask_exit(r);
+	next_leave(r);
+	fprintf(stderr,
+		"This thread's tools now run in a sandbox of %s, on the same "
+		"files.\n",
+		r->next->client.provider->name);
+	return 0;
+}
+
+bool slash_cmd_move(struct run *r, int n, char **words)
+{
+	struct error err = { 0 };
+	int rc;
+
+	if (n != 1)
+		rc = error_set(&err, ERR_USAGE, "usage: /move PROVIDER");
+	else if (sandbox_is_none(words[0]))
+		rc = move_here(r, &err);
+	else if (run_has_sandbox(r) && !run_is_late(r))
+		rc = move_work(r, words[0], &err);
+	else /* there is no sandbox with work in it */
+		rc = switch_sandbox(r, words[0], NULL, &err);
+	if (rc < 0)
+		(void)app_fail(r->app, &err);
+	return true;
 }
 
 static int choose_place(struct run *r, struct error *err)

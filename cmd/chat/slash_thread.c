@@ -356,7 +356,7 @@ static int switch_to_thread(struct run *r, struct thread *t, struct error *err)
 		free(was);
 		return rc;
 	}
-	rc = next_open(r, words, 2, false, err);
+	rc = next_open(r, words, 2, false, NULL, err);
 	thread_release(t);
 	if (rc < 0)
 		return -1;

@@ -654,7 +654,7 @@ void next_finish(struct run *r)
 /* First waits for the deletion of sandboxes that failed calls have left, so
  * that there is at most one besides r's. */
 int next_open(struct run *r, const char *const *words, size_t n_words,
-	      bool same_thread, struct error *err)
+	      bool same_thread, struct move *move, struct error *err)
 {
 	struct next *next;
 	struct run *n;
@@ -680,6 +680,8 @@ int next_open(struct run *r, const char *const *words, size_t n_words,
 			   .opened = r->opened,
 			   .came = r->came,
 			   .args = &next->args,
+			   .move = move,
+			   .moved = move != NULL,
 			   .made = true };
 	if (same_thread && !conversation_is_stored(r, err)) {
 		undo_open(n, r);
@@ -691,7 +693,9 @@ int next_open(struct run *r, const char *const *words, size_t n_words,
 		undo_open(n, r);
 		return -1;
 	}
-	if (follow_hooks(n, r, same_thread, err) < 0) {
+	n->move = NULL;
+	if (follow_hooks(n, r, same_thread, err) < 0 ||
+	    (move && session_store_info(n->session, err) < 0)) {
 		undo_open(n, r);
 		return -1;
 	}

@@ -18,9 +18,10 @@ int run_read_flags(struct run *r, const struct args *args, struct error *err);
  * command line that are valid for any sandbox. Stores it in r->next.
  * same_thread: the new run continues r's thread with r's model; otherwise the
  * words name a thread. On -1 r is unchanged. The caller ends r with
- * next_leave(). */
+ * next_leave(). move: the new sandbox gets this work, and the thread belongs to
+ * it when this returns 0; NULL: none. */
 int next_open(struct run *r, const char *const *words, size_t n,
-	      bool same_thread, struct error *err);
+	      bool same_thread, struct move *move, struct error *err);
 /* Runs r's downloads and closes r, which deletes, stops or keeps its sandbox as
  * on_exit says. */
 void next_leave(struct run *r);

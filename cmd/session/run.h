@@ -60,6 +60,7 @@ struct model_offer {
 };
 
 struct mcp;           /* declared in mcp/mcp.h */
+struct move;          /* declared in cmd/session/move.h */
 struct pick;          /* declared in cmd/chat/slash_cmd.h */
 struct promise;       /* defined in sandbox.c */
 struct run_skills;    /* declared in cmd/session/skills.h */
@@ -170,6 +171,10 @@ struct run {
 	char *shell_note;
 	unsigned switched; /* number of switches to another thread */
 	bool lost; /* when the run was closed, the sandbox was already gone */
+	/* Borrowed while the run is opened: the work that a new sandbox gets;
+	 * NULL: none. */
+	struct move *move;
+	bool moved;       /* it got it, and the model is told */
 	struct run *next; /* owned: the run that replaces this one in the chat
 			     (open.h) */
 	/* Owned list, linked by `leaving`: runs that next_open() failed to open

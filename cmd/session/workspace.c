@@ -37,6 +37,7 @@
 #include "cmd/print.h"
 #include "cmd/secret.h"
 #include "cmd/session/changes.h"
+#include "cmd/session/move.h"
 #include "cmd/session/run.h"
 #include "cmd/session/undo.h"
 #include "sandbox/bind.h"
@@ -718,7 +719,8 @@ static int send_tree(struct filling *f, struct sandbox *sb,
 				  .include = f->r->options.include,
 				  .n_include = f->r->options.n_include,
 				  .mask = f->r->app->mask,
-				  .may_defer = !f->r->options.setup,
+				  .may_defer =
+					  !f->r->options.setup && !f->r->move,
 				  .progress = on_progress,
 				  .arg = f };
 	struct error ignored = { 0 };
@@ -1162,8 +1164,10 @@ int run_workspace_fill(struct run *r, struct sandbox *sb,
 		rc = fill_tree(&f, sb, root, decision, stop, err);
 	if (rc == 0 && f.w.label)
 		rc = commit_tree(&f, sb, stop, err);
+	if (rc == 0 && f.w.label && r->move)
+		rc = r->move->fill(r->move, &f.w, sb, err);
 	sb->names_changes = r->interactive && f.w.label && f.w.base[0];
-	if (rc == 0 && f.w.label && f.w.base[0] && !r->box.resumed)
+	if (rc == 0 && f.w.label && f.w.base[0] && !r->box.resumed && !r->move)
 		note_acting(&f.w, stop);
 	select_release(&f.s);
 	workspace_close(&f.w);

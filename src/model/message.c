@@ -191,7 +191,8 @@ static bool drop_note(struct str *text)
 {
 	static const char *const notes[] = { MESSAGE_NOTE_PLAN,
 					     MESSAGE_NOTE_PLAN_OVER,
-					     MESSAGE_NOTE_MOVED };
+					     MESSAGE_NOTE_MOVED,
+					     MESSAGE_NOTE_MOVED_WORK };
 	size_t len = 0;
 
 	for (size_t i = 0; i < sizeof(notes) / sizeof(*notes); i++)

@@ -101,6 +101,11 @@ char *message_text(const struct message *m);
 #define MESSAGE_NOTE_MOVED                                                     \
 	"The tools act on another machine or sandbox than before, as the "     \
 	"system prompt says: files that were written there are not here.\n"
+#define MESSAGE_NOTE_MOVED_WORK                                                \
+	"[The tools act in another sandbox than before, as the system prompt " \
+	"says. The files of the working directory were moved there as they "   \
+	"were. Files that git ignores, files elsewhere and running commands "  \
+	"were not.]\n"
 #define MESSAGE_NOTE_PLAN                                                      \
 	"[Plan mode: read, search and ask, but change nothing. Calls that "    \
 	"write files, run commands or use MCP servers are refused, in "        \

@@ -102,6 +102,13 @@ int checkpoint_fork(const struct workspace *w,
 		    const struct checkpoint_turn *turn, const struct stop *stop,
 		    struct error *err);
 
+/* Gives the workspace `to`, of another sandbox of the same tree, the
+ * checkpoints of `from`, and one more of the commit `now` if that differs from
+ * the last. */
+int checkpoints_copy(const struct workspace *to, const struct workspace *from,
+		     const char *now, const struct stop *stop,
+		     struct error *err);
+
 struct undo_result { /* initialise with { 0 }; release */
 	bool redo;
 	bool finished;  /* only an interrupted undo was completed */
