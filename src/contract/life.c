@@ -24,6 +24,7 @@
 #include <net/if.h>
 
 #include "base/ids.h"
+#include "base/json.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "contract/check.h"
@@ -762,13 +763,29 @@ static enum contract_verdict with_none(struct contract *c, void *arg)
 	return CONTRACT_OK;
 }
 
-/* For with_another(): the list does not contain the target. */
+#define LISTED "dcode-test.example"
+/* Looks up a listed name, which is the control, and another one. */
+static const char lookups[] =
+	"r() { if command -v getent; then getent hosts $1; elif command -v "
+	"python3; then python3 -c 'import socket, sys; "
+	"socket.gethostbyname(sys.argv[1])' $1; else nslookup $1; fi; } "
+	">/dev/null 2>&1\n"
+	"r " LISTED " && echo the listed name resolves\n"
+	"r dcode-other.example && echo another name resolves\n"
+	"exit 0";
+
+/* For with_another(): the list does not contain the target. Where dcode's own
+ * proxy answers the sandbox's questions, no other name resolves either; some
+ * vendors resolve every name, which the list's note says. */
 static enum contract_verdict without_host(struct contract *c, void *arg)
 {
 	enum contract_verdict verdict = CONTRACT_OK;
 	struct reach *r = arg;
 	int rc = try_target(c, r, r->reached, &verdict);
 
+	if (rc == 0 && c->request->client->provider->ops->proxy)
+		return contract_expect(c, lookups, 0,
+				       "the listed name resolves\n", NULL);
 	if (rc == 1)
 		return contract_fail(c,
 				     "it reaches %.200s, which its list of "
@@ -823,7 +840,7 @@ static enum contract_verdict compare_lists(struct contract *c, struct reach *r)
 
 	if (!limits)
 		return CONTRACT_OK;
-	verdict = with_entry(c, r, "dcode-test.example", without_host);
+	verdict = with_entry(c, r, LISTED, without_host);
 	if (verdict != CONTRACT_OK)
 		return verdict;
 	snprintf(entry, sizeof(entry), "%s", r->reached->host);
@@ -880,6 +897,64 @@ static enum contract_verdict check_network(struct contract *c)
 	return verdict;
 }
 
+/* True if the text has the value, as it is or in base64. */
+static bool shows_value(struct str text, const char *value)
+{
+	struct buf coded = BUF_INIT(1 << 16);
+	bool shows;
+
+	json_base64(&coded, str_of(value));
+	shows = memmem(text.ptr, text.len, value, strlen(value)) ||
+		memmem(text.ptr, text.len, coded.ptr, coded.len);
+	buf_wipe(&coded);
+	return shows;
+}
+
+/* Checks one secret in what the sandbox has shown. The control: the same text
+ * has the secret's variable. */
+static enum contract_verdict
+check_secret(struct contract *c, const struct secret *s, struct str text)
+{
+	char *line = xasprintf("\n%s=", s->env ? s->env : "PATH");
+	bool found = memmem(text.ptr, text.len, line, strlen(line)) != NULL;
+
+	free(line);
+	if (!found)
+		return contract_fail(c, "secrets.%s: %s is not set inside",
+				     s->name, s->env);
+	if (shows_value(text, s->value) ||
+	    (s->key && shows_value(text, s->key)))
+		return contract_fail(c,
+				     "secrets.%s: a program in the sandbox can "
+				     "read the value",
+				     s->name);
+	return CONTRACT_OK;
+}
+
+/* Looks for the values of [secrets] in the sandbox. They are compared here: the
+ * sandbox must not get them to look for. */
+static enum contract_verdict check_secrets(struct contract *c)
+{
+	struct exec_request req = {
+		.command = STR("echo; env; cat /proc/[0-9]*/environ "
+			       "/proc/[0-9]*/cmdline ~/.netrc ~/.npmrc "
+			       "~/.gitconfig ~/.git-credentials 2>/dev/null; "
+			       "exit 0")
+	};
+	const struct secrets *all = &c->sb->secrets;
+	enum contract_verdict verdict = CONTRACT_OK;
+	struct ran ran = { 0 };
+
+	if (!all->n)
+		return contract_na(c, "the sandbox has no [secrets]");
+	if (contract_exec(c, &req, &ran, NULL) < 0)
+		verdict = contract_fail(c, "%s", ran.error.message);
+	for (size_t i = 0; verdict == CONTRACT_OK && i < all->n; i++)
+		verdict = check_secret(c, &all->list[i], buf_str(&ran.out));
+	ran_release(&ran);
+	return verdict;
+}
+
 static const struct contract_check opening[] = {
 	{ "create", CHECK_SURE | CHECK_LONG, check_create, NULL },
 	{ "id", CHECK_BOX, check_id, NULL },
@@ -893,6 +968,7 @@ static const struct contract_check life[] = {
 	{ "extend", CHECK_BOX, check_extend, NULL },
 	{ "network none and full", CHECK_BOX | CHECK_SLOW | CHECK_LONG,
 	  check_network, NULL },
+	{ "secrets stay outside", CHECK_BOX, check_secrets, NULL },
 	{ "snapshot", CHECK_BOX | CHECK_SLOW, check_snapshot, NULL },
 	{ "stop and start", CHECK_BOX | CHECK_SLOW | CHECK_ENDS, check_stop,
 	  NULL },

@@ -2,6 +2,7 @@
 
 DCODE_TEST_LONG=1 adds 100 MB of output and a file of 1 GiB."""
 # SPDX-License-Identifier: MIT
+import base64
 import contextlib
 import json
 import os
@@ -21,6 +22,7 @@ from test_isolation import VENDORS
 
 LONG = bool(os.environ.get("DCODE_TEST_LONG"))
 NETWORK = "network none and full"
+SECRETS = "secrets stay outside"
 HOST = {NETWORK, "id", "attach by id", "list by label", "info", "lifetime",
         "extend", "snapshot", "stop and start", "remove", "remove again",
         "nothing left"}
@@ -130,8 +132,8 @@ def test_contract(request, dcode, tmp_path, row):
     assert [c for c in checks.values() if c["status"] == "fail"] == []
     assert made.status == 0 and made.data["failed"] == 0
     assert {n for n, c in checks.items() if c["status"] == "n/a"} == \
-        ROWS[row][2]
-    assert len(checks) == (59 if LONG else 57)
+        ROWS[row][2] | {SECRETS}
+    assert len(checks) == (60 if LONG else 58)
     assert made.data["isolation"] == (
         "gVisor" if "gVisor" in row else VENDORS[made.provider])
     assert made.data["provider"] == made.provider and made.ledger == []
@@ -171,6 +173,27 @@ def test_a_vendor_that_does_not_deny_the_network_is_found_out(
     assert check["reason"].startswith(
         "with network none it reaches http://127.0.0.1:")
     assert cloud.left() == []
+
+
+def test_a_value_that_reaches_the_sandbox_is_found_out(run, config, env):
+    env["THE_VALUE"] = "ghp_Real0123456789abcdefghijklmnopqrstuv"
+    secret = ('[network]\nallow = ["api.example"]\n[secrets.T]\n'
+              'env = "TOKEN"\nhosts = ["api.example"]\n'
+              'value_env = "THE_VALUE"\n')
+
+    def checked(more=""):
+        config(secret + more)
+        r = run("provider", "test", "local", "--only", SECRETS, "--json")
+        check, = [c for c in json.loads(r.out)["data"]["checks"]
+                  if c["name"] == SECRETS]
+        return check["status"], check["reason"]
+    assert checked() == ("ok", "")
+    for form in (env["THE_VALUE"], base64.b64encode(
+            env["THE_VALUE"].encode()).decode()):
+        status, reason = checked("[sandboxes.providers.local.params]\n"
+                                 f'env = ["OTHER=x{form}"]\n')
+        assert status == "fail"
+        assert "secrets.T: a program in the sandbox can read" in reason
 
 
 def test_quick(run, tmp_path):
