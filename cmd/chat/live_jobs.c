@@ -800,7 +800,7 @@ static int run_listing(void *arg, struct buf *out, const struct stop *stop,
 {
 	struct live *l = arg;
 
-	return mention_list(l->run, false, out, stop, err);
+	return mention_list(l->run, l->lists_ignored, out, stop, err);
 }
 
 /* A listing that failed is nothing to the user. */
@@ -823,8 +823,10 @@ void live_list_files(void *arg)
 	struct error ignored = { 0 };
 
 	l->lists_files = !has_sandbox(l);
-	if (!l->lists_files && !l->over && !l->listing)
-		l->listing = side_job_start(&j, &ignored);
+	if (l->lists_files || l->over || l->listing)
+		return;
+	l->lists_ignored = l->completer.ignored;
+	l->listing = side_job_start(&j, &ignored);
 }
 
 /* Call before a command runs. */

@@ -56,6 +56,7 @@ struct live {
 	struct fuzzy_item *commands; /* owned: the slash commands */
 	bool lists_files;            /* completion needs the list of files */
 	struct side_job *listing;    /* lists them; or NULL */
+	bool lists_ignored;          /* it lists files that git ignores, too */
 	char *lists_arguments; /* owned: completion needs the arguments of this
 				  command; or NULL */
 	struct selection_list picker;

@@ -251,3 +251,30 @@ def test_a_path_that_is_too_long_is_cut_visibly(live, work):
     s.type("see @long")
     s.until(lambda t: any("long-" in row and row.endswith("\u2026")
                           for row in t.splitlines()))
+
+
+@pytest.mark.parametrize("columns, lines", SIZES)
+def test_files_are_listed_by_name_with_directories(live, work, columns, lines):
+    subprocess.run(["git", "init", "-q", str(work)], check=True)
+    (work / ".gitignore").write_text("out/\n")
+    for name in ("lib/deep/snapping.c", "src/app.c", "out/made.o"):
+        (work / name).parent.mkdir(parents=True, exist_ok=True)
+        (work / name).write_text("x\n")
+    s, _ = live([DONE], columns=columns, lines=lines, ready="this machine")
+    s.type("see @app")
+    s.until("\n  src/app.c\n  apples.txt\n  lib/deep/snapping.c\n")
+    for name in ("src/app.c", "apples.txt", "lib/deep/snapping.c"):
+        s.keys("Tab")
+        s.until(f"\u276f see @{name}\n")
+    s.keys("C-u")
+    s.type("see @sr")
+    s.until("\n  src/\n  src/app.c\n")
+    s.keys("Tab")
+    s.until(lambda t: "\u276f see @src/\n  src/app.c\n" in t)
+    s.keys("C-u")
+    s.type("see @out/")  # git ignores it: reachable, but not offered
+    s.until("\n  out/made.o\n")
+    s.keys("C-u")
+    s.type("see @ma")
+    s.until(lambda t: "\u276f see @ma\n" in t and "out/made.o" in t)
+    s.keys("C-u")

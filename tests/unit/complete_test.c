@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "editor/choices.h"
+#include "editor/completion.h"
 #include "unit.h"
 
 static struct fuzzy_item commands[4];
@@ -25,8 +25,11 @@ static void fill_commands(void)
 
 static void list_files(void *context)
 {
-	complete_set_files(context, STR("src/main.c\nsrc/my file.c\nREADME.md\n"
-					"src/\ndocs/domain.txt\n"));
+	struct completer *c = context;
+
+	complete_set_files(c, c->ignored ? STR("build/main.o\n")
+					 : STR("README.md\ndocs/domain.txt\n"
+					       "src/main.c\nsrc/my file.c\n"));
 }
 
 static void type(struct completer *c, struct editor *e, const char *text)
@@ -189,6 +192,89 @@ static void test_files_are_asked_for_and_taken_with_their_blanks(void **state)
 	editor_release(&e);
 }
 
+static void expect_files(struct completer *c, struct editor *e,
+			 const char *typed, const char *want)
+{
+	editor_set(e, str_of(typed));
+	e->recalled = false;
+	complete_update(c, e);
+	expect_choices(c, want);
+}
+
+static void test_files_are_ranked_by_their_names(void **state)
+{
+	struct completer c = { 0 };
+	struct editor e = { 0 };
+
+	(void)state;
+	complete_set_files(&c, STR("apply.txt\ndocs/app.md\nlib/my_app.c\n"
+				   "src/app.py\nsrc/deep/application.c\n"
+				   "src/deep/xapp.c\nzap/p.c\n"));
+	expect_files(&c, &e, "@app",
+		     "src/app.py\ndocs/app.md\napply.txt\n"
+		     "src/deep/application.c\nlib/my_app.c\n"
+		     "src/deep/xapp.c\nzap/p.c\n");
+	expect_files(&c, &e, "@dee",
+		     "src/deep/\nsrc/deep/xapp.c\n"
+		     "src/deep/application.c\n");
+	expect_files(&c, &e, "@src/",
+		     "src/deep/\nsrc/app.py\nsrc/deep/xapp.c\n"
+		     "src/deep/application.c\n");
+	/* The directory itself is sent by Enter. */
+	assert_false(press(&c, &e, KEY_ENTER));
+	/* What was chosen comes before what is as good. */
+	expect_files(&c, &e, "@docs/a", "docs/app.md\n");
+	assert_true(press(&c, &e, KEY_TAB));
+	complete_set_files(&c, STR("docs/app.md\nsrc/app.py\n"));
+	expect_files(&c, &e, "@app", "docs/app.md\nsrc/app.py\n");
+	complete_release(&c);
+	editor_release(&e);
+}
+
+static void test_tab_again_takes_the_next_choice(void **state)
+{
+	struct completer c = { .list_files = list_files };
+	struct editor e = { 0 };
+
+	(void)state;
+	c.context = &c;
+	type(&c, &e, "see @main");
+	expect_choices(&c, "src/main.c\ndocs/domain.txt\n");
+	assert_true(press(&c, &e, KEY_TAB));
+	expect(&e, "see @src/main.c ");
+	assert_true(press(&c, &e, KEY_TAB));
+	expect(&e, "see @docs/domain.txt ");
+	assert_true(press(&c, &e, KEY_TAB));
+	expect(&e, "see @src/main.c ");
+	assert_true(press(&c, &e, KEY_UP));
+	expect(&e, "see @docs/domain.txt ");
+	assert_false(press(&c, &e, KEY_ENTER)); /* sends */
+	type(&c, &e, "@my");
+	assert_true(press(&c, &e, KEY_TAB));
+	assert_false(press(&c, &e, KEY_TAB)); /* the only choice */
+	complete_release(&c);
+	editor_release(&e);
+}
+
+static void test_ignored_files_are_found_by_what_no_other_has(void **state)
+{
+	struct completer c = { .list_files = list_files };
+	struct editor e = { 0 };
+
+	(void)state;
+	c.context = &c;
+	type(&c, &e, "@main");
+	expect_choices(&c, "src/main.c\ndocs/domain.txt\n");
+	type(&c, &e, ".o");
+	expect_choices(&c, "build/main.o\n");
+	assert_true(press(&c, &e, KEY_TAB));
+	expect(&e, "@build/main.o ");
+	type(&c, &e, "@main");
+	expect_choices(&c, "src/main.c\ndocs/domain.txt\n");
+	complete_release(&c);
+	editor_release(&e);
+}
+
 static void test_tab_completes_paths_of_a_command_enter_runs_it(void **state)
 {
 	struct completer c = { .list_files = list_files };
@@ -344,6 +430,10 @@ static void test_letters_side_by_side_and_at_words_count_more(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_files_are_ranked_by_their_names),
+		cmocka_unit_test(test_tab_again_takes_the_next_choice),
+		cmocka_unit_test(
+			test_ignored_files_are_found_by_what_no_other_has),
 		cmocka_unit_test(
 			test_tab_completes_paths_of_a_command_enter_runs_it),
 		cmocka_unit_test(
