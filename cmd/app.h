@@ -56,8 +56,9 @@ struct app_question {
 	const char *const *answers; /* words that the user may type, each also
 				       by its first letter */
 	size_t n;
-	/* Non-NULL: on a screen a single letter answers, without Enter. Then
-	 * this describes the letters, with two blanks between them. */
+	/* What a screen, where a single letter answers, shows in place of
+	 * choices: describes the letters, with two blanks between them. NULL:
+	 * choices are clear enough. */
 	const char *keys;
 	const char *help; /* one line: what each answer does; NULL: clear
 			     from the text */
@@ -65,7 +66,7 @@ struct app_question {
 	size_t safe; /* index of the least dangerous answer; preselected for the
 			arrow keys */
 	size_t lasts; /* 1 + index of an answer that is stored for later runs:
-			 on the row of answers it wants Enter twice; or 0 */
+			 on a screen it must be given twice; or 0 */
 	bool escapes; /* Esc gives the answer `safe` */
 	bool drafts;  /* other text than an answer goes into the user's message
 			 draft */
@@ -114,8 +115,9 @@ struct app {
 	bool goes_without; /* the user agreed to continue although restrictions
 			      in config.toml cannot be applied; an invalid
 			      [limits] then does not end the run */
-	unsigned trusted;  /* bits of the kinds in trust.h that flags allow
-			      without asking */
+	bool yolo_confirmed; /* the user has chosen yolo since dcode began */
+	unsigned trusted;    /* bits of the kinds in trust.h that flags allow
+				without asking */
 	/* The chat's slash commands. main() sets them, because the chat's
 	 * files must not include their table. */
 	const struct slash_command *slash;

@@ -119,12 +119,14 @@ static int ask_question(struct host_gate *g, const char *text, unsigned number,
 	const struct app_question q = {
 		.text = text,
 		.choices = "once/session/always/Never",
+		.keys = "o once  s for this session  a always here  n never",
 		.answers = answers,
 		.n = sizeof(answers) / sizeof(*answers),
 		.help = "o: for this command; s: until dcode ends; a: always "
 			"in this directory; n: never",
 		.usual = NEVER,
 		.safe = NEVER,
+		.escapes = true,
 		.lasts = ALWAYS + 1,
 		.stop = &until,
 	};

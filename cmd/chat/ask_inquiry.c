@@ -215,15 +215,17 @@ static bool handle_list_text(struct inquiry_dialog *d,
 	return false;
 }
 
+/* The selection stops at the ends: a key held too long must not reach the other
+ * one. */
 static void move_selection(struct inquiry_dialog *d, const struct key *key)
 {
 	size_t n = current_item(d)->n_choices + 1;
 	bool ctrl = key->name == KEY_CHAR && key->mods == KEY_CTRL;
 
 	if (key->name == KEY_DOWN || (ctrl && key->c == 'n'))
-		d->selected = (d->selected + 1) % n;
+		d->selected += d->selected + 1 < n;
 	else if (key->name == KEY_UP || (ctrl && key->c == 'p'))
-		d->selected = (d->selected + n - 1) % n;
+		d->selected -= d->selected > 0;
 }
 
 /* Tab and Shift+Tab show the next or previous question. Returns false for other

@@ -11,7 +11,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
 #include "base/json.h"
 #include "base/mem.h"
@@ -29,14 +28,14 @@ static const struct style muted = { 0, STYLE_MUTED };
 
 static const struct style chosen = { ATTR_BOLD, STYLE_ACCENT };
 
-/* Moves the selection: Left and Up back, Right and Down forward. It stops at
- * the ends, so that a key held too long never reaches the other end, where the
- * lasting answers are. */
+/* Left and Right move the selection, and stop at the ends. Up and Down, which
+ * have moved the focus here, do not: held too long, they must not reach "yes".
+ */
 static void answer_row_move(struct answer_row *a, const struct key *key)
 {
-	if (key->name == KEY_LEFT || key->name == KEY_UP)
+	if (key->name == KEY_LEFT)
 		a->selected -= a->selected > 0;
-	else if (key->name == KEY_RIGHT || key->name == KEY_DOWN)
+	else if (key->name == KEY_RIGHT)
 		a->selected += a->selected + 1 < a->n;
 }
 
@@ -321,14 +320,14 @@ static enum dialog_answer give_answer(struct dialog *d, char letter)
  * key pressed by mistake must not allow more than one call. */
 static enum dialog_answer on_answer(struct dialog *d, char letter, bool enter)
 {
-	bool again = d->pressed == letter;
+	bool again = d->row.pressed == letter;
 
-	d->pressed = '\0';
+	d->row.pressed = '\0';
 	if ((letter | 0x20) != 'a' || again || !d->seen ||
 	    !ask_may_last(d->asked))
 		return give_answer(d, letter);
-	d->pressed = letter;
-	d->by_enter = enter;
+	d->row.pressed = letter;
+	d->row.by_enter = enter;
 	if (enter)
 		d->note = letter == 'a'
 				  ? "Enter again: always, until dcode ends"
@@ -349,7 +348,7 @@ static enum dialog_answer on_named_key(struct dialog *d, const struct key *key)
 
 	if (key->name == KEY_ENTER && d->keys == QUESTION_SELECTED)
 		return on_answer(d, selected_letter(d), true);
-	d->pressed = '\0';
+	d->row.pressed = '\0';
 	if (key->name == KEY_ESCAPE || (ctrl && key->c == 'd'))
 		return DIALOG_NO;
 	if ((key->name == KEY_TAB && key->mods == KEY_SHIFT) ||
@@ -372,7 +371,7 @@ enum dialog_answer dialog_event(struct dialog *d, const struct key_event *ev)
 	if (ev->kind == KEY_EVENT_KEY)
 		return on_named_key(d, &ev->key);
 	if (ev->kind != KEY_EVENT_TEXT || ev->text.len != 1) {
-		d->pressed = '\0';
+		d->row.pressed = '\0';
 		return DIALOG_OPEN;
 	}
 	return on_answer(d, ev->text.ptr[0], false);
@@ -685,145 +684,87 @@ bool dialog_render_whole(struct dialog *d, size_t columns, struct rows *out)
 
 void choice_open(struct choice_dialog *d, const struct app_question *q)
 {
-	*d = (struct choice_dialog){ .asked = q,
-				     .reply = BUF_INIT(ASK_REPLY_BYTES),
-				     .wrong = BUF_INIT(ASK_REPLY_BYTES) };
+	*d = (struct choice_dialog){ .asked = q };
 	for (size_t i = 0; i < q->n && i < ANSWER_ROW_MOST; i++) {
 		d->row.labels[d->row.n++] = q->answers[i];
-		if (q->keys) {
-			d->letters[2 * i] = q->answers[i][0];
-			d->letters[2 * i + 1] =
-				(char)(q->answers[i][0] & ~0x20);
-		}
+		d->letters[2 * i] = q->answers[i][0];
+		d->letters[2 * i + 1] = (char)(q->answers[i][0] & ~0x20);
 	}
 	d->row.selected = d->row.safe = q->safe;
 }
 
-void choice_close(struct choice_dialog *d)
+/* Returns the answer, or CHOICE_OPEN if it is one that lasts and was given only
+ * once. pressed: the letter that was given before. */
+static int choose(struct choice_dialog *d, int answer, char pressed, bool enter)
 {
-	buf_release(&d->reply);
-	buf_release(&d->wrong);
-	*d = (struct choice_dialog){ 0 };
-}
+	char letter = answer >= 0 ? d->asked->answers[answer][0] : '\0';
 
-static int submit_reply(struct choice_dialog *d)
-{
-	int answer = ask_parse_choice(d->asked, buf_str(&d->reply));
-
-	if (answer == CHOICE_OPEN)
-		buf_addstr(&d->wrong, buf_str(&d->reply));
-	buf_clear(&d->reply);
-	return answer;
+	if (answer < 0 || (size_t)answer + 1 != d->asked->lasts ||
+	    pressed == letter)
+		return answer;
+	d->row.pressed = letter;
+	d->row.by_enter = enter;
+	return CHOICE_OPEN;
 }
 
 /* Handles a key at a question of dcode itself. Returns an answer's index or a
  * CHOICE_ value. */
-static int on_key(struct choice_dialog *d, const struct key *key)
+static int on_key(struct choice_dialog *d, const struct key *key, char pressed)
 {
-	bool ctrl = key->name == KEY_CHAR && key->mods == KEY_CTRL;
-	bool armed = d->armed;
-
-	d->armed = false;
-	if (ctrl && key->c == 'd')
-		return d->reply.len ? CHOICE_OPEN : CHOICE_ENDED;
-	if (key->name == KEY_ESCAPE && !d->reply.len)
+	if (key->name == KEY_CHAR && key->mods == KEY_CTRL && key->c == 'd')
+		return CHOICE_ENDED;
+	if (key->name == KEY_ESCAPE)
 		return d->asked->escapes ? (int)d->asked->safe : CHOICE_OPEN;
-	if (key->name == KEY_ENTER && d->keys == QUESTION_SELECTED &&
-	    !d->reply.len) {
-		d->armed = !armed && d->row.selected + 1 == d->asked->lasts;
-		return d->armed ? CHOICE_OPEN : (int)d->row.selected;
-	}
-	if (key->name == KEY_ENTER)
-		return d->asked->keys ? CHOICE_OPEN : submit_reply(d);
-	if (key->name == KEY_ESCAPE || (ctrl && key->c == 'u'))
-		buf_clear(&d->reply);
-	else if (key->name == KEY_BACKSPACE)
-		width_drop_last(&d->reply);
-	else if (d->keys == QUESTION_SELECTED)
+	if (key->name == KEY_ENTER && d->keys == QUESTION_SELECTED)
+		return choose(d, (int)d->row.selected, pressed, true);
+	if (key->name == KEY_ENTER && !d->asked->gives_way)
+		return (int)d->asked->usual;
+	if (d->keys == QUESTION_SELECTED)
 		answer_row_move(&d->row, key);
 	return CHOICE_OPEN;
 }
 
-/* True if the reply is the beginning of one of the answers. */
-static bool is_answer_prefix(const struct choice_dialog *d)
-{
-	struct str reply = buf_str(&d->reply);
-
-	for (size_t i = 0; i < d->asked->n; i++) {
-		struct str name = str_of(d->asked->answers[i]);
-
-		if (reply.len > name.len)
-			continue;
-		name.len = reply.len;
-		if (!strncasecmp(reply.ptr, name.ptr, name.len))
-			return true;
-	}
-	return false;
-}
-
 int choice_event(struct choice_dialog *d, const struct key_event *ev)
 {
-	buf_clear(&d->wrong);
-	if (ev->kind == KEY_EVENT_KEY)
-		return on_key(d, &ev->key);
-	d->armed = false;
-	if (ev->kind == KEY_EVENT_TEXT && d->asked->keys)
-		return ev->text.len == 1 ? ask_parse_choice(d->asked, ev->text)
-					 : CHOICE_OPEN;
-	if (ev->kind == KEY_EVENT_TEXT) {
-		struct buf clean = BUF_INIT(ASK_REPLY_BYTES);
+	char pressed = d->row.pressed;
 
-		sanitize_line(ev->text, &clean);
-		if (d->reply.len + clean.len < ASK_REPLY_BYTES)
-			buf_addstr(&d->reply, buf_str(&clean));
-		buf_release(&clean);
-		if (d->asked->drafts && d->reply.len && !is_answer_prefix(d))
-			return CHOICE_DRAFT;
-	}
-	return CHOICE_OPEN;
+	d->row.pressed = '\0';
+	if (ev->kind == KEY_EVENT_KEY)
+		return on_key(d, &ev->key, pressed);
+	if (ev->kind != KEY_EVENT_TEXT || ev->text.len != 1)
+		return CHOICE_OPEN;
+	return choose(d, ask_parse_choice(d->asked, ev->text), pressed, false);
 }
 
 void choice_render(const struct choice_dialog *d, size_t columns,
-		   struct rows *out, size_t caret[2])
+		   struct rows *out)
 {
 	struct wrap w = { .columns = columns > 1 ? columns - 1 : 1,
 			  .words = true };
 	const struct app_question *q = d->asked;
 	bool letters = d->keys == QUESTION_LETTERS;
-	bool takes = (letters && !q->keys) || d->reply.len;
 	struct buf text = BUF_INIT(1 << 12);
 	struct rows line = { 0 };
 	struct rows wrapped = { 0 };
-	struct buf advice = BUF_INIT(1 << 10);
 
-	if (d->wrong.len) {
-		ask_add_advice(q, buf_str(&d->wrong), &advice);
-		rows_adds(&line, plain, advice.ptr);
-		rows_end(&line);
-	}
 	buf_adds(&text, q->text);
-	if (takes)
-		buf_addf(&text, " [%s] %.*s", q->choices, (int)d->reply.len,
-			 d->reply.len ? d->reply.ptr : "");
+	if (letters && !q->keys)
+		buf_addf(&text, " [%s]", q->choices);
 	rows_add(&line, strong, buf_str(&text));
 	rows_close(&line);
 	wrap_rows(&line, &w, &wrapped);
 	rows_append(out, &wrapped, 0, wrapped.n);
-	if (takes) {
-		caret[0] = out->n - 1;
-		caret[1] = rows_cells(&wrapped, wrapped.n - 1);
-	} else if (!answer_row_hint(d->keys, d->wait_s, columns, out) &&
-		   d->keys == QUESTION_SELECTED) {
-		if (d->armed)
-			add_line(out, strong, STR("Enter again: always"),
-				 columns);
-		else
-			answer_row_render(&d->row, columns, out);
-	} else if (letters) {
+	if (d->row.pressed)
+		add_line(out, strong,
+			 str_of(d->row.by_enter ? "Enter again: always"
+						: "a again: always"),
+			 columns);
+	else if (!answer_row_hint(d->keys, d->wait_s, columns, out) &&
+		 d->keys == QUESTION_SELECTED)
+		answer_row_render(&d->row, columns, out);
+	else if (letters && q->keys)
 		add_keys(str_of(q->keys), columns, KEY_ROWS, out);
-	}
 	rows_release(&line);
 	rows_release(&wrapped);
 	buf_release(&text);
-	buf_release(&advice);
 }

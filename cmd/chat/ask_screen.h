@@ -30,7 +30,10 @@ struct answer_row {
 	const char *labels[ANSWER_ROW_MOST]; /* borrowed */
 	size_t n;
 	size_t selected;
-	size_t safe; /* the least dangerous answer: selected at first */
+	size_t safe;   /* the least dangerous answer: selected at first */
+	char pressed;  /* letter of an answer that lasts, given once: it counts
+			  when it is given again */
+	bool by_enter; /* it was given with Enter on the row */
 };
 /* While the message gets the keys, draws one row that says how to reach the
  * question, or when it gets them (wait_s: in how many seconds). Returns false
@@ -50,9 +53,6 @@ struct dialog {
 	bool seen;      /* the call was shown, maybe shortened: a yes counts */
 	bool edits_allowed; /* set by the caller: Shift+Tab allows this edit */
 	char letters[24];   /* the letters that answer now */
-	char pressed;       /* 'a' or 'A' was given once: it answers when given
-			       again */
-	bool by_enter;      /* it was given with Enter on the row of answers */
 	struct answer_row row;
 	enum question_keys keys; /* set by the caller; decides what is drawn and
 				    accepted */
@@ -72,15 +72,10 @@ void dialog_render(struct dialog *d, size_t columns, size_t rows,
 /* Renders every call in full, for the scrollback. False: too long to show. */
 bool dialog_render_whole(struct dialog *d, size_t columns, struct rows *out);
 
-/* A question of dcode itself in the live part, with the reply being typed. */
+/* A question of dcode itself in the live part. */
 struct choice_dialog {
 	const struct app_question *asked; /* borrowed; NULL: no open question */
-	struct buf reply;                 /* one line of UTF-8 */
-	struct buf wrong; /* the last reply if it was not an answer, else "" */
-	bool armed;       /* Enter was pressed once on the answer that lasts */
-	/* The letters that answer, if the question has keys; then no reply is
-	 * typed. Else empty. */
-	char letters[2 * ANSWER_ROW_MOST + 1];
+	char letters[2 * ANSWER_ROW_MOST + 1]; /* the letters that answer */
 	struct answer_row row;
 	enum question_keys keys; /* set by the caller; decides what is drawn and
 				    accepted */
@@ -88,19 +83,15 @@ struct choice_dialog {
 };
 
 enum {
-	CHOICE_DRAFT = -3, /* the reply begins a message: the caller moves it
-			      into the draft */
 	CHOICE_OPEN = ASK_NO_CHOICE,
 	CHOICE_ENDED = -1, /* Ctrl+D: no answer */
 };
 
 void choice_open(struct choice_dialog *d, const struct app_question *q);
-void choice_close(struct choice_dialog *d); /* d may be zeroed */
 /* Returns the index of the answer, or one of the values above. */
 int choice_event(struct choice_dialog *d, const struct key_event *ev);
-/* Appends the question and the ways to answer it. Sets caret (row from out's
- * first, and column) if the reply has the cursor; otherwise leaves it alone. */
+/* Appends the question and the ways to answer it. */
 void choice_render(const struct choice_dialog *d, size_t columns,
-		   struct rows *out, size_t caret[2]);
+		   struct rows *out);
 
 #endif

@@ -508,7 +508,6 @@ static void close_live(struct live *l)
 	asker_release(&l->asker);
 	dialog_close(&l->dialog);
 	inquiry_dialog_close(&l->inquiry);
-	choice_close(&l->choice);
 	rows_release(&l->live);
 	buf_release(&l->text);
 	buf_release(&l->told);

@@ -57,7 +57,7 @@ static void open_question(struct live *l, int64_t now)
  * free answer. */
 static bool is_typing_answer(const struct live *l)
 {
-	return l->dialog.explains || l->dialog.edits || l->choice.reply.len ||
+	return l->dialog.explains || l->dialog.edits ||
 	       (l->inquiry.asked && l->inquiry.types && l->focused);
 }
 
@@ -117,6 +117,7 @@ static enum live_key focus_question(struct live *l, bool letters)
 	l->dialog.note = NULL;
 	l->dialog.row.selected = l->dialog.row.safe;
 	l->choice.row.selected = l->choice.row.safe;
+	l->choice.row.pressed = '\0';
 	if (letters && (l->inquiry.asked || l->picking))
 		return LIVE_KEY_QUESTION;
 	if (l->inquiry.asked)
@@ -258,6 +259,11 @@ static enum live_key route_key(struct live *l, const struct key_event *ev)
 	/* Shift+Tab begins no message, so that it needs no pause. */
 	if (keys == QUESTION_PAUSE && l->dialog.asked && changes_mode(ev))
 		return LIVE_KEY_QUESTION;
+	/* At the end no message can be written. */
+	if (l->over && l->choice.asked && begins_message(l, ev)) {
+		l->note = "Not an answer: press one of these letters";
+		return LIVE_KEY_TAKEN;
+	}
 	if (l->focused)
 		return route_focused_key(l, ev);
 	if (is_decline_key(l, ev))
@@ -374,8 +380,8 @@ static void on_escape(struct live *l)
 }
 
 /* Chooses an approval mode. The policy must allow it, and the user confirms the
- * first yolo: at an empty prompt, since a message or another question would get
- * the keys. */
+ * first yolo of this chat, which Shift+Tab only passes most of the time: at an
+ * empty prompt, since a message or another question would get the keys. */
 static void set_mode(struct live *l, enum run_mode mode)
 {
 	struct error err = { 0 };
@@ -387,7 +393,7 @@ static void set_mode(struct live *l, enum run_mode mode)
 		(void)app_fail(l->run->app, &err);
 		mode = RUN_MANUAL;
 	}
-	if (mode == RUN_YOLO && !yolo_acknowledged(l->run->app)) {
+	if (mode == RUN_YOLO && !l->run->app->yolo_confirmed) {
 		l->confirms = !live_is_drafting(l) && !live_is_asked(l);
 		l->confirmed_at = l->typed; /* as the hint counts it */
 		if (!l->confirms)
@@ -821,7 +827,9 @@ static bool answer_with_letter(struct live *l, char c)
  * message. Returns true if the key has no other effect. */
 static bool settle_letter(struct live *l, const struct key_event *ev)
 {
-	char c = l->letter.c ? l->letter.c : l->dialog.pressed;
+	struct answer_row *row =
+		l->choice.asked ? &l->choice.row : &l->dialog.row;
+	char c = l->letter.c ? l->letter.c : row->pressed;
 	struct key_event letter = letter_event(&c);
 	bool text = ev->kind == KEY_EVENT_TEXT || is_paste(ev);
 	bool again = ev->kind == KEY_EVENT_TEXT && ev->text.len == 1 &&
@@ -833,20 +841,20 @@ static bool settle_letter(struct live *l, const struct key_event *ev)
 		l->note = "Too soon for an answer";
 		return true;
 	}
-	if (!l->letter.c && l->dialog.by_enter) {
+	if (!l->letter.c && row->by_enter) {
 		if (is_plain_key(ev, KEY_ENTER))
 			return false; /* the row of answers takes it */
-		l->dialog.pressed = '\0';
+		row->pressed = '\0';
 		l->dialog.note = NULL;
 		return is_plain_key(ev, KEY_ESCAPE);
 	}
 	if (again || is_plain_key(ev, KEY_ENTER)) {
 		/* also the second press that "always" wants */
-		l->dialog.pressed = c;
+		row->pressed = c;
 		if (answer_with_letter(l, c))
 			return true;
 	}
-	l->letter.c = l->dialog.pressed = '\0';
+	l->letter.c = row->pressed = '\0';
 	l->letter.early = false;
 	l->dialog.note = NULL;
 	if (l->confirms)

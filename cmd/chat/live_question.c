@@ -277,50 +277,19 @@ static void answer_choice(struct live *l, int answer)
 
 	if (answer >= 0)
 		print_choice(l, q->answers[answer]);
-	choice_close(&l->choice);
+	l->choice = (struct choice_dialog){ 0 };
 	l->asked_choice = NULL;
 	l->focused = false;
 	end_wait(l);
 	worker_answer(&l->worker, answer);
 }
 
-/* Moves text typed at the question into the draft, because it begins a message.
- */
-static void move_reply_to_draft(struct live *l)
-{
-	struct buf text = BUF_INIT(MOST_DRAFT);
-
-	editor_text(&l->editor, &text);
-	buf_addstr(&text, buf_str(&l->choice.reply));
-	buf_clear(&l->choice.reply);
-	editor_set(&l->editor, buf_str(&text));
-	buf_release(&text);
-	l->drafted = l->typed;
-	l->focused = false;
-	complete_update(&l->completer, &l->editor);
-}
-
-/* Keeps a line of an answer that is none. Masked, because it stays in the
- * terminal's scrollback. */
-static void print_wrong_choice(struct live *l)
-{
-	struct buf clean = BUF_INIT(1 << 12);
-
-	app_clean(l->run->app, CLEAN_TEXT, buf_str(&l->choice.wrong), &clean);
-	print_choice(l, clean.len ? clean.ptr : "?");
-	buf_release(&clean);
-}
-
 void live_answer_choice(struct live *l, const struct key_event *ev)
 {
 	int answer = choice_event(&l->choice, ev);
 
-	if (answer == CHOICE_DRAFT)
-		move_reply_to_draft(l);
-	else if (answer != CHOICE_OPEN)
+	if (answer != CHOICE_OPEN)
 		answer_choice(l, answer);
-	else if (l->choice.wrong.len)
-		print_wrong_choice(l);
 }
 
 int live_inquire(void *arg, struct inquiry *q, enum inquiry_end *end,

@@ -875,7 +875,6 @@ static void compose_editor(struct live *l, size_t most, struct rows *out,
 	struct rows asked = { 0 };
 	size_t columns = screen_columns(&l->screen);
 	size_t rows = most / 3 > LEAST_EDITOR ? most / 3 : LEAST_EDITOR;
-	size_t typed[2];
 	size_t room;
 	bool waits;
 	bool status;
@@ -899,9 +898,8 @@ static void compose_editor(struct live *l, size_t most, struct rows *out,
 	if (l->dialog.asked && room)
 		dialog_render(&l->dialog, columns, room > 1 ? room - 1 : 1,
 			      &asked);
-	typed[0] = SIZE_MAX;
 	if (l->choice.asked && room)
-		choice_render(&l->choice, columns, &asked, typed);
+		choice_render(&l->choice, columns, &asked);
 	if (l->picking && room && l->choice.keys == QUESTION_DRAFT)
 		add_waiting_list(l, columns, &asked);
 	room = subtract_or_zero(room, asked.n);
@@ -914,10 +912,6 @@ static void compose_editor(struct live *l, size_t most, struct rows *out,
 		rows_append(out, &wait, 0, wait.n);
 	add_queue(l, room, out);
 	caret[0] += out->n + asked.n;
-	if (typed[0] != SIZE_MAX) {
-		caret[0] = out->n + typed[0];
-		caret[1] = typed[1];
-	}
 	rows_append(out, &asked, 0, asked.n);
 	rows_append(out, &editor, 0, editor.n);
 	rows_close(out);

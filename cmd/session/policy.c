@@ -76,6 +76,7 @@ void yolo_acknowledge(struct app *app)
 	char *name = yolo_file(app);
 	char *state = app_state_path(app, "", &err);
 
+	app->yolo_confirmed = true;
 	if (!name || !state || path_mkdirs(state, 0700, &err) < 0 ||
 	    path_write(name, STR("acknowledged\n"), 0600, &err) < 0)
 		(void)app_fail(app, &err);
@@ -377,6 +378,8 @@ int run_set_mode(struct run *r, enum run_mode mode, struct error *err)
 	}
 	if (rc > 0)
 		r->mode = (int)mode;
+	if (rc > 0 && mode == RUN_YOLO)
+		r->app->yolo_confirmed = true;
 	if (rc > 0 && mode != RUN_PLAN)
 		r->before_plan = (int)mode;
 	return rc < 0 ? -1 : 0;

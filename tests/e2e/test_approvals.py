@@ -310,9 +310,10 @@ def test_calls_together_can_be_refused_or_asked_one_by_one(live, work):
 
 def test_yolo_is_acknowledged_once_for_this_user(live, work, env):
     for again in (False, True):
-        s, _ = live([execute("echo a >> log"), DONE])
-        s.keys("BTab", "BTab", "BTab")
+        s, _ = live([execute("echo a >> log"), DONE],
+                    args=["--yolo"] if again else [])
         if not again:
+            s.keys("BTab", "BTab", "BTab")
             s.until("y allows it")  # one that comes before is of a message
             s.keys("y")
         s.until(lambda t: "\nyolo \u00b7" in t)
@@ -322,6 +323,19 @@ def test_yolo_is_acknowledged_once_for_this_user(live, work, env):
     assert (work / "log").read_text() == "a\na\n"
     state = os.path.join(env["HOME"], ".deepagents", ".state")
     assert "yolo-acknowledged" in os.listdir(state)
+
+
+def test_shift_tab_asks_about_yolo_once_in_each_chat(live):
+    for _ in range(2):
+        s, _ = live([DONE])
+        s.keys("BTab", "BTab", "BTab")
+        s.until("y allows it")
+        s.keys("y")
+        s.until(lambda t: "\nyolo \u00b7" in t)
+        s.keys("BTab")
+        s.until(lambda t: "\nmanual \u00b7" in t)
+        s.keys("BTab", "BTab", "BTab")
+        s.until(lambda t: "\nyolo \u00b7" in t)
 
 
 def test_a_message_that_begins_with_y_does_not_allow_yolo(live, work, env):

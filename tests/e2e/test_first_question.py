@@ -71,7 +71,7 @@ def seen_files(server):
 
 
 @pytest.mark.parametrize("said, copied", [
-    ("y", True), ("Yes", True), ("n", False), ("", False)])
+    ("y", True), ("Y", True), ("n", False), ("", False)])
 def test_y_n_and_enter_answer(chat, said, copied):
     s = chat()
     asked(s)

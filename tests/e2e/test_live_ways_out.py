@@ -162,7 +162,7 @@ def test_a_paste_at_a_question_goes_into_the_draft(live, tmp_path):
     time.sleep(0.2)
     assert "touch made" in s.text() and "y yes" not in s.text()
     assert not (tmp_path / "work" / "made").exists()
-    s.keys("Down", "Up", "Enter")  # no is selected first
+    s.keys("Down", "Left", "Enter")  # no is selected first
     s.until("done.")
     assert (tmp_path / "work" / "made").exists()
     assert "yes please" in s.text()

@@ -249,7 +249,7 @@ def test_the_policy_is_not_exceeded(managed, vendor, model, env):
     assert not bodies(cloud, "PUT", "/network")
 
 
-ASKED = "reach evil-good.example:80? [once/session/always/Never]"
+ASKED = "reach evil-good.example:80?"
 WAITS = "curl -sS -m 50 http://evil-good.example/"
 
 
@@ -264,8 +264,9 @@ def fixture_asking(chat, home):
 
 
 def asked(chat, times=1):
-    """Waits for the question, which may be on two lines."""
-    chat.until(lambda t: " ".join(t.split()).count(ASKED) >= times)
+    """Waits for the question, which may be on two lines, and its keys."""
+    chat.until(lambda t: " ".join(t.split()).count(ASKED) >= times and
+               ("n never" in " ".join(t.split()) or "/Never]" in t))
 
 
 def answer(chat, letter, times=1):
@@ -291,16 +292,20 @@ def test_always_on_the_row_of_answers_wants_enter_twice(asking, home):
     c = asking([execute(WAITS), OVER])
     send(c, "go", "Let `curl")
     asked(c)
-    c.keys("Down")
+    c.type("a")
+    c.until("a again: always")
+    c.keys("Up")  # it counts twice in a row
     c.until("> never")
-    c.keys("Down", "Up")  # the row ends here
+    c.type("a")
+    c.until("a again: always")
+    c.keys("Down", "Right", "Left")  # the row ends here
     c.until("> always")
     c.keys("Enter")
     c.until("Enter again: always")
-    c.keys("Up")
+    c.keys("Left")
     c.until("> session")
     assert "evil-good" not in config.read_text()
-    c.keys("Down", "Enter")
+    c.keys("Right", "Enter")
     c.until("Enter again: always")
     c.keys("Enter")  # the control
     c.until("all over")
@@ -344,7 +349,8 @@ def test_never_and_session_hold_for_the_session(asking):
     answer(c, "n")
     c.until("all over")
     assert not any("REACHED" in r for r in c.results())
-    assert c.text(True).count("session/always") == 1
+    seen = " ".join(c.text(True).split())
+    assert seen.count("example:80? never") == 1
 
 
 MANY = ("for i in 1 2 3 4 5 6 7 8 9 10 11; do curl -sS -m {0} "
@@ -357,7 +363,7 @@ def test_a_command_causes_at_most_eight_questions(asking):
                "-y", columns=150)
     send(c, "go", "Let `for")
     for i in range(1, 9):
-        c.until(f"reach h{i}.example:80? [once/session/always/Never]")
+        c.until(lambda t, i=i: f"reach h{i}.example:80? [" in t)
         c.type("n")
         c.keys("Enter")
     asked(c)  # the next command's own question

@@ -33,7 +33,8 @@ def test_a_list_of_choices_that_is_cut_says_where_it_is(live):
     s = start(live, [ask_choices(9)])
     s.until("\n  1-5 of 10\n")
     s.until("selects  Esc declines")
-    s.keys("Up")  # to the last one
+    s.keys("Up")  # it stays at the first one
+    s.keys(*["Down"] * 12)
     s.until("\n> in your own words ...\n  6-10 of 10\n")
 
 
