@@ -9,8 +9,10 @@
 #include "cmd/app.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,7 +44,7 @@
  * signals so far. */
 static const struct cancel *signal_cancel;
 static volatile sig_atomic_t signal_output = STDERR_FILENO;
-static volatile sig_atomic_t signal_number;
+static atomic_int signal_number; /* read by any thread */
 static volatile sig_atomic_t signal_count;
 
 enum {
@@ -134,6 +136,9 @@ int app_init(struct app *app, struct error *err)
 {
 	*app = (struct app){ .cancel = { { -1, -1 } } };
 	ids_init();
+	errno = pthread_key_create(&app->own_store, NULL);
+	if (errno)
+		return error_errno(err, "preparing the threads");
 	if (cancel_init(&app->cancel, err) < 0)
 		return -1;
 	signal_cancel = &app->cancel;
@@ -167,6 +172,7 @@ void app_release(struct app *app)
 	store_close(app->beside);
 	if (app->store)
 		store_close(app->store);
+	(void)pthread_key_delete(app->own_store);
 	if (app->http)
 		http_free(app->http);
 	output_release(&app->guard);
@@ -242,9 +248,14 @@ static int set_capacity(struct app *app, struct error *err)
 
 int app_store_later(struct app *app, struct store **store, struct error *err)
 {
+	struct store *own = pthread_getspecific(app->own_store);
 	struct settings *set;
 	char *path;
 
+	if (own) {
+		*store = own;
+		return 0;
+	}
 	if (!app->store) {
 		if (app_settings(app, &set, err) < 0)
 			return -1;
@@ -261,14 +272,12 @@ int app_store_later(struct app *app, struct store **store, struct error *err)
 	return 0;
 }
 
-int app_store_beside(struct app *app, struct store **store, struct error *err)
+void app_use_store_beside(struct app *app)
 {
-	if (!app->beside && app_store_later(app, store, err) < 0)
-		return -1;
 	if (!app->beside)
 		app->beside = store_again(app->store);
-	*store = app->beside;
-	return 0;
+	if (pthread_setspecific(app->own_store, app->beside))
+		abort(); /* without it two threads would share a connection */
 }
 
 int app_store(struct app *app, struct store **store, struct error *err)

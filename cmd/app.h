@@ -3,6 +3,7 @@
 #ifndef CMD_APP_H
 #define CMD_APP_H
 
+#include <pthread.h>
 #include <stdbool.h>
 
 #include "base/mask/mask.h"
@@ -134,7 +135,8 @@ struct app {
 	struct registry *providers;
 	struct http *http;
 	struct store *store;
-	struct store *beside; /* created by app_store_beside(), or NULL */
+	struct store *beside; /* created by app_use_store_beside(), or NULL */
+	pthread_key_t own_store; /* beside, on the thread that uses it */
 	struct mask *mask;
 	struct output_guard guard;    /* masks secrets in everything that is
 					 written to stderr */
@@ -181,9 +183,13 @@ struct http *app_http(struct app *app);
 int app_store(struct app *app, struct store **store, struct error *err);
 /* Like app_store(), but the database is opened only when it is first used. */
 int app_store_later(struct app *app, struct store **store, struct error *err);
-/* Like app_store_later(), but with a second connection, for a thread that runs
- * at the same time as the user of app_store(). */
-int app_store_beside(struct app *app, struct store **store, struct error *err);
+/* Gives the calling thread a database connection of its own, which app_store()
+ * and app_store_later() then return on this thread: a connection serves one
+ * thread at a time. Only one thread at a time may call this, and only after
+ * another has called app_store_later(). The connection is closed with app,
+ * because what the thread has made, like a sandbox's request, still uses it
+ * when the thread has ended. Ends dcode if there is no memory. */
+void app_use_store_beside(struct app *app);
 /* Returns the path of name in dcode's state directory, or the directory itself
  * for "". Owned; NULL with err. */
 char *app_state_path(struct app *app, const char *name, struct error *err);

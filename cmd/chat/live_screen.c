@@ -521,9 +521,9 @@ static const char *state_of(const struct live *l)
 		return "not started";
 	if (l->state == LIVE_CLOSING && strcmp(place, "this machine") != 0)
 		return "ending";
-	if (l->run->box.seen == STATE_STOPPED)
+	if (l->run->seen == STATE_STOPPED)
 		return "stopped";
-	if (l->run->box.seen == STATE_GONE)
+	if (l->run->seen == STATE_GONE)
 		return "gone";
 	if (l->ends && clock_ms() >= l->ends)
 		return "expired";

@@ -184,9 +184,7 @@ int run_name_session(struct run *r, struct error *err)
 		.headless = !r->interactive,
 	};
 
-	if (r->store)
-		store = r->store;
-	else if (app_store_later(r->app, &store, err) < 0)
+	if (app_store_later(r->app, &store, err) < 0)
 		return -1;
 	name = run_model_name(r);
 	info.model = name;

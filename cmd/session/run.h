@@ -123,15 +123,16 @@ struct run {
 	void (*on_job_end)(void *arg); /* callback for jobs_set_end(), called
 					  with ui.arg; or NULL */
 	struct promise *promise;       /* creation in the background, or NULL */
-	struct store *store; /* borrowed: a second database connection, for the
-				session only; or NULL */
-	const struct args *args; /* the command line */
+	const struct args *args;       /* the command line */
 	/* The resumed thread; id is NULL for a new one. */
 	struct thread thread;
 	/* set by run_open() */
 	struct model_choice choice;
 	struct sandbox_client client;
 	struct managed_sandbox box;
+	/* enum sandbox_state of the sandbox, as last reported between
+	 * commands. Any thread. */
+	_Atomic int seen;
 	struct session *session;
 	struct model *model;
 	struct meter_model *account; /* account of the model in the meter */

@@ -336,10 +336,12 @@ static int on_confirm(void *arg, const char *sentence, struct error *err)
 }
 
 /* lifecycle_ui.changed callback: reports a state change of the sandbox that
- * dcode did not cause. */
+ * dcode did not cause. On the keepalive's thread. */
 static void on_changed(void *arg, enum sandbox_state state)
 {
-	(void)arg;
+	struct run *r = arg;
+
+	r->seen = (int)state;
 	if (state == STATE_STOPPED)
 		app_warn("the sandbox was stopped, by its vendor or from "
 			 "outside");
@@ -426,9 +428,12 @@ int run_end_sandbox(struct run *r, struct error *err)
 {
 	int rc;
 
-	run_money_keep(r);
-	run_skills_leave(r);
-	if (r->session && r->box.sandbox.id)
+	/* a box that is ending belongs to the thread that deletes it */
+	if (!r->box.ending) {
+		run_money_keep(r);
+		run_skills_leave(r);
+	}
+	if (!r->box.ending && r->session && r->box.sandbox.id)
 		contacts_note(&r->contacts, session_id(r->session),
 			      &r->box.sandbox, NULL);
 	forwards_close(&r->forwards);
@@ -597,6 +602,7 @@ int run_open_sandbox(struct run *r, const struct stop *stop, struct error *err)
 			on_changed, r },
 	};
 
+	r->seen = STATE_UNKNOWN;
 	if (settings_bool(r->app->settings, NULL, "sandboxes.cache_setup",
 			  &request.cache_setup, err) < 0)
 		return -1;
@@ -673,7 +679,6 @@ static bool creates_late(struct run *r)
 	       !scope_has_own(r);
 }
 
-/* Also opens a second database connection, which the session then uses. */
 bool run_promise_can(struct run *r)
 {
 	bool may_attach = r->thread.id || r->options.scope;
@@ -695,20 +700,15 @@ bool run_promise_can(struct run *r)
 	 * directory must be known in both cases, because the model is told. */
 	dir = place_expect(&r->client, attaches);
 	if (!dir || (may_attach && !place_expect(&r->client, false)) ||
-	    app_store_beside(r->app, &store, &err) < 0)
+	    app_store_later(r->app, &store, &err) < 0)
 		return false;
-	/* the creating thread uses the first connection */
-	r->store = store;
-	if (r->session)
-		session_set_store(r->session, store);
 	r->box.sandbox = (struct sandbox){ .client = &r->client,
 					   .workdir = xstrdup(dir) };
 	return true;
 }
 
 /* Stores the sandbox with the thread at once, so that -r finds it even if dcode
- * is killed during the first answer. Uses the creating thread's database
- * connection, because the session may be using the other one. */
+ * is killed during the first answer. */
 static void store_thread_sandbox(struct run *r)
 {
 	const struct session_info info = {
@@ -725,14 +725,17 @@ static void store_thread_sandbox(struct run *r)
 }
 
 /* Thread function: creates the sandbox. Takes the lock only to publish the
- * result. */
+ * result. The session's thread stores the prompt and the answer meanwhile, so
+ * this one has a database connection of its own. */
 static void *make_sandbox(void *arg)
 {
 	struct run *r = arg;
 	struct promise *p = r->promise;
 	struct error err = { 0 };
-	int rc = run_open_sandbox(r, &p->stop, &err);
+	int rc;
 
+	app_use_store_beside(r->app);
+	rc = run_open_sandbox(r, &p->stop, &err);
 	if (rc == 0)
 		store_thread_sandbox(r);
 	pthread_mutex_lock(&p->lock);

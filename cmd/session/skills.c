@@ -779,9 +779,8 @@ void run_skills_leave(struct run *r)
 	struct exec_result res = { 0 };
 	struct error ignored = { 0 };
 
-	/* Another thread deletes a sandbox that is ending. */
-	if (r->box.ending || !r->skills || !run_skills_root(r) || !sb->client ||
-	    !sb->id || (!sandbox_is_shared(sb) && r->box.label[0]))
+	if (!r->skills || !run_skills_root(r) || !sb->client || !sb->id ||
+	    (!sandbox_is_shared(sb) && r->box.label[0]))
 		return;
 	for (int i = 0; i < N_PLACES; i++)
 		add_removal(r, (enum place)i, &line);

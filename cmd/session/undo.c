@@ -176,12 +176,14 @@ static bool has_checkpoints(const struct run *r)
 }
 
 /* Returns the file LABEL.KIND of the run's sandbox; until that is ready, of the
- * thread's. Owned, or NULL. */
+ * thread's: as long as it is awaited, r->box belongs to the thread that creates
+ * it. Owned, or NULL. */
 static char *find_file(const struct run *r, const char *kind)
 {
-	const char *label = r->box.label[0] ? r->box.label
-			    : r->thread.id  ? r->thread.label
-					    : "";
+	bool ready = !r->agent.await && r->box.label[0];
+	const char *label = ready          ? r->box.label
+			    : r->thread.id ? r->thread.label
+					   : "";
 	struct error ignored = { 0 };
 	bool repository;
 	char *root = label[0] ? user_repo_root(settings_cwd(r->app->settings),
@@ -290,7 +292,7 @@ void undo_begin_turn(struct run *r)
 	number_turn(r, &r->wrote.number);
 	r->undone = read_note(r);
 	r->sandbox_ready = begin_turn;
-	if (!r->promise)
+	if (!r->agent.await)
 		begin_turn(r);
 }
 

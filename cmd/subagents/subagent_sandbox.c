@@ -539,7 +539,8 @@ static int open_client(struct child *c, struct error *err)
 		       err) < 0)
 		return -1;
 	a->has_client = true;
-	if (app_store(r->app, &store, err) < 0)
+	/* only to copy it: the caller's thread may be using it */
+	if (app_store_later(r->app, &store, err) < 0)
 		return -1;
 	a->store = store_again(store);
 	return run_money_sandbox(&a->run, err);

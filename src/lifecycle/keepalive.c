@@ -5,10 +5,9 @@
  * Vendors delete a sandbox that nobody extends. A thread extends it three times
  * per lifetime, from the opening until lifecycle_keepalive_stop(), so that it
  * survives a long answer of the model and a pause of the user. The sandbox's
- * state, as far as the answers report it, is stored in box->seen and passed to
- * ui.changed.
+ * state, as far as the answers report it, is passed to ui.changed when it
+ * changes.
  */
-#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "base/mem.h"
@@ -28,14 +27,17 @@ struct lifecycle_keepalive {
 	/* copied: box may be used by another thread */
 	struct lifecycle_ui ui;
 	int64_t lifetime_s;
+	enum sandbox_state seen; /* as last reported */
 	struct cancel cancel;
 	pthread_t thread;
 };
 
 static void note_state(struct lifecycle_keepalive *k, enum sandbox_state state)
 {
-	if (atomic_exchange(&k->box->seen, (int)state) != (int)state &&
-	    k->ui.changed)
+	bool is_new = state != k->seen;
+
+	k->seen = state;
+	if (is_new && k->ui.changed)
 		k->ui.changed(k->ui.arg, state);
 }
 
@@ -100,7 +102,7 @@ void lifecycle_keepalive_start(struct managed_sandbox *box, int64_t lifetime_s)
 	k = xcalloc(1, sizeof(*k));
 	k->box = box;
 	k->ui = box->request.ui;
-	box->seen = STATE_RUNNING;
+	k->seen = STATE_RUNNING;
 	k->lifetime_s = lifetime_s;
 	if (cancel_init(&k->cancel, &ignored) < 0) {
 		free(k);

@@ -116,8 +116,6 @@ struct managed_sandbox { /* initialise with { 0 } */
 	/* seconds: lifetime to request while the sandbox is in use */
 	int64_t lifetime_s;
 	struct lifecycle_keepalive *keepalive; /* owned, or NULL */
-	/* enum sandbox_state, as last reported between commands; any thread. */
-	_Atomic int seen;
 	/* After an interrupted opening: what was created is being deleted, and
 	 * the other fields belong to that thread. Owned, or NULL. */
 	struct lifecycle_ending *ending;

@@ -152,11 +152,6 @@ void session_set_info(struct session *s, const struct session_info *info)
 	s->outdated = true;
 }
 
-void session_set_store(struct session *s, struct store *store)
-{
-	s->store = store;
-}
-
 struct session *session_new(struct store *s, const struct session_info *info)
 {
 	struct session *session = xcalloc(1, sizeof(*session));

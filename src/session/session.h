@@ -43,8 +43,6 @@ struct session *session_copy(struct store *s, const struct thread *t,
 int session_copy_first(struct session **out, struct store *s,
 		       const struct thread *t, int64_t messages,
 		       struct error *err);
-/* Switches to another connection to the same database. */
-void session_set_store(struct session *s, struct store *store);
 /* Replaces the thread's info; stored with the next append. */
 void session_set_info(struct session *s, const struct session_info *info);
 /* Stores which sandbox a thread uses, if the thread's session uses another

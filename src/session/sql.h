@@ -120,6 +120,9 @@ struct store {
 	bool prunes;
 	bool warned_of_size, warned_of_pruning;
 	int depth; /* nesting of store_begin() */
+	/* Statements so far. sqlite is not built with ThreadSanitizer, which
+	 * sees by this write that two threads use one connection. */
+	unsigned used;
 };
 
 extern const char *const store_texts[SQL_COUNT];

@@ -682,6 +682,7 @@ sqlite3_stmt *store_sql(struct store *s, enum statement which,
 {
 	sqlite3_stmt **st = &s->statements[which];
 
+	s->used++;
 	if (store_ready(s, err) < 0)
 		return NULL;
 	if (!*st && sqlite3_prepare_v3(s->db, store_texts[which], -1,

@@ -105,26 +105,32 @@ static void end_other_lines(struct output_guard *g, bool tool, struct str data)
 }
 
 /* Masks a piece and writes it to the real stderr, on a new line if other text
- * has left one unfinished. */
-static ssize_t write_guarded(void *cookie, const char *text, size_t len)
+ * has left one unfinished. tool: it is output of a tool. */
+static void write_piece(struct output_guard *g, bool tool, struct str piece)
 {
-	struct output_guard *g = cookie;
 	struct buf shown = BUF_INIT(SIZE_MAX / 4);
 	struct str data;
 
-	mask_pass(*g->mask, &g->masked, (struct str){ text, len },
-		  len < SPLIT_MIN || text[len - 1] == '\n', &shown);
-	data = buf_str(&shown);
 	pthread_mutex_lock(&g->lock);
+	mask_pass(*g->mask, &g->masked, piece,
+		  piece.len < SPLIT_MIN || piece.ptr[piece.len - 1] == '\n',
+		  &shown);
+	data = buf_str(&shown);
 	erase_status(g);
 	if (data.len) {
-		end_other_lines(g, g->tool, data);
+		end_other_lines(g, tool, data);
 		write_stderr(g, data);
-		*(g->tool ? &g->tool_open : &g->note_open) =
+		*(tool ? &g->tool_open : &g->note_open) =
 			data.ptr[data.len - 1] != '\n';
 	}
 	pthread_mutex_unlock(&g->lock);
 	buf_release(&shown);
+}
+
+/* The write function of stderr (fopencookie(3)). */
+static ssize_t write_guarded(void *cookie, const char *text, size_t len)
+{
+	write_piece(cookie, false, (struct str){ text, len });
 	return (ssize_t)len;
 }
 
@@ -148,16 +154,6 @@ static int write_answer(struct output_guard *g, struct str data,
 	if (g->shared)
 		pthread_mutex_unlock(&g->lock);
 	return rc;
-}
-
-/* Writes output of a tool to stderr. Its line may stay unfinished. */
-static void write_tool_output(struct output_guard *g, struct str data)
-{
-	flockfile(stderr);
-	g->tool = true;
-	fwrite(data.ptr, 1, data.len, stderr);
-	g->tool = false;
-	funlockfile(stderr);
 }
 
 /* Reads one of the fields that the lock guards. */
@@ -596,7 +592,7 @@ static void flush_output(struct plain *p)
 		buf_consume(&p->out, text.len);
 	}
 	if (p->log.len) {
-		write_tool_output(p->guard, buf_str(&p->log));
+		write_piece(p->guard, true, buf_str(&p->log));
 		buf_clear(&p->log);
 	}
 }

@@ -34,14 +34,12 @@ int output_write(int fd, struct str data, const struct stop *stop);
 struct output_guard {
 	struct mask *const *mask; /* the caller's variable that will point to
 				     the mask; borrowed */
+	bool shared; /* both streams are the same terminal, pipe or file */
+	FILE *plain; /* the original stderr */
+	pthread_mutex_t lock; /* guards the following fields */
 	struct mask_stream masked;
 	const struct stop *stop; /* see output_obey(); or NULL */
 	bool given_up;
-	bool shared; /* both streams are the same terminal, pipe or file */
-	FILE *plain; /* the original stderr */
-	bool tool;   /* output of a tool is being printed; guarded by the lock
-			of stderr */
-	pthread_mutex_t lock; /* guards the following fields */
 	/* The last line is unfinished: of the answer, of a tool's output, or of
 	 * dcode's own text, such as a question. */
 	bool answer_open, tool_open, note_open;

@@ -1,15 +1,18 @@
 """test_undo.py - files of a sandbox go back to before a turn."""
 # SPDX-License-Identifier: MIT
 import json
+import os
 import random
 import re
 import shlex
+import signal
 import subprocess
 import time
 
 import pytest
 
 from clouds import vendor_fixture  # noqa: F401 (a fixture)
+from lifecycle import wait_for
 from slash_chat import talk  # noqa: F401 (a fixture)
 from test_workspace import box  # noqa: F401 (a fixture)
 
@@ -379,3 +382,19 @@ def test_a_run_that_resumes_is_told_of_an_undo_in_the_shell(
     assert re.match(r"\[With `dcode undo` the user has undone .*: 2\. Read.*"
                     r"\]\n\nagain$", text), text
     assert look(run) == BEFORE
+
+
+def test_a_later_turn_of_a_killed_chat_can_be_undone(talk, tree, run, start,
+                                                     model):
+    c = begin(talk, "echo 2 >>a.c", "echo 3 >>a.c; exec sleep 100")
+    go(c, 1)
+    after = look(run)
+    c.say("go 2")
+    wait_for(lambda: "3" in look(run))
+    os.kill(c.pid(), signal.SIGKILL)
+    model(turns("true"))
+    r = start("-r", "-n", "again", *SENT, cwd=tree).wait()
+    assert r.status == 0, r.err
+    r = start("undo", "--turn", "2", cwd=tree).wait()
+    assert r.status == 0, r.err
+    assert look(run) == after
