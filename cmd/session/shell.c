@@ -23,6 +23,7 @@
 #include "model/message.h"
 #include "sandbox/changed_files.h"
 #include "sandbox/quote.h"
+#include "sandbox/shell.h"
 #include "term/guest.h"
 #include "term/tty.h"
 
@@ -219,13 +220,13 @@ static int check_possible(const struct sandbox *sb, struct error *err)
 		return error_hint(err, "`dcode sandbox exec` runs a command "
 				       "without one.");
 	}
-	if (p->ops->shell)
+	if (shell_is_possible(sb->client))
 		return 0;
-	error_set(err, ERR_USAGE, "%s cannot give a command a terminal",
+	error_set(err, ERR_USAGE,
+		  "%s shows a command's output only at its end, so it cannot "
+		  "give it a terminal",
 		  p->name);
-	return error_hint(err, "`dcode sandbox exec` runs single commands; "
-			       "`dcode help shell` names the providers with "
-			       "terminals.");
+	return error_hint(err, "`dcode sandbox exec` runs single commands.");
 }
 
 int shell_run(struct app *app, struct sandbox *sb, struct exec_result *res,
@@ -258,7 +259,7 @@ int shell_run(struct app *app, struct sandbox *sb, struct exec_result *res,
 	if (rc == 0)
 		rc = watch(v.events, v.tty.wake, err);
 	if (rc == 0)
-		rc = sandbox_execute(sb, &req, res, &stop, err);
+		rc = shell_execute(sb, &req, res, &stop, err);
 	if (rc < 0)
 		(void)tty_write(&v.tty, STR("\r\n"));
 	tty_close(&v.tty);

@@ -12,17 +12,15 @@
  * create, envd's address, commands, files, snapshots. To add a vendor, copy
  * this file and read providers/README.md.
  */
+#include "providers/e2b/e2b.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <sodium.h>
-
 #include "base/json.h"
 #include "base/mem.h"
-#include "base/sanitize.h"
 #include "base/str.h"
-#include "net/grpc.h"
 #include "providers/kit/files.h"
 #include "providers/kit/lease.h"
 #include "providers/kit/rest.h"
@@ -37,13 +35,7 @@ enum {
 	WAIT_MS = 180000,
 	CREATE_MS = 120000,
 	SNAPSHOT_MS = 300000,
-	/* Constants for commands: */
-	BODY_MAX = 4 << 20,
-	/* added to the time for which the server may hold a request */
-	SLACK_MS = 8000,
-	USER_MAX = 256,
 	/* The first versions of envd that have a feature; 400 means 0.4.0. */
-	STDIN_SINCE = 300,   /* has the field "stdin" */
 	USER_OPTIONAL = 400, /* has a default user, so none need be named */
 	RAW_SINCE = 507,     /* accepts a body that is the file itself */
 };
@@ -568,8 +560,7 @@ static int extend_life(struct sandbox *sb, int64_t lifetime_s,
 	return rc;
 }
 
-/* Returns the version of the sandbox's envd; 0 if unknown. */
-static int envd_version(struct sandbox *sb)
+int e2b_envd_version(struct sandbox *sb)
 {
 	struct e2b_box *b = (struct e2b_box *)vendor_box(sb);
 	int version;
@@ -580,11 +571,10 @@ static int envd_version(struct sandbox *sb)
 	return version;
 }
 
-/* Returns the user to name in requests to envd, or NULL. */
-static const char *envd_user(struct sandbox *sb)
+const char *e2b_envd_user(struct sandbox *sb)
 {
 	const struct e2b *e = sb->client->priv;
-	int version = envd_version(sb);
+	int version = e2b_envd_version(sb);
 
 	return e->user || !version || version >= USER_OPTIONAL ? e->user
 							       : "user";
@@ -621,232 +611,6 @@ static int make_workdir(struct sandbox *sb, const struct stop *stop,
 		return 0;
 	if (rc < 0)
 		*err = why;
-	return rc;
-}
-
-/* Commands: each is one process of envd, whose output is a stream of events. */
-
-/* Parser of the event stream that answers process.Process/Start. Initialise
- * with { .out = ... }. */
-struct e2b_events {
-	struct envelope stream;
-	struct buf *out; /* borrowed: receives standard output */
-	bool started;    /* the process has an id */
-	bool exited;     /* it has ended, and all its output has arrived */
-	char code[32];   /* the error's name at the stream's end, or "" */
-	char message[200];
-};
-
-static int add_base64(struct buf *out, const char *text, struct error *err)
-{
-	size_t len = strlen(text);
-	size_t most = len / 4 * 3 + 3;
-	size_t got = 0;
-	char *room = buf_room(out, most);
-
-	if (!room)
-		return error_set(err, ERR_LIMIT,
-				 "the answer is larger than %zu bytes",
-				 out->max);
-	buf_added(out, 0);
-	if (sodium_base642bin((unsigned char *)room, most, text, len, NULL,
-			      &got, NULL, sodium_base64_VARIANT_ORIGINAL))
-		return error_set(err, ERR_PROTOCOL,
-				 "unexpected server response: not base64");
-	buf_added(out, got);
-	return 0;
-}
-
-static int on_event(struct e2b_events *e, const cJSON *event, struct error *err)
-{
-	const char *text = json_string(json_get(event, "data"), "stdout", NULL);
-
-	if (json_get(event, "start"))
-		e->started = true;
-	if (json_get(event, "end"))
-		e->exited = true;
-	return text ? add_base64(e->out, text, err) : 0;
-}
-
-/* Reads the last message of the stream, which may hold an error. */
-static void on_last(struct e2b_events *e, const cJSON *tree)
-{
-	const cJSON *error = json_get(tree, "error");
-	struct buf words = BUF_INIT(sizeof(e->message) - 1);
-
-	if (!error)
-		return;
-	snprintf(e->code, sizeof(e->code), "%s",
-		 json_string(error, "code", "unknown"));
-	sanitize_text(str_of(json_string(error, "message", "")), &words);
-	snprintf(e->message, sizeof(e->message), "%s",
-		 words.ptr ? words.ptr : "");
-	buf_release(&words);
-}
-
-static int on_message(void *arg, struct str json, bool is_last,
-		      struct error *err)
-{
-	struct e2b_events *e = arg;
-	cJSON *tree = json_parse(json);
-	int rc = 0;
-
-	if (!tree)
-		return error_set(err, ERR_PROTOCOL,
-				 "unexpected server response: a message that "
-				 "is not JSON");
-	if (is_last)
-		on_last(e, tree);
-	else
-		rc = on_event(e, json_get(tree, "event"), err);
-	cJSON_Delete(tree);
-	return rc;
-}
-
-/* Parses bytes of the answer. ERR_PROTOCOL if they are not an event stream,
- * ERR_LIMIT if out is full. */
-static int feed_events(struct e2b_events *e, struct str chunk,
-		       struct error *err)
-{
-	e->stream.last = ENVELOPE_CONNECT_LAST;
-	return envelope_feed(&e->stream, chunk, on_message, e, err);
-}
-
-/* Call at the end of the answer. Returns 0 if it was complete and without an
- * error. */
-static int end_events(const struct e2b_events *e, struct error *err)
-{
-	if (!e->stream.ended)
-		return error_set(err, ERR_NETWORK,
-				 "the answer ends in the middle");
-	if (e->code[0])
-		return error_set(err, ERR_REMOTE, "%s: %s", e->code,
-				 e->message);
-	if (!e->exited)
-		return error_set(err, ERR_PROTOCOL,
-				 "unexpected server response: the command did "
-				 "not end");
-	return 0;
-}
-
-static void release_events(struct e2b_events *e)
-{
-	envelope_release(&e->stream);
-}
-
-static int compose_request(struct sandbox *sb, struct str command,
-			   struct buf *out, struct error *err)
-{
-	struct buf json = BUF_INIT(BODY_MAX);
-	int version = envd_version(sb);
-	int rc;
-
-	buf_adds(&json, "{\"process\":{\"cmd\":\"/bin/sh\",\"args\":[\"-c\",");
-	shell_argument_add(&json, command);
-	buf_adds(&json, "],\"cwd\":\"/\"}");
-	if (!version || version >= STDIN_SINCE)
-		buf_adds(&json, ",\"stdin\":false");
-	buf_addc(&json, '}');
-	envelope_add(out, buf_str(&json));
-	rc = buf_check(&json, "the command", err);
-	buf_release(&json);
-	return rc < 0 ? -1 : buf_check(out, "the command", err);
-}
-
-/* Returns "Authorization: Basic BASE64(user:)", owned by the caller, or
- * NULL. */
-static char *user_header(struct sandbox *sb)
-{
-	const char *user = envd_user(sb);
-	char *text;
-	char *header;
-	char code[512];
-
-	if (!user || strlen(user) > USER_MAX)
-		return NULL;
-	text = xasprintf("%s:", user);
-	sodium_bin2base64(code, sizeof(code), (const unsigned char *)text,
-			  strlen(text), sodium_base64_VARIANT_ORIGINAL);
-	header = xasprintf("Authorization: Basic %s", code);
-	free(text);
-	return header;
-}
-
-static int on_data(void *arg, struct str chunk, struct error *err)
-{
-	return feed_events(arg, chunk, err);
-}
-
-/* True for names of errors that a retry may avoid, at once or when the sandbox
- * runs again. */
-static bool is_passing(const char *code)
-{
-	static const char *const names[] = {
-		"unavailable", "unauthenticated", "not_found",
-		"aborted",     "canceled",        "deadline_exceeded",
-		"internal",    "unknown",         "resource_exhausted",
-	};
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-		if (strcmp(names[i], code) == 0)
-			return true;
-	return false;
-}
-
-static bool may_be_gone(const char *code)
-{
-	return !strcmp(code, "unavailable") ||
-	       !strcmp(code, "unauthenticated") || !strcmp(code, "not_found");
-}
-
-/* Implements supervisor.call: runs one process and reads its output until it
- * ends. */
-static int run_script(void *arg, struct str command, int64_t wait_ms,
-		      struct buf *out, const struct stop *stop,
-		      struct error *err)
-{
-	struct sandbox *sb = arg;
-	struct buf body = BUF_INIT(BODY_MAX + ENVELOPE_HEAD);
-	struct e2b_events events = { .out = out };
-	struct http_response res = { .retry_after_ms = -1 };
-	char *user = user_header(sb);
-	char *limit = xasprintf("Connect-Timeout-Ms: %lld",
-				(long long)wait_ms + SLACK_MS);
-	const char *const headers[] = { "Connect-Protocol-Version: 1",
-					"Keepalive-Ping-Interval: 50", limit,
-					user, NULL };
-	struct http_request ask = {
-		.method = "POST",
-		.path = "/process.Process/Start",
-		.type = "application/connect+json",
-		.what = "running the command",
-		.data = on_data,
-		.arg = &events,
-		.headers = headers,
-		.timeout_ms = wait_ms + SLACK_MS,
-	};
-	int rc;
-
-	vendor_touch(sb, stop);
-	rc = compose_request(sb, command, &body, err);
-	ask.body = buf_str(&body);
-	if (rc == 0) {
-		rc = rest_call(vendor_server(sb), &ask, &res, stop, err);
-		if (rc == 0)
-			rc = end_events(&events, err);
-		if (rc < 0 && err->code != ERR_CANCELLED &&
-		    err->code != ERR_LIMIT && is_passing(events.code))
-			err->code = ERR_NETWORK;
-		if (rc < 0)
-			rc = vendor_exec_failed(sb, res.status,
-						may_be_gone(events.code), stop,
-						err);
-	}
-	release_events(&events);
-	http_response_release(&res);
-	buf_release(&body);
-	free(limit);
-	free(user);
 	return rc;
 }
 
@@ -920,7 +684,7 @@ static int publish_port(struct sandbox *sb, unsigned port, struct port_url *u,
 static void fill_get(struct sandbox *sb, const char *file,
 		     struct file_request *req)
 {
-	const char *user = envd_user(sb);
+	const char *user = e2b_envd_user(sb);
 
 	buf_adds(&req->path, "/files?path=");
 	rest_encode(&req->path, str_of(file));
@@ -934,7 +698,7 @@ static void fill_get(struct sandbox *sb, const char *file,
 static void fill_put(struct sandbox *sb, const char *file,
 		     struct file_request *req)
 {
-	int version = envd_version(sb);
+	int version = e2b_envd_version(sb);
 
 	fill_get(sb, file, req);
 	if (!version || version >= RAW_SINCE)
@@ -1142,7 +906,7 @@ static const struct vendor vendor = {
 	.extend = extend_life,
 	.info = add_end,
 	.list_path = list_path,
-	.call = run_script,
+	.call = e2b_run_script,
 	.max_command = 1 << 20, /* bytes of all arguments; Linux allows 2 MiB */
 	.max_answer = 4 << 20,
 	.may_be_gone = (const int[]){ 401, 404, 502, 503, 0 },
@@ -1163,6 +927,7 @@ static const struct sandbox_ops ops = {
 	.ports = &port_ops,
 	.remove_snapshot = e2b_remove_snapshot,
 	.execute = vendor_execute,
+	.shell = e2b_shell,
 	.set_network = set_network,
 	.get_network = get_network,
 	.clean = vault_clean,

@@ -7,5 +7,5 @@ from e2b import E2B
 def test_sdk(top):
     with E2B() as cloud:
         out = sdk.run(top, "e2b.mjs", cloud.env)
-        assert out.splitlines()[-1] == "23 steps"
+        assert out.splitlines()[-1] == "24 steps"
         assert cloud.violations == [] and cloud.left() == []

@@ -10,6 +10,7 @@ import termios
 import time
 
 import pytest
+from clouds import NAMES
 from screens import Screen
 from slash_chat import HELLO, begin, on_screen, talk  # noqa: F401
 from sshd_rig import Rig
@@ -68,9 +69,29 @@ def in_slurm(run, slurm):
     assert run("sandbox", "rm", "--force", done.out.strip()).status == 0
 
 
-@pytest.fixture(params=["local", "docker", "ssh", "in_slurm"])
+@pytest.fixture(params=["local", "docker", "ssh", "in_slurm", *NAMES])
 def place(request):
+    if request.param in NAMES:
+        return request.getfixturevalue("cloud")(request.param)
     return request.getfixturevalue(request.param)
+
+
+@pytest.fixture
+def cloud(run, vendor):
+    """cloud(vendor's name): a sandbox in its emulator."""
+    ids = []
+
+    def begin(name):
+        there = vendor(name)
+        done = run("sandbox", "create", "--sandbox", name)
+        assert done.status == 0, done.err
+        ids.append(done.out.strip())
+        place = Place(ids[0])
+        place.vendor = there
+        return place
+    yield begin
+    for id in ids:
+        assert run("sandbox", "rm", "--force", id).status == 0
 
 
 @pytest.fixture
@@ -332,6 +353,82 @@ def test_a_lost_connection_restores_the_terminal(shell, ssh):
     assert "the connection was lost" in t.seen
     assert before[3] & termios.ECHO == 0
     ssh.rig.start()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_left_shell_leaves_nothing(shell, cloud, name):
+    place = cloud(name)
+    t = shell(place.name)
+    t.type("sleep 995\r")
+    t.until("995\r\n")
+    t.type("\r~.")
+    assert t.end() == 255
+    box = box_of(place)
+    end = time.monotonic() + 30
+    while any("sleep 995" in p or "script" in p
+              for p in box.processes_left()):
+        assert time.monotonic() < end, box.processes_left()
+        time.sleep(0.1)
+    left = box.shell("ls -d /tmp/.dcode-shell.* $HOME/.dcode-shell.*")[1]
+    assert left == b""
+
+
+def cut_e2b(vendor):
+    kept, = vendor.boxes.values()
+    for running in list(kept.running.values()):
+        running.cut()
+
+
+CUTS = {"e2b": cut_e2b}
+
+
+@pytest.mark.parametrize("name", CUTS)
+def test_a_lost_connection_comes_back(shell, cloud, name):
+    place = cloud(name)
+    t = shell(place.name)
+    do(t, "kept=$$")
+    CUTS[name](place.vendor)
+    t.until("the connection was lost; connecting again")
+    t.resize(90, 20)
+    end = time.monotonic() + 60
+    while "same shell\n" not in t.text.replace("\r", ""):
+        assert time.monotonic() < end, t.text
+        t.type("[ $kept = $$ ] && echo same' 'shell\r")
+        stop = time.monotonic() + 2
+        while time.monotonic() < stop and "same shell\r" not in t.text:
+            assert t.read(stop) is not False, t.text
+    t.wait(1)
+    while "20 90\n" not in do(t, "stty size"):
+        assert time.monotonic() < end
+    t.type("exit 8\r")
+    assert t.end() == 8
+
+
+def box_of(place):
+    """The box of the emulator's only sandbox."""
+    kept, = place.vendor.boxes.values()
+    return kept.box
+
+
+@pytest.mark.parametrize("lacks", [("script",), ("script", "python3")])
+def test_what_makes_the_terminal(shell, cloud, lacks):
+    place = cloud("vercel")
+    box_of(place).shell("mkdir /tmp/programs; ln -s /usr/bin/* /tmp/programs;"
+                        f" cd /tmp/programs; rm {' '.join(lacks)}")
+    box_of(place).env["PATH"] = "/tmp/programs"
+    t = shell(place.name, ready="python3" not in lacks)
+    if "python3" in lacks:
+        assert t.end() == 2
+        assert "no program in the sandbox can make a terminal" in t.seen
+        assert "Install python3" in t.seen
+        return
+    t.resize(100, 30)
+    end = time.monotonic() + 20
+    while "30 100\n" not in do(t, "stty size"):
+        assert time.monotonic() < end
+    assert "/tmp/programs\n" in do(t, "echo $PATH")
+    t.type("exit 6\r")
+    assert t.end() == 6
 
 
 def test_without_a_terminal_it_is_refused(run, local):

@@ -12,6 +12,7 @@ import queue
 import re
 import signal
 import stat
+import termios
 import threading
 import time
 
@@ -77,6 +78,10 @@ class Running:
                     break
                 except queue.Full:
                     pass
+
+    def cut(self):
+        """Closes the connections of those who listen."""
+        self.tell(None)
 
     def pump(self, fd, name):
         while True:
@@ -220,6 +225,8 @@ class Envd:
                             "message": "context deadline exceeded"}}, 2))
                         break
                     event = {"keepalive": {}}
+                if event is None:
+                    req.shut()
                 req.send(envelope({"event": event}))
                 if "end" in event:
                     kept.running.pop(running.p.pid, None)
@@ -272,6 +279,17 @@ class Envd:
         if running.p.stdin is None:
             raise fails("invalid_argument", "stdin is not enabled")
         os.write(running.p.stdin, data)
+        return 200, {}
+
+    @route("POST", "/process.Process/Update")
+    def update(self, req):
+        kept, ask = self.unary(req, {**SELECTOR, "pty": {
+            "size": {"cols": int, "rows": int}}})
+        running = self.selected(kept, ask)
+        if not running.pty:
+            raise fails("invalid_argument", "tty not assigned to process")
+        size = ask["pty"]["size"]
+        termios.tcsetwinsize(running.p.stdin, (size["rows"], size["cols"]))
         return 200, {}
 
     @route("POST", "/process.Process/CloseStdin")

@@ -127,6 +127,29 @@ step("ports", async () => {
   assert.ok(closed.trafficAccessToken);
   await closed.kill();
 });
+step("terminal", async () => {
+  let seen = "";
+  const text = new TextDecoder();
+  const shell = await box.pty.create({
+    cols: 80, rows: 24, timeoutMs: 0, onData: (d) => seen += text.decode(d),
+  });
+  const type = (line) =>
+    box.pty.sendInput(shell.pid, new TextEncoder().encode(line));
+  const until = async (word) => {
+    for (let i = 0; i < 200 && !seen.includes(word); i++)
+      await new Promise((done) => setTimeout(done, 50));
+    assert.ok(seen.includes(word), seen);
+  };
+  await type("stty size\n");
+  await until("24 80");
+  await box.pty.resize(shell.pid, { cols: 132, rows: 40 });
+  await type("stty size; exit 7\n");
+  await until("40 132");
+  await assert.rejects(shell.wait(), (e) => e.exitCode === 7);
+  const other = await box.pty.create({ cols: 80, rows: 24, onData: () => {} });
+  assert.equal(await box.pty.kill(other.pid), true);
+  await assert.rejects(other.wait());
+});
 step("list", async () => {
   const pages = Sandbox.list({ query: {
     metadata: { app: "dcode-sdk", odd: "a b&c=d" } }, limit: 1 });
