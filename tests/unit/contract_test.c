@@ -123,8 +123,7 @@ static const char *judge(const struct mutant *m,
 
 	if (strcmp(scene.first_failed, m->found) != 0)
 		return "another check found it";
-	if (kept ? s->failed || s->absent != (quick ? ABSENT : 0)
-		 : !s->failed)
+	if (kept ? s->failed || s->absent != (quick ? ABSENT : 0) : !s->failed)
 		return "wrong count";
 	if (quick && (s->passed < 35 || s->command_ms < 0 || s->create_ms < 0 ||
 		      s->remove_ms < 0 || s->upload_kib_s < 0))
