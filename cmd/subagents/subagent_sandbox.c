@@ -21,6 +21,7 @@
 #include "cmd/session/save.h"
 #include "cmd/session/tree.h"
 #include "sandbox/quote.h"
+#include "sandbox/reach.h"
 #include "sandbox/sandbox.h"
 #include "worktree/git.h"
 #include "worktree/merge.h"
@@ -500,19 +501,38 @@ static void on_warning(void *arg, const char *line)
 	app_warn_line(line);
 }
 
+/* Sets *n to what limits the network of the caller's sandbox. That is not only
+ * what the options of this run say: a resumed sandbox has the list with which
+ * it was created, and what was added to it. Fails if the vendor cannot be asked
+ * now. */
+static int copy_limits(struct child *c, struct network *n, struct error *err)
+{
+	struct sandbox *sb = &c->run->box.sandbox;
+	int rc = 0;
+
+	reach_copy_lasting(sb, n);
+	if (n->mode == NETWORK_DEFAULT &&
+	    sb->client->provider->ops->get_network)
+		rc = reach_read(sb, n, &c->stop, err);
+	if (rc == 0 && n->mode != NETWORK_LIST && n->mode != NETWORK_NONE)
+		network_copy(n, &c->run->options.network);
+	return rc;
+}
+
 /* Creates a sandbox with the options of the caller's. It is always deleted at
  * the end. */
 static int create_sandbox(struct child *c, struct error *err)
 {
 	struct run *r = c->run;
 	struct apart *a = c->apart;
+	struct network network = { 0 };
 	struct lifecycle_request request = {
 		.client = &a->run.client,
 		.store = a->store,
 		.mask = r->app->mask,
 		.snapshot = r->options.snapshot,
 		.setup = r->options.setup,
-		.network = &r->options.network,
+		.network = &network,
 		.fill = fill_sandbox,
 		.fill_arg = c,
 		.trust_project = r->options.trust_project,
@@ -520,11 +540,17 @@ static int create_sandbox(struct child *c, struct error *err)
 		.ui = { .warn = on_warning, .arg = c },
 	};
 	struct stop limit = run_money_stop(&a->run, &c->stop);
+	int rc;
 
 	if (settings_bool(r->app->settings, NULL, "sandboxes.cache_setup",
 			  &request.cache_setup, err) < 0)
 		return -1;
-	return lifecycle_open(&a->run.box, &request, &limit, err);
+	rc = copy_limits(c, &network, err);
+	if (rc == 0)
+		rc = lifecycle_open(&a->run.box, &request, &limit, err);
+	a->run.box.request.network = NULL; /* not used after the opening */
+	network_release(&network);
+	return rc;
 }
 
 static int open_client(struct child *c, struct error *err)
