@@ -110,7 +110,8 @@ struct app {
 	/* Number of the user's programs, such as an editor, that read the
 	 * terminal now. */
 	_Atomic unsigned lent;
-	bool json;         /* --json was given */
+	bool json;         /* --json or --output-format was given */
+	bool json_once;    /* with -n: print only the result event */
 	bool quiet;        /* -q was given */
 	bool unattended;   /* there is no user who could be asked */
 	bool goes_without; /* the user agreed to continue although restrictions

@@ -157,14 +157,22 @@ static int dispatch_line(struct app *app, struct line *l)
 	const char *format = args_value(args, "output-format");
 	struct error err = { 0 };
 
-	if (format && strcmp(format, "text") && strcmp(format, "stream-json")) {
+	app->json_once = format && !strcmp(format, "json");
+	if (format && !app->json_once && strcmp(format, "text") &&
+	    strcmp(format, "stream-json")) {
 		error_set(&err, ERR_USAGE,
 			  "argument --output-format: invalid choice: '%s' "
-			  "(choose from 'text', 'stream-json')",
+			  "(choose from 'text', 'json', 'stream-json')",
 			  format);
 		return command_refuse(l->c, NULL, &err);
 	}
-	app->json = args_flag(args, "json") ||
+	if (args_flag(args, "json") && app->json_once) {
+		error_set(&err, ERR_USAGE,
+			  "--json prints each event, --output-format json only "
+			  "the result: use one of them");
+		return command_refuse(l->c, NULL, &err);
+	}
+	app->json = args_flag(args, "json") || app->json_once ||
 		    (format && !strcmp(format, "stream-json"));
 	app->quiet = args_flag(args, "quiet");
 	if (args_flag(args, "version"))

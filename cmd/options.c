@@ -115,7 +115,10 @@ const struct arg_row options_global[] = {
 	{ "json", 0, ARG_FLAG, NULL,
 	  "Print JSON: with -n, one event per line" },
 	{ "output-format", 0, ARG_VALUE, "FORMAT",
-	  "text, or stream-json (same as --json)" },
+	  "text; stream-json (same as --json); json: with -n, only the result, "
+	  "as one JSON object" },
+	{ "output", 'o', ARG_VALUE, "FILE",
+	  "With -n: also write the last answer to this file, replacing it" },
 	{ "stdin", 0, ARG_FLAG, NULL,
 	  "Wait for the end of standard input, however long it takes" },
 	{ "install", 0, ARG_VALUE, "NAME", "Same as dcode install NAME" },

@@ -224,6 +224,8 @@ static int check_unattended(const struct run *r, struct error *err)
 		return error_set(err, ERR_USAGE, text, "--quiet");
 	if (o->no_stream)
 		return error_set(err, ERR_USAGE, text, "--no-stream");
+	if (o->output)
+		return error_set(err, ERR_USAGE, text, "--output");
 	if (r->app->json)
 		return error_set(err, ERR_USAGE, text, "--json");
 	return 0;

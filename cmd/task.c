@@ -11,11 +11,15 @@
 #include "cmd/task.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/ids.h"
+#include "base/mem.h"
+#include "base/path.h"
 #include "base/sanitize.h"
 #include "base/str.h"
 #include "cmd/chat/message.h"
@@ -45,6 +49,14 @@ enum {
 			       download or --apply */
 };
 
+/* The file of --output. Its directory is opened before there is a sandbox: with
+ * files that a sandbox shares, a command could put a link in its place, and
+ * the answer would replace a file somewhere else. */
+struct answer_file {
+	int dir; /* 0: no file */
+	const char *name;
+};
+
 struct task {
 	struct run *run;
 	struct plain plain;
@@ -57,6 +69,7 @@ struct task {
 	 * answer. */
 	bool holds;
 	struct buf held;
+	struct answer_file file;
 };
 
 static int output_failed(const struct task *t)
@@ -158,6 +171,64 @@ static void start_output(struct task *t)
 	buf_release(&held);
 }
 
+/* Opens the directory of --output. Only a regular file is replaced. */
+static int open_answer_file(struct task *t, struct error *err)
+{
+	const char *path = t->run->options.output;
+	const char *slash = path ? strrchr(path, '/') : NULL;
+	char *parent = slash ? xstrndup(path, (size_t)(slash - path) + 1)
+			     : xstrdup(".");
+	struct stat st;
+	int dir = 0;
+	int rc = 0;
+
+	if (path) {
+		t->file.name = slash ? slash + 1 : path;
+		dir = open(parent, O_DIRECTORY | O_CLOEXEC);
+	}
+	if (dir < 0) {
+		rc = error_errno(err, "--output: opening %s", parent);
+	} else if (path && !t->file.name[0]) {
+		rc = error_set(err, ERR_USAGE,
+			       "--output: %s is not the name of a file", path);
+	} else if (path &&
+		   fstatat(dir, t->file.name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+		   !S_ISREG(st.st_mode)) {
+		rc = error_set(err, ERR_USAGE,
+			       "--output: %s is not a regular file; dcode "
+			       "replaces nothing else",
+			       path);
+	} else if (path && faccessat(dir, ".", W_OK, AT_EACCESS) < 0) {
+		rc = error_errno(err, "--output: writing in %s", parent);
+	}
+	if (rc < 0 && dir > 0)
+		close(dir);
+	else if (dir > 0)
+		t->file.dir = dir;
+	free(parent);
+	return rc;
+}
+
+/* Writes the last answer, if there is one, and closes the directory. */
+static int write_answer_file(struct task *t, struct error *err)
+{
+	struct str answer = buf_str(&t->run->agent.answer);
+	struct error why = { 0 }; /* names the path by its descriptor */
+	char *path;
+	int rc = 0;
+
+	if (!t->file.dir)
+		return 0;
+	path = xasprintf("/proc/self/fd/%d/%s", t->file.dir, t->file.name);
+	if (t->begun && answer.len && path_write(path, answer, 0600, &why) < 0)
+		rc = error_errno(err, "writing the answer to %s",
+				 t->run->options.output);
+	close(t->file.dir);
+	t->file.dir = 0;
+	free(path);
+	return rc;
+}
+
 static int on_opened(void *arg, struct error *err)
 {
 	struct task *t = arg;
@@ -171,6 +242,8 @@ static int on_opened(void *arg, struct error *err)
 static void open_output(struct task *t)
 {
 	t->json = t->run->app->json;
+	t->events.last_only = t->run->app->json_once;
+	t->events.began_ms = clock_ms();
 	t->plain.quiet = t->run->options.quiet;
 	t->plain.ascii = print_is_ascii(t->run->app);
 	t->plain.last_only = t->plain.quiet;
@@ -396,7 +469,9 @@ int run_task(struct run *r, const char *prompt)
 	r->ui = (struct agent_ui){ .event = on_event,
 				   .approve = on_approve,
 				   .arg = &t };
-	rc = run_branch_check(r, &err);
+	rc = open_answer_file(&t, &err);
+	if (rc == 0)
+		rc = run_branch_check(r, &err);
 	if (rc == 0)
 		rc = run_hooks_open(r, &err);
 	if (rc == 0)
@@ -440,6 +515,15 @@ int run_task(struct run *r, const char *prompt)
 	if (rc == 0 && save_check(&r->saved, &err) < 0) {
 		rc = -1;
 		code = classify_failure(&t, &r->stop, &err, &status);
+	}
+	if (write_answer_file(&t, &lost) < 0) {
+		if (rc == 0) {
+			rc = -1;
+			err = lost;
+			code = classify_failure(&t, &r->stop, &err, &status);
+		} else {
+			app_warn("%s", lost.message);
+		}
 	}
 	task_line_end(&t.status);
 	code = print_end(&t, rc, code, status, &err);

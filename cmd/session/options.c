@@ -830,6 +830,7 @@ int run_options_read(struct run_options *o, const struct args *args,
 		.push = args_flag(args, "push"),
 		.pr = args_flag(args, "pr"),
 		.remote = args_value(args, "remote"),
+		.output = args_value(args, "output"),
 	};
 	if (transfer_options_read(&o->transfers, args, err) < 0)
 		return -1;

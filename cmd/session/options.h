@@ -74,6 +74,7 @@ struct run_options {
 	const char *branch; /* --branch NAME, or NULL */
 	bool push, pr;      /* --push, --pr */
 	const char *remote; /* --remote NAME, or NULL */
+	const char *output; /* --output FILE, or NULL */
 	bool yolo; /* --yolo: like -y, but a chat asks the user once to confirm
 		      it */
 	int mode; /* --approval-mode: an enum run_mode, RUN_MANUAL without it */

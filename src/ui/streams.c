@@ -269,6 +269,10 @@ static void flush_json(struct events *e)
 {
 	if (!e->started)
 		return; /* the start line must be written first */
+	if (e->last_only && !e->ended) {
+		buf_clear(&e->out);
+		return;
+	}
 	if (!e->failed &&
 	    output_write(STDOUT_FILENO, buf_str(&e->out), e->stop) < 0)
 		e->failed = errno;
@@ -320,7 +324,6 @@ void events_start(struct events *e, const char *thread, const char *model,
 		return;
 	e->started = true;
 	e->out = BUF_INIT(MAX_LINES);
-	start_event(e, "start");
 	buf_addf(&e->out, ",\"schema_version\":%d", EVENTS_SCHEMA);
 	member_or_null(e, "thread_id", thread);
 	member_or_null(e, "model", model);
@@ -328,6 +331,10 @@ void events_start(struct events *e, const char *thread, const char *model,
 	json_member(&e->out, "provider", str_of(provider ? provider : "none"));
 	member_or_null(e, "id", id);
 	buf_addc(&e->out, '}');
+	e->start = e->out;
+	e->out = BUF_INIT(MAX_LINES);
+	start_event(e, "start");
+	buf_addstr(&e->out, buf_str(&e->start));
 	end_event(e);
 	buf_addstr(&e->out, buf_str(&held));
 	buf_release(&held);
@@ -545,12 +552,16 @@ void events_members(struct events *e, struct str json)
 int events_result(struct events *e, const char *status, struct str text,
 		  int64_t turns, const struct usage *usage, int exit_status)
 {
+	flush_json(e);
+	e->ended = true;
 	start_event(e, "result");
+	buf_addstr(&e->out, buf_str(&e->start));
 	add_member(e, "status", str_of(status));
 	add_member(e, "text", text);
 	buf_addf(&e->out, ",\"turns\":%lld,\"usage\":", (long long)turns);
 	usage_to_json(usage, &e->out);
-	buf_addf(&e->out, ",\"exit_status\":%d", exit_status);
+	buf_addf(&e->out, ",\"exit_status\":%d,\"duration_ms\":%lld",
+		 exit_status, (long long)(clock_ms() - e->began_ms));
 	buf_addstr(&e->out, buf_str(&e->members));
 	end_event(e);
 	flush_json(e);
@@ -560,6 +571,7 @@ int events_result(struct events *e, const char *status, struct str text,
 void events_release(struct events *e)
 {
 	buf_release(&e->out);
+	buf_release(&e->start);
 	buf_release(&e->members);
 }
 

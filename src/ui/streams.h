@@ -92,12 +92,17 @@ enum { EVENTS_SCHEMA = 1 };
 
 /* cmd/manual/events.md describes every type and field. One writer per process.
  */
-struct events {                  /* zero it, then set stop */
+struct events { /* zero it, then set stop, last_only and began_ms */
 	const struct stop *stop; /* ends all writing; may be NULL */
 	struct buf out;          /* not yet written */
+	bool last_only;          /* write only the result */
+	int64_t began_ms;        /* clock_ms() when the run began */
+	struct buf start;        /* members of the start line, which the result
+				    repeats */
 	struct buf members;      /* extra members for events_result(); see
 				    events_add() */
 	bool started;            /* the start event has been written */
+	bool ended;              /* the next event is the result */
 	int failed;              /* errno of a write to stdout, or 0 */
 };
 

@@ -125,6 +125,103 @@ def test_output_format_is_an_alias(serve, run):
     assert kinds(events(r))[-1] == "result"
 
 
+def test_json_is_one_object(serve, run):
+    script = [{"tool_calls": [call("ls", path=".")]}, HELLO[0]]
+    serve(script)
+    stream = events(run("-n", "hi", "--json", "-M", "openai:m"))
+    serve(script)
+    r = run("-n", "hi", "--output-format", "json", "-M", "openai:m")
+    assert r.status == 0, r.err
+    only, = events(r)
+    last = stream[-1]
+    assert list(only) == list(last)
+    assert only["type"] == "result" and only["schema_version"] == 1
+    assert only["text"] == "Hello there." and only["turns"] == 2
+    assert only["model"] == "openai:m" and len(only["thread_id"]) == 36
+    assert only["sandbox"] == {"provider": "none", "id": None}
+    assert 0 < only["duration_ms"] < 60000
+
+
+@pytest.mark.parametrize("script, args, status, exit_status", [
+    ([{"fault": {"status": 400, "body": "no"}}], [], "error", 1),
+    ([{"fault": {"stall_after_bytes": 0}}], ["--timeout", "1"], "timeout",
+     124),
+    (HELLO, ["--sandbox", "nope"], "error", 2),
+    (HELLO, ["--sandbox", "local", "--sandbox-setup", "none.sh"], "error", 1),
+])
+def test_json_is_one_object_also_after_an_error(serve, run, script, args,
+                                                status, exit_status):
+    serve(script)
+    r = run("-n", "hi", "--output-format", "json", "-M", "openai:m", *args)
+    only, = events(r)
+    assert (only["type"], only["status"]) == ("result", status), r.err
+    assert only["exit_status"] == r.status == exit_status
+    assert only["reason"] and only["schema_version"] == 1
+
+
+def test_json_and_output_format_json_are_not_one(serve, run):
+    serve(HELLO)
+    r = run("-n", "hi", "--json", "--output-format", "json")
+    assert r.status == 2 and "use one of them" in r.err
+
+
+def test_the_last_answer_goes_to_a_file(serve, run, tmp_path):
+    file = tmp_path / "work" / "answer.txt"
+    file.parent.mkdir(exist_ok=True)
+    file.write_text("before")
+    file.chmod(0o666)
+    serve([{"text": "First.", "tool_calls": [call("ls", path=".")]},
+           {"text": "Last."}])
+    r = run("-n", "go", "-o", "answer.txt", "-M", "anthropic:m")
+    assert r.status == 0 and "Last." in r.out, r.err
+    assert file.read_text() == "Last."
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert list(file.parent.glob("answer.txt.*")) == []
+
+
+def test_a_run_without_an_answer_leaves_the_file(serve, run, tmp_path):
+    file = tmp_path / "work" / "answer.txt"
+    file.parent.mkdir(exist_ok=True)
+    file.write_text("before")
+    serve([{"fault": {"status": 400, "body": "no"}}])
+    assert run("-n", "go", "-o", str(file), "-M", "anthropic:m").status == 1
+    assert file.read_text() == "before"
+
+
+@pytest.mark.parametrize("path, text", [
+    ("none/answer.txt", "none/"), ("made", "not a regular file"),
+    ("link", "not a regular file"), ("/dev/null", "not a regular file"),
+    ("made/", "not the name of a file"), (".", "not a regular file")])
+def test_a_file_that_cannot_be_written_is_named_first(serve, run, tmp_path,
+                                                      path, text):
+    work = tmp_path / "work"
+    (work / "made").mkdir(parents=True)
+    (work / "link").symlink_to("target")
+    server = serve(HELLO)
+    r = run("-n", "go", "-o", path, "-M", "anthropic:m")
+    assert r.status in (1, 2) and "--output" in r.err and text in r.err, r.err
+    assert not server.requests
+    assert not (work / "target").exists()
+
+
+def test_a_link_that_a_command_made_leads_the_answer_nowhere(
+        serve, run, tmp_path):
+    """A command that may write here could send the answer, whose text it
+    knows, into another directory."""
+    work, victim = tmp_path / "work", tmp_path / "victim"
+    (work / "out").mkdir(parents=True)
+    victim.mkdir()
+    (victim / "answer.txt").write_text("precious")
+    serve([{"tool_calls": [call("execute", command="mv out moved && ln -s "
+                                f"{victim} out && echo done")]},
+           {"text": "New.", "expect": ["done"]}])
+    r = run("-n", "go", "-y", "-o", "out/answer.txt", "-M", "anthropic:m")
+    assert r.status == 0, r.err
+    assert (work / "out").is_symlink()
+    assert (victim / "answer.txt").read_text() == "precious"
+    assert (work / "moved" / "answer.txt").read_text() == "New."
+
+
 def test_an_error_ends_in_a_result(serve, run):
     serve([{"fault": {"status": 400, "body": "no such thing"}}])
     r = run("-n", "hi", "--json", "-M", "anthropic:m")
