@@ -205,7 +205,7 @@ static const char *check_credentials(const struct toml_value *v, void *field,
 		    : "must be an array of variable names: [\"ACME_API_KEY\"]";
 }
 
-/* Only checks the value; providers/price.c reads it. */
+/* Only checks the value; registry.c reads it. */
 static const char *check_price(const struct toml_value *v, void *field,
 			       unsigned flag)
 {

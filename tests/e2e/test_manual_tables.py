@@ -174,7 +174,7 @@ def test_each_key_within_a_table_that_is_read_has_a_row(run):
     assert set(re.findall(r'\{ "(\w+)"', rows.split("};")[0])) \
         == keys_of(run, "models.providers.NAME.profile")
     code = "".join(p.read_text() for p in (TOP / "src/model").rglob("*.c"))
-    code += source("cmd/session/money.c") + source("providers/price.c")
+    code += source("cmd/session/money.c") + source("providers/registry.c")
     read = set(re.findall(r'endpoint_\w+\(p,\s+"(\w+)"', code))
     read |= set(re.findall(r'toml_get\([\w.\->&\[\]]+, "(\w+)"\)', code))
     known = entry | keys_of(run, "models.providers.NAME") \
