@@ -722,6 +722,8 @@ static int find_only_match(const struct pick *p, struct str letters)
 		n--;
 		hidden++;
 	}
+	if (n && letters.len && str_eq(p->items[order[0]].name, letters))
+		only = (int)order[0];
 	if (only < 0 && !n)
 		fputs("Nothing matches.\n", stderr);
 	if (only < 0 && n)
@@ -736,6 +738,9 @@ static int find_only_match(const struct pick *p, struct str letters)
 	if (only < 0 && hidden)
 		fprintf(stderr, "     ... and %zu %s; * lists them\n", hidden,
 			p->view->hidden);
+	if (only < 0 && letters.len && p->typed)
+		fprintf(stderr, "%3zu  %.*s  use it as typed\n", p->n + 1,
+			(int)letters.len, letters.ptr);
 	free(order);
 	return only;
 }
@@ -757,10 +762,16 @@ static int read_choice(const struct pick *p, struct chat_input *in,
 		word = str_trim(buf_str(&line));
 		rc = word.len ? 0 : -1;
 		if (str_to_int(word, &number) && number >= 1 &&
-		    number <= (int64_t)p->n)
+		    number <= (int64_t)(p->n + (p->typed && p->typed->len)))
 			*chosen = (int)number - 1;
 		else if (word.len)
 			*chosen = find_only_match(p, word);
+		/* Offered again as the item after the last one. */
+		if (p->typed && *chosen < (int)p->n) {
+			buf_clear(p->typed);
+			if (*chosen < 0)
+				buf_addstr(p->typed, word);
+		}
 		rc = *chosen >= 0 ? 1 : rc;
 	}
 	free(prompt);

@@ -61,6 +61,7 @@ void live_open_pick(struct live *l, int64_t now)
 	selection_list_open(&l->picker, str_of(p->title), p->items, p->n,
 			    p->selected);
 	selection_list_set_view(&l->picker, p->view);
+	l->picker.takes_typed = p->typed;
 	l->picking = true;
 	l->focused = false;
 	l->opened = now;
@@ -95,6 +96,8 @@ void live_on_picker(struct live *l, const struct key_event *ev)
 		return;
 	if (result == SELECTION_CHOSEN)
 		chosen = (int)selection_list_chosen(&l->picker);
+	if (chosen == (int)l->asked_pick->n)
+		buf_addstr(l->asked_pick->typed, l->picker.typed.name);
 	close_picker(l);
 	answer_pick(l, chosen);
 }

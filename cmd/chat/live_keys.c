@@ -124,8 +124,7 @@ static enum live_key focus_question(struct live *l, bool letters)
 		inquiry_dialog_select_own_words(&l->inquiry);
 	if (l->picking && l->asked_pick->asks)
 		selection_list_open(&l->picker, str_of(l->asked_pick->title),
-				    l->asked_pick->items, l->asked_pick->n,
-				    l->asked_pick->n - 1);
+				    l->asked_pick->items, l->asked_pick->n, 0);
 	return LIVE_KEY_TAKEN;
 }
 

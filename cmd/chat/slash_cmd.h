@@ -64,7 +64,10 @@ struct pick {
 	const struct fuzzy_item *items;
 	size_t n, selected; /* selected: index of the initial item, or n for
 			       none */
-	bool asks; /* dcode needs an answer; the last item is the safe one */
+	bool asks; /* dcode needs an answer; the first item is the safe one */
+	/* Not NULL: the user may type another item. run.pick appends it here
+	 * and returns n. */
+	struct buf *typed;
 	const struct list_view *view; /* how to draw it, or NULL */
 	/* Called with view.arg on the thread that draws before the list opens;
 	 * it may set title and selected. May be NULL. */

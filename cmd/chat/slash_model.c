@@ -105,15 +105,19 @@ static void change_model(struct run *r, const char *spec, const char *params)
 static void pick_model(struct run *r, const char *params)
 {
 	struct model_names *m = model_names_list(r);
-	const struct pick p = { .title = "Model",
-				.items = m->items,
-				.n = m->n };
+	struct buf typed = BUF_INIT(SELECTION_FILTER + 1);
+	const struct pick p = {
+		.title = "Model", .items = m->items, .n = m->n, .typed = &typed
+	};
 	int chosen = r->pick(r->ui.arg, &p);
 
-	if (chosen > 0)
-		change_model(r, m->items[chosen].name.ptr, params);
-	else if (chosen == 0)
+	if (chosen == 0)
 		fputs("The model is unchanged.\n", stderr);
+	else if (chosen > 0)
+		change_model(r,
+			     typed.len ? typed.ptr : m->items[chosen].name.ptr,
+			     params);
+	buf_release(&typed);
 	model_names_free(m);
 }
 
@@ -268,19 +272,16 @@ static int64_t next_cap(struct run *r, const struct meter_total *t)
 
 /* Asks whether to raise the cap. Returns true if the user agreed and the cap
  * was raised. */
-static bool prompt_raise_cap(struct run *r, const char *title, const char *no,
-			     size_t selected)
+static bool prompt_raise_cap(struct run *r, const char *title, const char *no)
 {
 	struct meter_total t;
 	char room[2][MONEY_SIZE];
 	char line[200];
 	char go_on[64];
 	struct fuzzy_item shown[2];
-	struct pick pick = { .title = line,
-			     .items = shown,
-			     .n = 2,
-			     .selected = selected,
-			     .asks = true };
+	struct pick pick = {
+		.title = line, .items = shown, .n = 2, .asks = true
+	};
 	int64_t next;
 
 	if (!r->pick)
@@ -298,9 +299,10 @@ static bool prompt_raise_cap(struct run *r, const char *title, const char *no,
 		 money_exact(t.cap, room[1]));
 	snprintf(go_on, sizeof(go_on), "raise the cap to %s",
 		 money_exact(next, room[0]));
-	shown[0] = (struct fuzzy_item){ .name = str_of(go_on) };
-	shown[1] = (struct fuzzy_item){ .name = str_of(no) };
-	if (r->pick(r->ui.arg, &pick) != 0)
+	/* A key meant for a message, such as Up, must not cost money. */
+	shown[0] = (struct fuzzy_item){ .name = str_of(no) };
+	shown[1] = (struct fuzzy_item){ .name = str_of(go_on) };
+	if (r->pick(r->ui.arg, &pick) != 1)
 		return false;
 	meter_set_cap(r->app->meter, next);
 	return true;
@@ -310,7 +312,7 @@ static bool prompt_raise_cap(struct run *r, const char *title, const char *no,
  * same amount again. */
 static bool raise_cap(void *arg)
 {
-	return prompt_raise_cap(arg, "", "stop here", 0);
+	return prompt_raise_cap(arg, "", "stop here");
 }
 
 int slash_raise_idle(struct run *r, struct error *err)
@@ -319,10 +321,8 @@ int slash_raise_idle(struct run *r, struct error *err)
 	char spent[MONEY_SIZE];
 	char cap[MONEY_SIZE];
 
-	/* the safe answer is the default: a key meant for a message must not
-	 * cost money */
 	if (prompt_raise_cap(r, "The running sandbox uses up --max-usd: ",
-			     "leave the chat and its sandbox", 1))
+			     "leave the chat and its sandbox"))
 		return 0;
 	meter_total(r->app->meter, &t);
 	return error_set(err, ERR_BUDGET,
@@ -354,7 +354,7 @@ static bool ask_go_on(void *arg, const struct error *why)
 		{ .name = STR("stop here") },
 		{ .name = STR("continue anyway") },
 	};
-	struct pick pick = { .items = shown, .n = 2 };
+	struct pick pick = { .items = shown, .n = 2, .asks = true };
 	int chosen;
 
 	if (!r->pick)

@@ -39,6 +39,25 @@ static void drop_hidden(struct selection_list *l)
 	l->n = n;
 }
 
+static const struct fuzzy_item *item_at(const struct selection_list *l,
+					size_t i)
+{
+	return l->order[i] < l->n_items ? &l->items[l->order[i]] : &l->typed;
+}
+
+/* Adds the typed text as the last item, unless an item has that name. */
+static void add_typed(struct selection_list *l)
+{
+	struct str typed = str_trim(buf_str(&l->filter));
+
+	if (!typed.len || l->n == SELECTION_MAX ||
+	    (l->n && str_eq(item_at(l, 0)->name, typed)))
+		return;
+	l->typed = (struct fuzzy_item){ .name = typed,
+					.summary = STR("use it as typed") };
+	l->order[l->n++] = l->n_items;
+}
+
 static void rank_items(struct selection_list *l)
 {
 	l->n = fuzzy_rank(buf_str(&l->filter), l->items, l->n_items, l->order,
@@ -47,6 +66,8 @@ static void rank_items(struct selection_list *l)
 	l->top = 0;
 	if (l->view && !l->shows_hidden)
 		drop_hidden(l);
+	if (l->takes_typed)
+		add_typed(l);
 }
 
 void selection_list_open(struct selection_list *l, struct str title,
@@ -149,10 +170,10 @@ static enum selection_result handle_ctrl(struct selection_list *l, uint32_t c)
 {
 	switch (c) {
 	case 'p':
-		return move_selection(l, l->selected ? l->selected - 1 : l->n);
+		/* Up that is held stays at the first item. */
+		return move_selection(l, l->selected ? l->selected - 1 : 0);
 	case 'n':
-		return move_selection(
-			l, l->selected + 1 < l->n ? l->selected + 1 : 0);
+		return move_selection(l, l->selected + 1);
 	case 'a':
 		return toggle_hidden(l);
 	case 'h':
@@ -281,10 +302,10 @@ static void add_titles(const struct selection_list *l, size_t columns,
  * mixes the groups. */
 static const char *find_group(const struct selection_list *l, size_t i)
 {
-	unsigned group = l->items[l->order[i]].group;
+	unsigned group = item_at(l, i)->group;
 
 	if (!l->view || l->filter.len ||
-	    (i && l->items[l->order[i - 1]].group == group))
+	    (i && item_at(l, i - 1)->group == group))
 		return NULL;
 	return l->view->groups[group];
 }
@@ -317,7 +338,7 @@ static size_t measure_names(const struct selection_list *l, size_t columns)
 static void add_item(const struct selection_list *l, size_t i, size_t names,
 		     size_t columns, struct rows *rows)
 {
-	const struct fuzzy_item *item = &l->items[l->order[i]];
+	const struct fuzzy_item *item = item_at(l, i);
 	const char *group = find_group(l, i);
 	bool selected = i == l->selected;
 	struct style style = { selected ? ATTR_REVERSE : 0, STYLE_PLAIN };
@@ -466,7 +487,7 @@ void selection_list_release(struct selection_list *l)
 	buf_release(&l->filter);
 	buf_release(&l->preview);
 	l->view = NULL;
-	l->shows_hidden = false;
+	l->shows_hidden = l->takes_typed = false;
 	l->previewed = 0;
 	l->items = NULL;
 	l->n_items = l->n = l->selected = l->top = l->page = 0;

@@ -63,8 +63,12 @@ struct selection_list {
 	const struct list_view *view; /* borrowed, or NULL */
 	size_t widths[LIST_COLUMNS];  /* in cells */
 	bool shows_hidden;            /* Ctrl+A was pressed */
-	struct buf preview;           /* lines about the item `previewed` */
-	size_t previewed;             /* 1 + index into items; 0: none */
+	/* The typed text is the last item; its index is n_items. Set it after
+	 * selection_list_open(). Not in a list with a view. */
+	bool takes_typed;
+	struct fuzzy_item typed;
+	struct buf preview; /* lines about the item `previewed` */
+	size_t previewed;   /* 1 + index into items; 0: none */
 };
 
 /* selected: index of the initially selected item, or n for none. */

@@ -23,9 +23,11 @@ def test_a_chat_asks_at_the_cap_and_goes_on(talk):  # noqa: F811
     chat.until(lambda t: "of $0.40" in t and "raise the cap to $0.80" in t)
     assert len(chat.server.requests) == 1
     if chat.screen:
-        chat.keys("Enter")
+        chat.keys("Down", "Up", "Up", "Up")  # held: never the row that costs
+        chat.until("\n> stop here")
+        chat.keys("Down", "Enter")
     else:
-        chat.say("1")
+        chat.say("2")
     chat.until(lambda _: len(chat.server.requests) == 2)
     chat.until(lambda t: t.count("Hello there.") == 2)
     chat.say("/cost", "of $0.80")
@@ -64,7 +66,7 @@ def begin_idle(talk, monkeypatch, script=HELLO):
 def test_an_idle_chat_asks_before_its_sandbox_passes_the_cap(
         talk, monkeypatch):  # noqa: F811
     chat = begin_idle(talk, monkeypatch)
-    chat.keys("Up" if chat.screen else "1", "Enter")
+    chat.keys("Down" if chat.screen else "2", "Enter")
     chat.until(lambda t: "raise the cap to $4.00" not in t if chat.screen else
                t.rstrip().endswith(">"))
     chat.say("hi", "Hello there.")
@@ -74,7 +76,7 @@ def test_an_idle_chat_asks_before_its_sandbox_passes_the_cap(
 def test_a_user_who_leaves_at_the_cap_leaves_no_sandbox(
         talk, monkeypatch, run):  # noqa: F811
     chat = begin_idle(talk, monkeypatch)
-    chat.keys(*([] if chat.screen else ["2"]), "Enter")
+    chat.keys(*([] if chat.screen else ["1"]), "Enter")
     assert chat.status() == 124
     seen = " ".join(chat.text(scrollback=True).split())
     assert "chat ended: --max-usd" in seen

@@ -81,7 +81,7 @@ def test_the_list_has_the_table_and_what_the_server_offers(talk):
         c.say("brandnew", "The model is anthropic:claude-brandnew")
         return
     c.type("embedding")
-    c.until("nothing matches")
+    c.until("\n> embedding ")  # nothing else matches
     for _ in "embedding":
         c.keys("BSpace")
     c.type("brandnew")
@@ -399,3 +399,26 @@ def test_lists_of_subcommands_break_no_word(talk, home, columns, lines):
     rows = rows[[r.startswith("  see:") for r in rows].index(True):]
     assert all(r.startswith("    ") for r in rows[1:]), rows
     assert " ".join(" ".join(rows).split()) == f"see: {said}"
+
+
+def test_a_model_that_no_list_has_can_be_typed_in_the_list(talk):  # noqa: F811
+    chat = begin(talk)
+    chat.say("/model", "Model")
+    if chat.screen:
+        chat.type("opus")
+        chat.until("\n> anthropic:claude-opus-5-5 ")
+        chat.keys("End")
+        chat.until(lambda t: re.search(r"^> opus +use it as typed\n\d", t,
+                                       re.M))  # the last row
+        chat.keys("C-u")
+        chat.type("anthropic:new-one-7")
+        chat.until("\n> anthropic:new-one-7 ")
+        chat.keys("Enter")
+    else:
+        chat.type("anthropic:new-one-7")
+        chat.keys("Enter")
+        seen = chat.until("  anthropic:new-one-7  use it as typed")
+        chat.say(re.search(r"(\d+)  anthropic:new-one-7  use", seen)[1])
+    chat.until("anthropic:new-one-7 is not in the list of models; used as")
+    chat.say("hello", "Hello there.")
+    assert chat.server.requests[-1]["body"]["model"] == "new-one-7"

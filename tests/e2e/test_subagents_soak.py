@@ -118,7 +118,7 @@ def play(screen, server, orders):
                         scrollback=True, seconds=90)
     asked = "all done" not in seen
     if asked:  # those who ended well have spent nearly all of it
-        screen.keys("Enter")
+        screen.keys("Down", "Enter")
         screen.until("all done", scrollback=True)
     screen.type("/quit")
     screen.keys("Enter")
