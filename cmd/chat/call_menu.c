@@ -9,7 +9,7 @@
 #include "agent/policy.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "session/stored_calls.h"
+#include "session/history.h"
 #include "term/rows.h"
 #include "tool/result.h"
 #include "ui/calls/toolview.h"

@@ -40,8 +40,8 @@
 #include "cmd/session/workspace.h"
 #include "cmd/subagents/run_subagents.h"
 #include "hooks/hooks.h"
-#include "sandbox/changed_files.h"
 #include "sandbox/sandbox.h"
+#include "sandbox/tree_changes.h"
 #include "worktree/tree_watch.h"
 
 enum { NEXT_WORDS = 8 }; /* maximum number of words for next_open() */

@@ -21,9 +21,9 @@
 #include "cmd/session/sandbox.h"
 #include "cmd/session/undo.h"
 #include "model/message.h"
-#include "sandbox/changed_files.h"
 #include "sandbox/quote.h"
 #include "sandbox/shell.h"
+#include "sandbox/tree_changes.h"
 #include "term/guest.h"
 #include "term/tty.h"
 

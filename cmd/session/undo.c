@@ -21,7 +21,7 @@
 #include "cmd/print.h"
 #include "cmd/session/options.h"
 #include "cmd/session/tree.h"
-#include "sandbox/changed_files.h"
+#include "sandbox/tree_changes.h"
 #include "session/thread.h"
 #include "worktree/odb.h"
 #include "worktree/send.h"

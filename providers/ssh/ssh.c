@@ -41,6 +41,22 @@ enum {
 	JOBS_MAX = 64 << 10, /* bytes of the names of jobs */
 };
 
+/* A sandbox's id, split. */
+struct ssh_name {
+	char host[SSH_HOST];
+	char label[SSH_LABEL]; /* "": the host itself */
+};
+
+struct ssh_box { /* sandbox.priv points to it */
+	struct ssh_name name;
+	struct held *held;    /* owned by the client */
+	bool offline;         /* commands have no network */
+	pthread_mutex_t lock; /* guards jobs */
+	/* Only for the host itself: the names of the jobs that ran on it, with
+	 * a space before each. */
+	struct buf jobs;
+};
+
 static const struct setting ssh_settings[] = {
 	{ .key = "host",
 	  .example = "\"me@box.example.org\"",

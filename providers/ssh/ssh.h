@@ -17,11 +17,6 @@ enum {
 	SSH_LABEL = 32,
 };
 
-struct ssh_name {
-	char host[SSH_HOST];
-	char label[SSH_LABEL]; /* "": the host itself */
-};
-
 struct ssh_host { /* a host that a sandbox or a list has asked for */
 	char *name;
 	struct held *held;
@@ -39,16 +34,6 @@ struct ssh_client { /* sandbox_client.priv points to it */
 	int64_t start_ms;     /* limit for a login, in ms */
 	pthread_mutex_t lock; /* guards hosts */
 	struct ssh_host *hosts;
-};
-
-struct ssh_box { /* sandbox.priv points to it */
-	struct ssh_name name;
-	struct held *held;    /* owned by the client */
-	bool offline;         /* commands have no network */
-	pthread_mutex_t lock; /* guards jobs */
-	/* Only for the host itself: the names of the jobs that ran on it, with
-	 * a space before each. */
-	struct buf jobs;
 };
 
 extern const struct sandbox_provider ssh_provider;

@@ -363,12 +363,6 @@ int agent_run_own_command(struct agent *a, const char *command,
 			  struct buf *told, const struct stop *stop,
 			  struct error *err);
 
-/* Only for src/agent. Stores a message. If that fails, warns the user, and the
- * run continues without storing. */
-void agent_store(struct agent *a, const struct message *m,
-		 const struct usage *usage);
-/* Stops storing this thread, because of err, and warns the user. */
-void agent_not_stored(struct agent *a, const struct error *err);
 /* True for a subagent that uses its parent's sandbox. Only the parent is then
  * told when background jobs end. */
 static inline bool agent_shares_sandbox(const struct agent *a)

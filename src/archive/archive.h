@@ -12,7 +12,7 @@
 /*
  * In this order: archive_writer packs a directory of this machine (write.c),
  * archive_stream builds a stream entry by entry (stream.c), archive_single is
- * for a stream of one entry (single.c), archive_extract() unpacks an untrusted
+ * for a stream of one entry (stream.c), archive_extract() unpacks an untrusted
  * stream into a directory (read.c), and archive_visit() reads one without
  * writing anything (read.c). libarchive is loaded on first use (api.h).
  */

@@ -1,4 +1,4 @@
-/* diff.h - compares two texts by line, and writes the difference as text. */
+/* diff.h - compares two texts by line, and two versions of a line by word. */
 /* SPDX-License-Identifier: MIT */
 #ifndef BASE_DIFF_H
 #define BASE_DIFF_H
@@ -7,6 +7,9 @@
  * diff_lines() compares two texts. diff_text() writes a diff for a model or a
  * plain terminal. markup/diffview.h draws diffs in colour.
  */
+#include <stdbool.h>
+#include <stddef.h>
+
 #include "base/str.h"
 
 enum diff_kind {
@@ -69,5 +72,26 @@ void diff_text(struct str old_text, struct str new_text, struct buf *out);
 void diff_store(struct str old_text, struct str new_text, struct buf *out);
 /* Counts the lines that a text of diff_store() adds and removes. */
 void diff_count_stored(struct str stored, size_t *added, size_t *removed);
+
+enum { WORD_DIFF_RANGES = 32 /* at most, in each line */ };
+
+/* The bytes of a line that differ, in ascending order. */
+struct word_ranges {
+	size_t n;
+	struct {
+		size_t begin, end; /* offsets of the first byte, and after the
+				      last one */
+	} items[WORD_DIFF_RANGES];
+};
+
+/*
+ * Compares two versions of a line, without line ends, by words, numbers and
+ * single signs. Returns false if they have too little in common to be versions
+ * of one line; then the ranges are empty. The time is proportional to the
+ * length of the lines: if the parts that differ have many words, each becomes a
+ * single range.
+ */
+bool word_diff_lines(struct str old_line, struct str new_line,
+		     struct word_ranges *removed, struct word_ranges *added);
 
 #endif

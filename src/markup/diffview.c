@@ -12,7 +12,6 @@
 #include <string.h>
 
 #include "base/diff.h"
-#include "base/word_diff.h"
 
 enum {
 	LINE_MAX_BYTES = 4 << 20,

@@ -1,15 +1,61 @@
-/* tree_changes.c - asks a command's own request which files it changed, and on
- * which ports something listens. */
+/* tree_changes.c - which files a command changed, asked in its own request. */
 /* SPDX-License-Identifier: MIT */
+/*
+ * The first functions write a list of changed files as text. Then the request:
+ * begin reading at tree_changes_begin().
+ */
 #include "sandbox/tree_changes.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/sanitize.h"
 #include "base/str.h"
-#include "sandbox/changed_files.h"
 #include "sandbox/quote.h"
+
+enum {
+	MOST_NAMES = 5,
+	MOST_CHARS = 80, /* characters of a name */
+};
+
+/* Appends a name without control characters, and its end if it is long. */
+static void add_name(struct changed_files *l, struct str path)
+{
+	struct buf name = BUF_INIT(1 << 16);
+	struct str shown;
+	size_t chars = 0;
+
+	sanitize_line(path, &name);
+	shown = buf_str(&name);
+	for (size_t i = 0; i < shown.len; i++)
+		chars += ((unsigned char)shown.ptr[i] & 0xC0) != 0x80;
+	if (chars > MOST_CHARS) {
+		buf_adds(l->out, "...");
+		shown = str_skip(shown,
+				 str_char_offset(shown, chars - MOST_CHARS));
+	}
+	buf_addstr(l->out, shown);
+	buf_release(&name);
+}
+
+void changed_files_add(struct changed_files *l, struct str path)
+{
+	l->n++;
+	if (l->shown == MOST_NAMES)
+		return;
+	buf_adds(l->out, l->shown++ ? ", " : "");
+	add_name(l, path);
+}
+
+void changed_files_end(struct changed_files *l)
+{
+	if (l->n > l->shown)
+		buf_addf(l->out, " and %zu more", l->n - l->shown);
+	if (l->counted)
+		buf_addf(l->out, " (+%zu \xE2\x88\x92%zu)", l->added,
+			 l->removed);
+}
 
 enum {
 	COMMAND_MAX = 64 << 10, /* bytes of a command that is watched */

@@ -12,6 +12,7 @@
  * /proc/net/tcp before the first command and after each one, if the caller
  * wants to know the ports.
  */
+#include "base/buf.h"
 #include "sandbox/exec.h"
 #include "sandbox/frame.h"
 #include "sandbox/ports/ports.h"
@@ -32,12 +33,28 @@ struct tree_changes { /* private */
 void tree_changes_begin(struct tree_changes *c, struct sandbox *sb, bool ports,
 			struct exec_request *req);
 /* Call with the result of sandbox_execute(). Passes on output that was held
- * back, and appends the changed files to out as changed_files.h writes them.
- * Appends to push, unless NULL, the branch that the command wanted to push with
- * git; anything in the sandbox can ask for that. listens, unless NULL, gets the
- * new ports as listeners_read() writes them. */
+ * back, and appends the changed files to out as changed_files_add() writes
+ * them. Appends to push, unless NULL, the branch that the command wanted to
+ * push with git; anything in the sandbox can ask for that. listens, unless
+ * NULL, gets the new ports as listeners_read() writes them. */
 int tree_changes_end(struct tree_changes *c, int rc, struct buf *out,
 		     struct buf *push, struct listen_note *listens,
 		     struct error *err);
+
+/* Changed files as text. It is "a.c, b.c and 3 more (+12 -3)", with a minus
+ * sign (U+2212). Initialise with { .out = the buffer for the text }. */
+struct changed_files {
+	struct buf *out; /* borrowed */
+	size_t n;        /* changed files */
+	size_t shown;    /* those of them whose names are in out */
+	size_t added, removed;
+	bool counted; /* added and removed are known */
+};
+
+/* Adds a file. Its name, relative to the tree, may be any bytes. Only the first
+ * five are written. */
+void changed_files_add(struct changed_files *l, struct str path);
+/* Call at the end: appends how many more there are, and the lines. */
+void changed_files_end(struct changed_files *l);
 
 #endif

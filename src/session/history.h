@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/mask/mask.h"
 #include "model/message.h"
 #include "model/model.h"
 
@@ -58,5 +59,30 @@ void history_send(const struct conversation *c, const char *origin,
 		  void (*push)(void *arg, const struct message *m), void *arg);
 void history_push(const struct conversation *c, struct model *m);
 void history_release(struct conversation *c);
+
+/* A tool call of a stored thread, with its result. */
+struct stored_call {
+	struct part call; /* id, name and args; owned */
+	/* text, change and failed; zeroed if there is none */
+	struct part result;
+};
+
+/* initialise with { 0 }; call stored_calls_release() at the end */
+struct stored_calls {
+	struct stored_call *list; /* owned; in order */
+	size_t n;
+	size_t bytes; /* of all texts */
+};
+
+enum {
+	STORED_CALLS_MOST = 1000, /* the newest calls are kept */
+	STORED_CALLS_BYTES = 32 << 20,
+};
+
+/* Reads the newest calls of the thread with row ID no, with secrets masked.
+ * Also those that compactions have removed from the model's history. */
+int stored_calls_load(struct stored_calls *c, struct store *s, int64_t no,
+		      const struct mask *mask, struct error *err);
+void stored_calls_release(struct stored_calls *c);
 
 #endif

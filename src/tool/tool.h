@@ -147,7 +147,7 @@ struct tool_env {                /* all borrowed for the call */
 	 * how the command ended, without output and notices; not masked. */
 	struct buf *end;
 	/* Out, unless NULL: in a sandbox that has the user's tree, the files
-	 * that the command changed, as sandbox/changed_files.h writes them; not
+	 * that the command changed, as changed_files_add() writes them; not
 	 * masked. */
 	struct buf *changed;
 	/* Out, unless NULL: the branch that the command wanted to push with git

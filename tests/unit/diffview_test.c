@@ -3,7 +3,6 @@
 #include <stdlib.h>
 
 #include "base/diff.h"
-#include "base/word_diff.h"
 #include "markup.h"
 #include "markup/diffview.h"
 #include "unit.h"
