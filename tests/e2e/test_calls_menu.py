@@ -233,9 +233,9 @@ def test_calls_of_a_resumed_thread_are_listed(live, tmp_path, pager):
     s.keys("Enter")
     s.until("finished.")
     s.keys("C-o")
-    seen = s.until("Enter chooses")
-    assert re.search(r"> ok +1 +\d.\d s  execute: echo later\n"
-                     r"  ok +1 +edit_file", seen)
+    # the list's head is drawn before its rows
+    seen = s.until(lambda t: re.search(
+        r"> ok +1 +\d.\d s  execute: echo later\n  ok +1 +edit_file", t))
     assert seen.count("edit_file: a.txt") == 1
     s.type("seq")
     s.keys("Enter")
