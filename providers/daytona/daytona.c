@@ -10,6 +10,8 @@
  * The tables at the end contain the special cases of Daytona; providers/kit
  * does the rest. Begin with describe() and compose_request().
  */
+#include "providers/daytona/daytona.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -898,6 +900,7 @@ static const struct sandbox_ops ops = {
 	.ports = &port_ops,
 	.remove_snapshot = daytona_remove_snapshot,
 	.execute = vendor_execute,
+	.shell = daytona_shell,
 	.set_network = set_network,
 	.get_network = get_network,
 	.clean = vault_clean,

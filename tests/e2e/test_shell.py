@@ -379,7 +379,13 @@ def cut_e2b(vendor):
         running.cut()
 
 
-CUTS = {"e2b": cut_e2b}
+def cut_daytona(vendor):
+    kept, = vendor.boxes.values()
+    for terminal in list(kept.terminals.values()):
+        terminal.cut()
+
+
+CUTS = {"e2b": cut_e2b, "daytona": cut_daytona}
 
 
 @pytest.mark.parametrize("name", CUTS)

@@ -75,7 +75,8 @@ class Kept:
         self.created = self.active_unix = time.time()
         self.active = time.monotonic()
         self.reason, self.stopped = None, None
-        self.sessions, self.ends, self.saved = {}, None, None
+        self.sessions, self.terminals = {}, {}
+        self.ends, self.saved = None, None
         self.lock = threading.Lock()
         self.settled = threading.Event()
 

@@ -4,18 +4,23 @@
 """process/execute is a shell whose input is the command (daemons before 0.160:
 words run without a shell), with output and error output in one; sessions are a
 shell each, which sources what it is told. A request that is cut does not end
-its command."""
+its command. A terminal (process/pty) stays when its WebSocket is cut; what it
+prints meanwhile is sent to the next."""
+import base64
 import json
 import os
 import re
 import shlex
 import signal
+import socket
 import stat
+import termios
 import threading
 import time
 import urllib.parse
 
 from cloud import Gone, Invalid, Refused, Reply, check, route
+from cloud_ws import Socket, handshake
 
 TB = r"/toolbox/(?P<id>[^/]+)"
 SESSION = TB + r"/process/session/(?P<sid>[^/]+)"
@@ -26,6 +31,8 @@ SESSION_EXEC = {"command": str, "?runAsync": bool, "?async": bool,
                 "?suppressInputEcho": bool}
 CODES = {404: "FILE_NOT_FOUND", 403: "FILE_ACCESS_DENIED",
          400: "INVALID_FILE_PATH", 500: "FILE_READ_FAILED"}
+SIZE = {"cols": int, "rows": int}
+EXIT, ENVS = "X-Daytona-Pty-Exit-Control", "X-Daytona-Pty-Envs~"
 BOUNDARY = "DAYTONA-FILE-BOUNDARY"
 FILE = 256 << 10
 
@@ -108,6 +115,81 @@ class Session:
         except OSError:
             pass
         return id
+
+
+class Terminal:
+    """A PTY session: a shell, and those who are connected."""
+
+    def __init__(self, toolbox, kept, ask):
+        self.id, self.sockets, self.exit = ask["id"], [], None
+        self.lock, self.kept, self.toolbox = threading.Lock(), kept, toolbox
+        self.backlog = []
+        self.p = kept.box.spawn(["/bin/bash"], env=ask.get("envs"),
+                                cwd=ask.get("cwd"),
+                                pty=(ask["rows"], ask["cols"]))
+        threading.Thread(target=self.pump, daemon=True).start()
+
+    def pump(self):
+        while True:
+            try:
+                data = os.read(self.p.stdout, 32768)
+            except OSError:
+                data = b""
+            if not data:
+                break
+            self.tell(2, data)
+        code = self.p.wait()
+        self.kept.terminals.pop(self.id, None)
+        self.exit = json.dumps({"type": "control", "status": "exited",
+                                "exitCode": code}).encode()
+        self.tell(1, self.exit)
+        for ws in list(self.sockets):
+            try:
+                ws.close(1000, json.dumps({"exitCode": code}).encode())
+            except (Gone, OSError):
+                pass
+
+    def tell(self, opcode, data):
+        with self.lock:
+            if not self.sockets:
+                self.backlog.append((opcode, data))
+            for ws in list(self.sockets):
+                self.send(ws, opcode, data)
+
+    def send(self, ws, opcode, data):
+        try:
+            ws.frame(opcode, data)
+        except (Gone, OSError):
+            self.sockets.remove(ws)
+
+    def converse(self, req):
+        """One connection, to its end."""
+        ws = Socket(req)
+        ws.tell(type="control", status="connected")
+        with self.lock:
+            self.sockets.append(ws)
+            for opcode, data in self.backlog:
+                self.send(ws, opcode, data)
+            self.backlog = []
+        try:
+            while (data := ws.text()) is not None:
+                os.write(self.p.stdin, data)
+        except OSError:
+            pass
+        finally:
+            with self.lock:
+                if ws in self.sockets:
+                    self.sockets.remove(ws)
+
+    def resize(self, ask):
+        termios.tcsetwinsize(self.p.stdin, (ask["rows"], ask["cols"]))
+
+    def cut(self):
+        for ws in list(self.sockets):
+            ws.req.handler.connection.shutdown(socket.SHUT_RDWR)
+
+    def kill(self):
+        self.p.signal(signal.SIGKILL)
 
 
 class Toolbox:
@@ -276,6 +358,65 @@ class Toolbox:
         self.session(req, kept, sid)
         self.end_session(kept, sid)
         return 204, None
+
+    # Terminals.
+    def terminal(self, req, kept, tid):
+        if tid not in kept.terminals:
+            raise self.refuse(req, 404, "PTY session not found")
+        return kept.terminals[tid]
+
+    def new_terminal(self, req, kept, ask):
+        if ask["id"] in kept.terminals:
+            raise self.refuse(req, 409, "PTY session already exists")
+        kept.terminals[ask["id"]] = Terminal(self, kept, ask)
+        return kept.terminals[ask["id"]]
+
+    @route("POST", TB + "/process/pty")
+    def create_terminal(self, req, id):
+        kept = self.toolbox(req, id)
+        ask = check(req.json(), {"id": str, **SIZE, "?cwd": str,
+                                 "?envs": {str: str}, "?lazyStart": bool})
+        self.new_terminal(req, kept, ask)
+        return 201, {"sessionId": ask["id"]}
+
+    def begin_terminal(self, req):
+        """The answer names one of the protocols that were offered."""
+        offered = [p.strip() for p in
+                   req.headers.get("Sec-WebSocket-Protocol", "").split(",")]
+        if EXIT not in offered:
+            raise Invalid(f"Sec-WebSocket-Protocol: {offered}")
+        handshake(req, {"Sec-WebSocket-Protocol": EXIT})
+        return offered
+
+    @route("GET", TB + "/process/pty/create-connect")
+    def create_connect(self, req, id):
+        kept = self.toolbox(req, id)
+        ask = dict(check(req.query, {"id": str, "cols": str, "rows": str,
+                                     "?cwd": str}, "query"))
+        ask.update(cols=int(ask["cols"]), rows=int(ask["rows"]))
+        for name in self.begin_terminal(req):
+            if name.startswith(ENVS):
+                code = name[len(ENVS):]
+                ask["envs"] = json.loads(base64.urlsafe_b64decode(
+                    code + "=" * (-len(code) % 4)))
+        self.new_terminal(req, kept, ask).converse(req)
+
+    @route("GET", TB + "/process/pty/(?P<tid>[^/]+)/connect")
+    def connect_terminal(self, req, id, tid):
+        terminal = self.terminal(req, self.toolbox(req, id), tid)
+        self.begin_terminal(req)
+        terminal.converse(req)
+
+    @route("POST", TB + "/process/pty/(?P<tid>[^/]+)/resize")
+    def resize_terminal(self, req, id, tid):
+        kept = self.toolbox(req, id)
+        self.terminal(req, kept, tid).resize(check(req.json(), SIZE))
+        return 200, {"id": tid, "active": True}
+
+    @route("DELETE", TB + "/process/pty/(?P<tid>[^/]+)")
+    def end_terminal(self, req, id, tid):
+        self.terminal(req, self.toolbox(req, id), tid).kill()
+        return 200, {"message": "PTY session deleted"}
 
     # Files.
     def path(self, text):

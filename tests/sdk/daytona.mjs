@@ -124,6 +124,31 @@ step("ports", async () => {
   await box.expireSignedPreviewUrl(9, open.token);
   await assert.rejects(fetch(open.url));
 });
+step("terminal", async () => {
+  let seen = "";
+  const text = new TextDecoder();
+  const onData = (d) => seen += text.decode(d);
+  const until = async (word) => {
+    for (let i = 0; i < 200 && !seen.includes(word); i++)
+      await new Promise((done) => setTimeout(done, 50));
+    assert.ok(seen.includes(word), seen);
+  };
+  const shell = await box.process.createPty({
+    id: "one", cols: 80, rows: 24, envs: { FROM: "pty" }, onData,
+  });
+  await shell.sendInput("stty size; echo $FROM\n");
+  await until("24 80\r\npty\r\n");
+  await shell.disconnect();
+  const again = await box.process.connectPty("one", { onData });
+  await again.resize(132, 40);
+  await again.sendInput("stty size; exit 7\n");
+  await until("40 132");
+  assert.equal((await again.wait()).exitCode, 7);
+  await assert.rejects(box.process.connectPty("one", { onData }));
+  const other = await box.process.createPty({ id: "two", onData });
+  await other.kill();
+  assert.equal((await other.wait()).exitCode, 137);
+});
 step("list", async () => {
   const found = [];
   for await (const s of daytona.list({ labels: { app: "dcode-sdk" } }))
