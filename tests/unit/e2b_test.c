@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cloud_box.h"
 #include "providers/e2b/e2b.c"
+#include "providers/e2b/exec.c"
 
 #define KEY "e2b_0123456789abcdef0123456789abcdef01234567"
 
