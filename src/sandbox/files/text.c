@@ -875,6 +875,10 @@ struct insertion {
 	struct buf forms[FORMS];
 	/* insert the new text as sent, because the old text contained a CR */
 	bool exact;
+	/* 1: the old text begins with a LF that the file keeps, because the new
+	 * one begins with a line end, too, which the forms do not have; else
+	 * 0 */
+	size_t kept;
 };
 
 static void convert_line_ends(struct buf *out, struct str s, int form)
@@ -942,15 +946,16 @@ static void replace_all(struct str file, struct str old,
 		size_t at = from + str_search(str_skip(file, from), old);
 		/* The old text starts with LF but the file has CR LF there:
 		 * replace the CR too. */
-		size_t half = !new->exact &&old.ptr[0] == '\n' &&
+		size_t half = !new->exact && !new->kept &&old.ptr[0] == '\n' &&
 			      at > from &&file.ptr[at - 1] == '\r';
+		size_t begins = at + new->kept - half;
 
 		if (i == 0)
-			change->head = at - half;
+			change->head = begins;
 		else
 			buf_add(&change->middle, file.ptr + from,
-				at - half - from);
-		buf_addstr(&change->middle, form_at(new, file, at));
+				begins - from);
+		buf_addstr(&change->middle, form_at(new, file, at + new->kept));
 		from = at + old.len;
 	}
 	change->tail = file.len - from;
@@ -1056,6 +1061,11 @@ static int apply_form(struct str file, const struct buf olds[FORMS],
 				      CASE_MULTIPLE_OCCURRENCES,
 				      "multiple_occurrences");
 	in.exact = form - 1 == AS_SENT && str_find(old, '\r') < old.len;
+	if (!in.exact && str_starts(old, "\n") &&
+	    (str_starts(new, "\n") || str_starts(new, "\r\n"))) {
+		in.kept = 1;
+		new = str_skip(new, new.ptr[0] == '\r' ? 2 : 1);
+	}
 	for (form = AS_SENT; form < FORMS; form++) {
 		in.forms[form] = BUF_INIT(change->middle.max);
 		convert_line_ends(&in.forms[form], new, form);

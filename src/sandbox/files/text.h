@@ -117,7 +117,8 @@ struct edit_change {
  * spec/agent.md §2.5: searches for old as sent, then with CR LF, with LF, and
  * with CR in a file without LF; the first form that occurs is used. Empty old:
  * inserts between characters. The line ends of new become those of the lines
- * where it is inserted, unless the form of old that was found contains a CR.
+ * where it is inserted, unless the form of old that was found contains a CR. A
+ * line end with which both begin stays as the file has it.
  * -1: ERR_REMOTE "not_a_text_file", "string_not_found" (possibly with a hint),
  * "multiple_occurrences" (unless all); ERR_LIMIT if the result is too large.
  */
