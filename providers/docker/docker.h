@@ -84,6 +84,9 @@ struct docker_box {
 	char notice[SANDBOX_NOTICE];
 	/* owned: the way to the listed hosts; NULL: another dcode's, or none */
 	struct egress *egress;
+	/* the way was another dcode's at the last try: the next command tries
+	 * again, because that dcode may have ended */
+	bool yields;
 	/* what it puts into requests; borrowed, set before it starts */
 	struct secrets secrets;
 	const struct network_gate *gate; /* of egress; or NULL */

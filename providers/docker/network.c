@@ -238,15 +238,16 @@ static int choose_list(struct docker_box *box, const cJSON *inspected,
 	return read_list(box->docker, inspected, n, err);
 }
 
-/* Gives the box its proxy; NULL: another dcode's guards the container, whose
- * placeholders are not ours. */
-static void set_proxy(struct docker_box *box, struct egress *new)
+/* Gives the box its proxy, or NULL. yields: another dcode's guards the
+ * container, whose placeholders are not ours. */
+static void set_proxy(struct docker_box *box, struct egress *new, bool yields)
 {
 	struct egress *old;
 
 	pthread_mutex_lock(&box->lock);
 	old = box->egress;
 	box->egress = new;
+	box->yields = yields;
 	if (new && box->gate)
 		egress_set_gate(new, box->gate);
 	pthread_mutex_unlock(&box->lock);
@@ -261,6 +262,8 @@ static int open_way(struct docker_box *box, const cJSON *inspected,
 	struct network n = { 0 };
 	const struct egress_policy policy = { &n, &box->secrets };
 	struct egress *new = NULL;
+	int most = box->yields ? 0 : BUSY_TRIES;
+	bool yields;
 	int rc = choose_list(box, inspected, pid, &n, err);
 
 	if (rc == 0)
@@ -270,13 +273,14 @@ static int open_way(struct docker_box *box, const cJSON *inspected,
 			       "the container does not run on this machine, so "
 			       "dcode cannot filter its network by host");
 	/* Busy: another dcode that uses this container serves it, or one that
-	 * has just ended did. */
+	 * has just ended did. A command does not wait for the other one. */
 	for (int try = 0;
-	     rc > 0 || (rc < 0 && err->code == ERR_BUSY && try < BUSY_TRIES &&
+	     rc > 0 || (rc < 0 && err->code == ERR_BUSY && try < most &&
 			stop_sleep(stop, BUSY_MS, err) == 0);
 	     try++)
 		rc = egress_start(&new, &policy, pid, stop, err);
-	if (rc < 0 && err->code == ERR_BUSY)
+	yields = rc < 0 && err->code == ERR_BUSY;
+	if (yields)
 		rc = 0;
 	else if (rc == 0)
 		rc = egress_write_trust_inside(new, pid, err);
@@ -284,7 +288,7 @@ static int open_way(struct docker_box *box, const cJSON *inspected,
 		egress_end(new);
 		new = NULL;
 	}
-	set_proxy(box, new);
+	set_proxy(box, new, yields);
 	network_release(&n);
 	return rc < 0 ? -1 : 0;
 }
@@ -300,14 +304,15 @@ int docker_network_open(struct docker_box *box, const cJSON *inspected,
 	return rc;
 }
 
-/* True if the container's first process is not the one that the proxy
- * serves. */
+/* True if the container's first process is not the one that the proxy serves,
+ * or if another dcode's proxy served it. */
 static bool is_stale(struct docker_box *box)
 {
 	bool stale;
 
 	pthread_mutex_lock(&box->lock);
-	stale = box->egress && !egress_serves(box->egress, (pid_t)box->init);
+	stale = box->yields ||
+		(box->egress && !egress_serves(box->egress, (pid_t)box->init));
 	pthread_mutex_unlock(&box->lock);
 	return stale;
 }
@@ -430,9 +435,9 @@ static bool set_gate(struct sandbox *sb, const struct network_gate *gate)
 	if (!box)
 		return false;
 	pthread_mutex_lock(&box->lock);
-	guards = box->egress != NULL;
+	guards = box->egress || box->yields;
 	box->gate = guards ? gate : NULL;
-	if (guards)
+	if (box->egress)
 		egress_set_gate(box->egress, gate);
 	pthread_mutex_unlock(&box->lock);
 	return guards;

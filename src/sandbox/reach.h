@@ -22,7 +22,7 @@ struct reach_ops {
 	void (*take_contacts)(struct sandbox *sb, struct network_contacts *c);
 	/* From now on connections to hosts that are not listed wait for the
 	 * gate. Borrowed. False: no proxy of this process guards the
-	 * sandbox. */
+	 * sandbox, nor will. */
 	bool (*set_gate)(struct sandbox *sb, const struct network_gate *gate);
 };
 

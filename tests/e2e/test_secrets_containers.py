@@ -125,19 +125,64 @@ def test_a_container_without_a_proxy_has_no_placeholder(made):
     assert "TOKEN=" not in said and "CURL_CA_BUNDLE" not in said
 
 
-def test_another_dcode_gives_no_placeholders(made):
-    place = made()
+@contextlib.contextmanager
+def guarded_by_another(place, shared):
+    """Another dcode guards the container, for as long as this lasts. shared is
+    mounted at /shared. Yields a function that ends it and gives its output."""
+    p = place.box.start("touch /shared/up; while [ ! -e /shared/go ]; do "
+                        "sleep 0.1; done; " + ASK)
+
+    def end():
+        (shared / "go").touch()
+        return p.communicate(timeout=60)[0]
+    try:
+        # No command of ours may be first: it would be the guard.
+        wait_for((shared / "up").exists, seconds=60)
+        yield end
+    finally:
+        end()
+
+
+def open_to_all(folder):
+    folder.mkdir()
+    folder.chmod(0o777)
+    return folder
+
+
+def test_another_dcode_gives_no_placeholders(made, tmp_path):
+    shared = open_to_all(tmp_path / "shared")
+    place = made(mounts=[f"{shared}:/shared"])
     said = place.do("env")  # the control
     assert "TOKEN=ghp_" in said and "CURL_CA_BUNDLE" in said
-    p = place.box.start("touch /workspace/up; while [ ! -e /workspace/go ]; do "
-                        "sleep 0.1; done; " + ASK)
-    end = time.monotonic() + 30
-    while "up" not in (said := place.do("ls /workspace; env")):
-        assert time.monotonic() < end
-    assert "TOKEN=" not in said and "CURL_CA_BUNDLE" not in said
-    place.do("touch /workspace/go")
-    assert "REACHED" in p.communicate(timeout=60)[0]
+    with guarded_by_another(place, shared) as end:
+        said = place.do("env; echo end")
+        assert "end" in said
+        assert "TOKEN=" not in said and "CURL_CA_BUNDLE" not in said
+        assert "REACHED" in end()
     assert place.heads().count(VALUE) == 1
+
+
+def test_when_the_other_dcode_ends_the_next_command_is_guarded_again(
+        made, tmp_path):
+    shared = open_to_all(tmp_path / "shared")
+    place = made(mounts=[f"{shared}:/shared"])
+    with guarded_by_another(place, shared) as end:
+        s = test_egress.screen(place.box, "--sandbox", "docker",
+                               "--sandbox-id", place.box.id)
+        try:
+            s.until("tools in")
+
+            def say(line, wanted):
+                s.type(line)
+                s.keys("Enter")
+                s.until(wanted)
+            say("!env | grep -c ^TOKEN=; echo o''ther", "other")
+            assert "REACHED" in end()
+            assert place.heads().count(VALUE) == 1
+            say(f"!{ASK}; echo a''gain", "again")
+            assert place.heads().count(VALUE) == 2
+        finally:
+            s.close()
 
 
 def test_a_restart_by_somebody_else_keeps_the_list_in_force(made):
