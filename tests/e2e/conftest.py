@@ -185,7 +185,7 @@ def env(home):
         "PATH": os.environ["PATH"] + ":/usr/sbin:/sbin",
         "HOME": str(home), "LANG": "C.UTF-8", "TERM": "dumb",
         "ASAN_OPTIONS": "exitcode=99", "UBSAN_OPTIONS": "exitcode=99",
-        "TSAN_OPTIONS": "exitcode=99",
+        "TSAN_OPTIONS": os.environ.get("TSAN_OPTIONS", "exitcode=99"),
     }
 
 
