@@ -19,6 +19,9 @@ struct call_view { /* The displayed description of a call; its texts are
 	size_t n_call; /* items before the one that names where the call runs */
 	char title[160]; /* including its line end */
 	struct str path; /* the file that the call changes, or empty */
+	/* Label of the item with the file's diff, whose lines begin as in
+	 * diff_text(): "change (+5 -2)"; empty: there is none. */
+	char change_label[64];
 	/* private */
 	char *owned[CALL_VIEW_ITEMS];
 	size_t n_owned;
@@ -28,10 +31,6 @@ struct call_view { /* The displayed description of a call; its texts are
 	struct buf change; /* diff of the file, shown instead of the old and new
 			      text */
 };
-
-/* The label of the item with a file's diff; its lines begin as in diff_text().
- */
-#define CALL_VIEW_CHANGE "change"
 
 /* Arguments that the tool uses come first, in the tool's own order. Otherwise a
  * model could hide them behind many unused ones, in the part of the question

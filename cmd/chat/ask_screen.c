@@ -392,14 +392,18 @@ static size_t item_length(struct str text)
 	return n;
 }
 
-/* Adds the items' rows; a file's diff is coloured. path: the file, or empty. */
-static void add_coloured(struct str text, struct str path, struct rows *out)
+/* Adds the items' rows; a file's diff is coloured. */
+static void add_coloured(const struct call_view *v, struct str text,
+			 struct rows *out)
 {
+	char head[sizeof(v->change_label) + 8];
+
+	snprintf(head, sizeof(head), "  %s: ", v->change_label);
 	while (text.len) {
 		struct str item = { text.ptr, item_length(text) };
 
-		if (str_starts(item, "  " CALL_VIEW_CHANGE ": "))
-			question_change_render(item, CALL_VIEW_CHANGE, path,
+		if (v->change_label[0] && str_starts(item, head))
+			question_change_render(item, v->change_label, v->path,
 					       out);
 		else
 			rows_add(out, plain, item);
@@ -417,7 +421,7 @@ static int add_items(const struct call_view *v, struct question_screen room,
 	*hidden = question_render(v->items, v->n, room, &text);
 	rc = text.over ? -1 : 0;
 	if (rc == 0)
-		add_coloured(buf_str(&text), v->path, out);
+		add_coloured(v, buf_str(&text), out);
 	rows_close(out);
 	buf_release(&text);
 	return rc;

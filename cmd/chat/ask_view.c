@@ -118,18 +118,43 @@ static bool is_whole_file(const struct approval *a, const char *name)
 	return !a->tool->old_arg && str_is(str_of(a->tool->new_arg), name);
 }
 
-/* Masks secrets only after making the diff: replacing a secret by its mask is
- * also a change that the user must see. */
+/* Sets the label of the diff, with the numbers of its added and removed lines.
+ */
+static void label_change(struct call_view *v, bool new_file)
+{
+	struct str rest = buf_str(&v->change);
+	struct str line;
+	size_t added = 0;
+	size_t removed = 0;
+
+	while (str_split(&rest, '\n', &line)) {
+		added += str_starts(line, "+");
+		removed += str_starts(line, "-");
+	}
+	if (new_file)
+		snprintf(v->change_label, sizeof(v->change_label),
+			 "new file (+%zu)", added);
+	else
+		snprintf(v->change_label, sizeof(v->change_label),
+			 "change (+%zu -%zu)", added, removed);
+}
+
+/* A file that does not exist yet is compared with an empty one. Masks secrets
+ * only after making the diff: replacing a secret by its mask is also a change
+ * that the user must see. */
 static void add_change(struct call_view *v, const struct approval *a)
 {
-	if (!a->change.known || a->file_note)
+	if (!a->change.known)
 		return;
 	diff_text(buf_str(&a->change.before), buf_str(&a->change.after),
 		  &v->change);
 	(void)mask_buf(a->mask, &v->change);
+	label_change(v, a->file_note);
 	if (!v->change.len)
 		buf_adds(&v->change,
-			 "no change: the file already has this text");
+			 a->file_note ? "an empty file"
+				      : "no change: the file already has this "
+					"text");
 }
 
 /* Adds the hosts that a yes opens: "crates.io, a.example:22 for everything in
@@ -170,13 +195,15 @@ void call_view_open(struct call_view *v, const struct approval *a)
 			v->items[v->n - 1].most = FILE_ROWS;
 	}
 	if (v->change.len) {
-		add_item(v, CALL_VIEW_CHANGE, buf_str(&v->change));
+		add_item(v, v->change_label, buf_str(&v->change));
 		v->items[v->n - 1].is_change = true;
+		if (a->file_note)
+			v->items[v->n - 1].most = FILE_ROWS;
 	}
 	ask_add_risks(a, &v->risks);
 	if (v->risks.len)
 		add_item(v, "touches", buf_str(&v->risks));
-	if (a->file_note)
+	if (a->file_note && !v->change.len)
 		add_item(v, "the file", str_of(a->file_note));
 	if (a->place.len)
 		add_item(v, "acts on", buf_str(&a->place));

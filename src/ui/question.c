@@ -480,8 +480,9 @@ static size_t count_drawn(const bool *keep, size_t n)
 	return drawn;
 }
 
-/* Keeps as many rows at this distance to a change as fit into share, from both
- * ends. Returns false if not all fit. */
+/* Keeps as many rows at this distance to a change as fit into share: changed
+ * ones from the first on, so that few rows are not spent on gaps, others from
+ * both ends. Returns false if not all fit. */
 static bool keep_rows(const size_t *far, size_t n, size_t distance,
 		      size_t share, bool *keep)
 {
@@ -495,9 +496,10 @@ static bool keep_rows(const size_t *far, size_t n, size_t distance,
 				return false;
 			}
 		}
-		while (a < b && (keep[b - 1] || far[b - 1] != distance))
+		while (distance && a < b &&
+		       (keep[b - 1] || far[b - 1] != distance))
 			b--;
-		if (a < b) {
+		if (distance && a < b) {
 			keep[b - 1] = true;
 			if (count_drawn(keep, n) > share) {
 				keep[b - 1] = false;
@@ -605,7 +607,7 @@ size_t question_render(const struct question_item *items, size_t n,
 
 		if (screen.rows && items[i].most && items[i].most < share)
 			share = items[i].most;
-		hidden += items[i].is_change && r[i].n > share
+		hidden += items[i].is_change && !items[i].most && r[i].n > share
 				  ? add_change(&r[i], share, out)
 				  : add_ends(&r[i], share, out);
 		buf_release(&r[i].text);

@@ -62,7 +62,7 @@ def test_an_edit_is_asked_about_with_the_lines_around_it(live, work):
     (work / "notes.txt").write_text(TEXT)
     s, _ = live([edit("three", "3"), DONE])
     seen = go(s)
-    assert "change: @@ line 1 @@" in seen
+    assert "change (+1 -1): @@ line 1 @@" in seen
     assert "2 |  two" in seen and "3 | -three" in seen and "3 | +3" in seen
     assert "old_string" not in seen
     s.keys("y")
@@ -80,8 +80,8 @@ def test_a_file_that_is_written_is_compared_with_what_it_held(live, work):
     seen = go(s)
     assert "| +six" in seen and "| +five" not in seen
     s.keys("y")
-    seen = s.until("does not exist yet")
-    assert "content: n" in seen
+    seen = s.until("new file (+1): @@ line 1 @@\n1 | +n\n")
+    assert "content" not in seen[seen.index("new.txt"):]
     s.until("y yes")
     s.keys("y")
     s.until("done.")

@@ -62,10 +62,26 @@ def test_a_written_file_takes_few_rows(live, columns, lines):
     seen = s.until(lambda t: "y yes" in t)
     asked = seen[seen.index("write_file wants"):]
     shown = asked.count("line-")
-    assert "line-0\n" in asked and "line-99\n" in asked
-    assert (4 if lines == 12 else 10) <= shown + 1 <= 11, seen
+    assert "| +line-0\n" in asked and "| +line-99\n" in asked
+    assert "new file (+100): @@ line 1 @@\n" in asked
+    assert (4 if lines == 12 else 10) <= shown + 2 <= 11, seen
     assert f"... {100 - shown} rows ..." in asked
     assert "v shows the rest" in asked, seen
+
+@pytest.mark.parametrize("columns, lines", [(40, 12), (80, 24), (200, 50)])
+def test_few_rows_show_the_changed_lines_of_an_edit(
+        live, tmp_path, columns, lines):
+    text = "".join(f"line-{n}\n" for n in range(9))
+    (tmp_path / "work").mkdir(exist_ok=True)
+    (tmp_path / "work/a.txt").write_text(text)
+    s = start(live, [{"tool_calls": [{"name": "edit_file", "args": {
+        "file_path": "a.txt", "old_string": "line-4\nline-5\n",
+        "new_string": "one\ntwo\n"}}]}], columns, lines)
+    seen = s.until(lambda t: "y yes" in t)
+    assert "  change (+2 -2): @@ line 2 @@\n" in seen
+    assert "5 | -line-4\n6 | -line-5\n5 | +one\n" in seen, seen
+    assert ("4 |  line-3\n" in seen) == (lines > 12), seen
+
 
 @pytest.mark.parametrize("columns, lines", [(40, 12), (80, 24)])
 def test_v_shows_the_whole_call_in_the_pager_and_leaves_no_copy(
