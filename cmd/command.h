@@ -108,6 +108,7 @@ extern const struct command command_help_all;
 extern const struct command command_install;
 extern const struct command command_mcp;
 extern const struct command command_models;
+extern const struct command command_move;
 extern const struct command command_provider;
 extern const struct command command_sandbox;
 extern const struct command command_skills;

@@ -299,28 +299,6 @@ static int move_here(struct run *r, struct error *err)
 	return switch_sandbox(r, "none", NULL, err);
 }
 
-/* Asks the one question of a move: 1 yes, 0 no, -1 with err. */
-static int confirm_move(const struct run *r, const struct move *m,
-			const char *provider, struct error *err)
-{
-	char *question;
-	int rc;
-
-	print_line(r->app,
-		   "A new sandbox of %.100s gets a copy of this repository, "
-		   "and the %zu changed file%s of the %s sandbox.",
-		   provider, m->files, m->files == 1 ? "" : "s",
-		   r->client.provider->name);
-	if (m->ignored)
-		print_line(r->app,
-			   "New files that git ignores stay behind: %lld",
-			   (long long)m->ignored);
-	question = xasprintf("Move this thread to %.100s? [y/N] ", provider);
-	rc = secret_confirm(r->app, question, err);
-	free(question);
-	return rc;
-}
-
 /* Opens a run whose sandbox gets the files of the current one, then leaves the
  * current one. */
 static int move_work(struct run *r, const char *provider, struct error *err)
@@ -333,10 +311,15 @@ static int move_work(struct run *r, const char *provider, struct error *err)
 			  .stop = &stop,
 			  .include = r->options.include,
 			  .n_include = r->options.n_include };
-	int rc = move_open(&m, settings_cwd(r->app->settings), err);
+	struct sandbox_client client = { 0 };
+	int rc = app_client_check(r->app, provider, &client, err);
 
 	if (rc == 0)
-		rc = confirm_move(r, &m, provider, err);
+		sandbox_client_close(&client);
+	if (rc == 0)
+		rc = move_open(&m, settings_cwd(r->app->settings), err);
+	if (rc == 0)
+		rc = move_confirm(&m, r->client.provider->name, provider, err);
 	if (rc > 0)
 		rc = next_open(r, words, 4, true, &m, err) < 0 ? -1 : 1;
 	move_close(&m);

@@ -16,6 +16,9 @@
 
 #include "base/mem.h"
 #include "base/path.h"
+#include "base/str.h"
+#include "cmd/print.h"
+#include "cmd/secret.h"
 #include "cmd/session/tree.h"
 #include "worktree/checkpoint.h"
 #include "worktree/restore.h"
@@ -30,13 +33,25 @@ static int fail_nothing(struct error *err, const char *why)
 			       "files to this machine.");
 }
 
+/* Returns the first file that matters, or NULL: dcode's own pipes in a sandbox
+ * whose working directory is /tmp do not. */
+static const struct fetch_item *first_item(const struct fetch_item *items,
+					   size_t n)
+{
+	size_t i = 0;
+
+	while (i < n && str_starts(str_of(items[i].path), ".dcode-exec"))
+		i++;
+	return i < n ? &items[i] : NULL;
+}
+
 /* Fails if files of a sandbox could not be fetched. */
 static int check_complete(const struct fetch *f, struct error *err)
 {
-	const struct fetch_item *it = f->n_refused ? f->refused
-				      : f->n_left  ? f->left
-						   : NULL;
+	const struct fetch_item *it = first_item(f->refused, f->n_refused);
 
+	if (!it)
+		it = first_item(f->left, f->n_left);
 	if (!it)
 		return 0;
 	error_set(err, ERR_REMOTE, "cannot move %s: it %s", it->path, it->why);
@@ -220,4 +235,24 @@ void move_close(struct move *m)
 		free(ref);
 	}
 	workspace_close(&m->from);
+}
+
+int move_confirm(const struct move *m, const char *from, const char *to,
+		 struct error *err)
+{
+	char *question;
+	int rc;
+
+	print_line(m->app,
+		   "A new sandbox of %.100s gets a copy of this repository, "
+		   "and the %zu changed file%s of the %s sandbox.",
+		   to, m->files, m->files == 1 ? "" : "s", from);
+	if (m->ignored)
+		print_line(m->app,
+			   "New files that git ignores stay behind: %lld",
+			   (long long)m->ignored);
+	question = xasprintf("Move this thread to %.100s? [y/N] ", to);
+	rc = secret_confirm(m->app, question, err);
+	free(question);
+	return rc;
 }

@@ -34,6 +34,10 @@ struct move { /* borrowed, if not said otherwise */
  * cannot be fetched, fails with what to type. Call move_close() in any case.
  */
 int move_open(struct move *m, const char *cwd, struct error *err);
+/* Asks the one question of a move, from one provider to another: 1 yes, 0 no,
+ * -1 with err. */
+int move_confirm(const struct move *m, const char *from, const char *to,
+		 struct error *err);
 void move_close(struct move *m);
 
 #endif

@@ -579,7 +579,7 @@ int run_open_sandbox(struct run *r, const struct stop *stop, struct error *err)
 {
 	int rc = 1;
 	char *label = NULL;
-	bool shares;
+	bool shares = false;
 	struct stop limit;
 	struct lifecycle_request request = {
 		.client = &r->client,
@@ -614,7 +614,9 @@ int run_open_sandbox(struct run *r, const struct stop *stop, struct error *err)
 		return -1;
 	limit = run_money_stop(r, stop); /* uploads and the setup script take
 					    time, which costs money */
-	if (scope_choose(r, request.store, &label, &shares, err) < 0)
+	/* what moves gets a sandbox of its own */
+	if (!r->move &&
+	    scope_choose(r, request.store, &label, &shares, err) < 0)
 		rc = -1;
 	if (rc > 0 && label)
 		rc = resume_own(r, &request, label, &limit, err);

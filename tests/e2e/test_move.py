@@ -1,11 +1,17 @@
 """test_move.py - a thread goes to another sandbox with its work."""
 # SPDX-License-Identifier: MIT
 import json
+import os
+import random
+import shlex
+import subprocess
 
 import pytest
 
 from clouds import vendor_fixture  # noqa: F401 (a fixture)
+from lifecycle import folders
 from slash_chat import on_screen, talk  # noqa: F401 (a fixture)
+from test_lifecycle_kill import KILLED, kill_at, moments  # noqa: F401
 from test_undo import (  # noqa: F401 (a fixture)
     LOOK, begin, execute, go, prompt, tree, turns)
 
@@ -13,6 +19,9 @@ EDIT = ("printf 'two\\n' >a.c; rm link; chmod -x run.sh; mkdir -p d; "
         "echo new >'d/a b'; ln -s ../a.c d/l; echo x >d/x; chmod +x d/x")
 EDITED = ["a.c 644 two", "d/a b 644 new", "d/l -> ../a.c", "d/x 755 x",
           "run.sh 644 run"]
+
+
+lines = pytest.mark.parametrize("talk", ["lines"], indirect=True)
 
 
 def boxes(run):
@@ -54,7 +63,7 @@ def test_a_thread_moves_with_its_files(talk, tree, vendor, run):
     assert c.status() == 0
 
 
-@pytest.mark.parametrize("talk", ["lines"], indirect=True)
+@lines
 def test_no_leaves_the_thread_where_it_is(talk, tree, vendor, run):
     cloud = vendor("e2b")
     c = begin(talk, EDIT)
@@ -64,3 +73,185 @@ def test_no_leaves_the_thread_where_it_is(talk, tree, vendor, run):
     c.say("/sandbox status", "provider   local")
     assert set(boxes(run)) == {"local"}
     assert not [r for r in cloud.requests if r["method"] == "POST"]
+
+
+def kept(talk, tree, *commands):
+    """A thread whose sandbox is kept after its chat."""
+    c = begin(talk, *(commands or (EDIT,)))
+    for n in range(1, 1 + len(commands or (EDIT,))):
+        go(c, n)
+    c.keys("C-d")
+    assert c.status() == 0
+
+
+@lines
+def test_a_thread_is_moved_between_two_chats(talk, tree, vendor, run):
+    vendor("e2b")
+    kept(talk, tree)
+    diff = run("diff").out
+    r = run("move", "--sandbox", "e2b", "--yes", "--json")
+    assert r.status == 0, r.err
+    said = json.loads(r.out)["data"]
+    place = boxes(run)
+    assert (said["files"], said["provider"]) == (6, "e2b")
+    assert place == {"local": said["from"], "e2b": said["sandbox"]}
+    assert look(run, place["e2b"]) == EDITED
+    assert run("diff").out == diff
+    assert thread(run)["sandbox"]["provider"] == "e2b"
+    r = run("move", "--sandbox", "local", "--yes", "--delete-old")
+    assert r.status == 0, r.err
+    assert len(json.loads(run("sandbox", "list", "--json").out)["data"]) == 2
+    assert "e2b" not in boxes(run)
+    assert run("diff").out == diff
+    assert run("apply").status == 0
+    assert (tree / "d" / "x").read_text() == "x\n"
+    assert not (tree / "link").is_symlink()
+    assert run("undo").status == 0, "the checkpoints went along"
+
+
+@lines
+def test_a_file_that_differs_is_named_and_the_thread_stays(
+        talk, tree, vendor, run):
+    vendor("e2b")
+    busy = "while :; do date +%N >a.c; sleep 0.01; done"
+    job = {"tool_calls": [{"name": "execute", "args": {
+        "command": busy, "background": True}}]}
+    c = talk({"turns": [job, {"text": "done 1."}], "by": "count"},
+             "--sandbox", "local", "--workspace", "repo", "--on-exit",
+             "delete", "-y", "-M", "anthropic:m")
+    go(c, 1)
+    c.say("/move e2b", "[y/N]")
+    c.say("y", "a.c is not the same in the new sandbox")
+    c.say("/sandbox status", "provider   local")
+    assert set(boxes(run)) == {"local"}
+
+
+@lines
+@pytest.mark.parametrize("flags,said", [
+    (("--workspace", "none"), "has no copy of this directory"),
+    (("--workspace", "bind"), "uses your directory itself"),
+], ids=["empty", "bind"])
+def test_what_dcode_cannot_know_is_not_moved(talk, tree, vendor, run, flags,
+                                             said):
+    vendor("e2b")
+    c = talk(turns("echo x >new"), "--sandbox", "local", *flags, "--on-exit",
+             "delete", "-y", "-M", "anthropic:m")
+    go(c, 1)
+    seen = c.say("/move e2b", "continues in another")
+    assert said in " ".join(seen.split())
+    assert set(boxes(run)) == {"local"}
+
+
+@lines
+def test_a_provider_that_cannot_work_is_named_before_anything_starts(
+        talk, tree, run, env):
+    c = begin(talk, EDIT)
+    go(c, 1)
+    c.say("/move nobody", "Unknown sandbox provider")
+    assert "E2B_API_KEY" not in env
+    c.say("/move e2b", "E2B_API_KEY")
+    c.keys("C-d")
+    assert c.status() == 0
+    for where in ("e2b", "nobody", "none"):
+        r = run("move", "--sandbox", where, "--yes")
+        assert r.status and "compared" not in r.err
+    r = run("move", "--sandbox", "local")
+    assert r.status == 2 and "--yes" in r.err
+    assert set(boxes(run)) == {"local"}
+
+
+@lines
+def test_a_move_to_this_machine_applies_the_changes_first(talk, tree, run):
+    c = begin(talk, EDIT, "true")
+    go(c, 1)
+    c.say("/move none", "[y/N]")
+    c.say("n")
+    assert (tree / "a.c").read_text() == "one\n"
+    c.say("/move none", "[y/N]", times=2)
+    c.say("y", "now run on this machine")
+    assert (tree / "a.c").read_text() == "two\n"
+    assert (tree / "d" / "l").is_symlink()
+    c.say("/sandbox", "Tools run on this machine")
+
+
+def wild(seed):
+    """Shell commands that change a tree at random."""
+    rng = random.Random(seed)
+    names = ["a.c", "run.sh", "link", "d/e/f", "d/g", "sp ace", "-dash",
+             "\u00e4\u00f6", "q'uote", "new\nline", "d/back\\slash", "e"]
+    lines = []
+    for _ in range(40):
+        name = shlex.quote(f"./{rng.choice(names)}")
+        kind = rng.randrange(6)
+        text = shlex.quote(str(rng.random()) * rng.randrange(1, 400))
+        lines.append([
+            f"rm -rf {name}", f"printf %s {text} >{name}",
+            f"head -c {rng.randrange(70000)} /dev/urandom >{name}",
+            f"ln -sfn {text[:40].split(chr(39))[0] or 'x'} {name}",
+            f"chmod +x {name}", f": >{name}"][kind])
+    return "mkdir -p d/e; { " + "; ".join(lines) + "; } 2>/dev/null; true"
+
+
+SUMS = r"""all() { find . -name '.?*' -prune -o "$@" -print0 | sort -z; }
+all -type f | xargs -0 -n 1 sh -c 'echo "$0"; sha256sum <"$0"'
+all -type f -perm -100 | xargs -0 -n 1 echo
+all -type l | xargs -0 -n 1 sh -c 'echo "$0"; readlink "$0"'"""
+PAIRS = [("local", "docker"), ("docker", "e2b"), ("e2b", "local"),
+         ("local", "daytona"), ("daytona", "modal"), ("modal", "docker"),
+         ("runloop", "local"), ("local", "vercel"), ("vercel", "langsmith"),
+         ("langsmith", "runloop"), ("local", "deno"), ("deno", "e2b"),
+         ("agentcore", "local"), ("local", "local")]
+
+
+@pytest.mark.parametrize("pair", PAIRS, ids="-".join)
+def test_any_tree_is_the_same_in_the_new_sandbox(
+        pair, run, tree, model, env, config, request, vendor):
+    for one in set(pair):
+        if one == "docker":
+            rig = request.getfixturevalue("rig")
+            request.addfinalizer(rig.remove_all)
+            env["DOCKER_HOST"] = rig.docker_host
+            config("[sandboxes.providers.docker.params]\n"
+                   f'image = "{rig.image}"\n')
+        elif one != "local":
+            vendor(one)
+    seed = os.urandom(4).hex()
+    model({"turns": [execute(wild(seed)), {"text": "done"}], "by": "count"})
+    r = run("-n", "go", "--sandbox", pair[0], "--workspace", "repo", "--keep",
+            "-y", "-M", "anthropic:m")
+    assert r.status == 0, r.err
+    (old,) = json.loads(run("sandbox", "list", "--json").out)["data"]
+    before = run("sandbox", "exec", old["name"], "--", SUMS).out
+    assert "./run.sh" in before or "./d" in before, seed
+    r = run("move", "--sandbox", pair[1], "--yes", "--json")
+    assert r.status == 0, (seed, r.err)
+    new = json.loads(r.out)["data"]["sandbox"]
+    assert run("sandbox", "exec", new, "--", SUMS).out == before, seed
+    for name in (old["name"], new):
+        assert run("sandbox", "rm", name).status == 0
+
+
+def test_a_killed_move_leaves_the_thread_in_one_place(
+        kill_at, run, tree, model, env, dcode, home, tmp_path):
+    model({"turns": [execute(EDIT), {"text": "done"}], "by": "count"})
+    r = run("-n", "go", "--sandbox", "local", "--workspace", "repo", "--keep",
+            "-y", "-M", "anthropic:m")
+    assert r.status == 0, r.err
+    diff = run("diff").out
+    count = tmp_path / "count"
+
+    def go_on(n):
+        return subprocess.run(
+            [kill_at, str(n), count, dcode, "move", "--sandbox", "local",
+             "--yes", "--delete-old"], env=env, cwd=tree, check=False,
+            stdin=subprocess.DEVNULL, capture_output=True, timeout=120)
+    assert go_on(0).returncode == 0
+    for n in moments(int(count.read_text()), 12):
+        assert go_on(n).returncode in (0, KILLED)
+        place = thread(run)["sandbox"]
+        assert run("diff").out == diff, n
+        assert run("sandbox", "gc").status == 0, n
+        assert run("diff").out == diff, n
+        rows = json.loads(run("sandbox", "list", "--json").out)["data"]
+        assert place["id"] in [r["id"] for r in rows], n
+        assert len(folders(home)) == len(rows), n
