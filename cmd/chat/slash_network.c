@@ -35,6 +35,10 @@ static int show_network(struct run *r, struct error *err)
 	print_text(r->app, "  hosts      ", line.ptr, "");
 	if (n.source)
 		print_text(r->app, "  from       ", n.source, "");
+	if (n.mode == NETWORK_LIST && r->gate.app)
+		print_text(r->app, "  ask        ",
+			   "about hosts that are not listed: [network] ask",
+			   "");
 	if (n.mode == NETWORK_LIST && limits && limits->note)
 		fprintf(stderr, "  %s\n", limits->note);
 	network_release(&n);

@@ -248,9 +248,12 @@ static int print_presets(const struct app *app)
 struct outcome {
 	const char *provider;
 	struct buf host;
-	const char *verdict; /* "allowed", "refused" or "default" */
+	/* "allowed", "refused", or "default": the vendor decides, and dcode
+	 * does not know how */
+	const char *verdict;
+	bool unlisted;       /* the list neither allows nor denies it */
 	struct buf rule;     /* the entry that decides, or the whole list */
-	const char *source;  /* where the list is written, or NULL */
+	struct network list; /* owned: of a new sandbox */
 	const char *note;    /* see struct network_limits, or NULL */
 	struct buf secrets;  /* names of those that requests to it get */
 };
@@ -268,7 +271,7 @@ static void outcome_json(const struct outcome *o)
 	buf_addc(&data, ',');
 	json_member(&data, "rule", buf_str(&o->rule));
 	buf_addc(&data, ',');
-	json_member(&data, "source", str_of(o->source));
+	json_member(&data, "source", str_of(o->list.source));
 	buf_addc(&data, ',');
 	json_member(&data, "note", str_of(o->note));
 	buf_addc(&data, ',');
@@ -280,15 +283,20 @@ static void outcome_json(const struct outcome *o)
 
 static void print_outcome(const struct outcome *o)
 {
-	printf("%s: %s in a new %s sandbox\n", o->host.ptr, o->verdict,
-	       o->provider);
-	if (o->source && o->rule.len)
-		printf("  by %s (%s)\n", o->rule.ptr, o->source);
-	else if (o->source)
-		printf("  by %s\n", o->source);
+	bool here = sandbox_is_none(o->provider);
+
+	if (here)
+		printf("%s: %s on this machine\n", o->host.ptr, o->verdict);
+	else
+		printf("%s: %s in a new %s sandbox\n", o->host.ptr, o->verdict,
+		       o->provider);
+	if (o->list.source && o->rule.len)
+		printf("  by %s (%s)\n", o->rule.ptr, o->list.source);
+	else if (o->list.source)
+		printf("  by %s\n", o->list.source);
 	else if (!strcmp(o->verdict, "default"))
 		puts("  no list of hosts is set: the provider's default holds");
-	else
+	else if (!here)
 		puts("  this is the provider's default");
 	if (o->secrets.len)
 		printf("  requests to it get secrets.%s\n", o->secrets.ptr);
@@ -296,17 +304,17 @@ static void print_outcome(const struct outcome *o)
 		printf("  %s\n", o->note);
 }
 
-static void describe(struct outcome *o, const struct network *n,
-		     const struct network_rule *host)
+static void describe(struct outcome *o, const struct network_rule *host)
 {
+	const struct network *n = &o->list;
 	const struct network_rule *rule;
 	bool allowed = network_allows(n, host, &rule);
 
 	network_print_rule(host, &o->host);
-	o->source = n->source;
 	o->verdict = n->mode == NETWORK_DEFAULT ? "default"
 		     : allowed                  ? "allowed"
 						: "refused";
+	o->unlisted = n->mode == NETWORK_LIST && !allowed && !rule;
 	if (rule)
 		network_print_rule(rule, &o->rule);
 	else if (n->mode != NETWORK_DEFAULT)
@@ -343,19 +351,64 @@ static int read_host(struct network *n, const char *text, struct error *err)
 	return 0;
 }
 
-static int check_host(struct app *app, const char *type, const char *text,
+/* What a host that is not listed becomes in a chat. */
+static bool asks(const struct settings *set, const struct sandbox_client *c,
+		 const struct outcome *o)
+{
+	struct error ignored = { 0 };
+	bool on = false;
+
+	return o->unlisted && c->provider->ops->proxy &&
+	       settings_bool(set, NULL, "network.ask", &on, &ignored) == 0 &&
+	       on;
+}
+
+/* Decides about the host in a new sandbox of the client. */
+static int decide(struct outcome *o, struct sandbox_client *client,
+		  const struct network *flag, const struct network_rule *host,
+		  struct error *err)
+{
+	bool isolated = !(client->provider->flags & SANDBOX_UNISOLATED);
+	int rc = 0;
+
+	if (!isolated && flag->mode != NETWORK_DEFAULT)
+		rc = error_set(err, ERR_USAGE,
+			       "--sandbox-network requires a --sandbox "
+			       "provider");
+	if (rc == 0)
+		rc = sandbox_choose_network(client, flag, &o->list, err);
+	if (rc == 0)
+		rc = describe_secrets(o, client->settings, host, err);
+	if (rc == 0)
+		describe(o, host);
+	if (rc == 0 && o->list.mode == NETWORK_LIST)
+		o->note = client->provider->network->note;
+	if (rc == 0 && !isolated) {
+		o->verdict = "allowed";
+		o->note = "Commands run on this machine, whose network dcode "
+			  "does not limit.";
+	}
+	if (rc == 0 && asks(client->settings, client, o))
+		o->note = "In a chat you are asked about it first: "
+			  "[network] ask.";
+	return rc;
+}
+
+static int check_host(struct app *app, const struct args *args,
 		      struct outcome *o, struct error *err)
 {
+	const char *type = args_value(args, "sandbox");
 	struct run_options options = { 0 };
 	struct sandbox_client client = { 0 };
 	struct network host = { 0 };
-	struct network n = { 0 };
 	struct registry *registry = NULL;
 	struct settings *set;
 	int rc = app_settings(app, &set, err);
 
 	if (rc == 0)
-		rc = read_host(&host, text, err);
+		rc = read_host(&host, args->argv[1], err);
+	if (rc == 0)
+		rc = run_read_network(&options.network, args, err);
 	if (rc == 0)
 		rc = run_sandbox_resolve(&options, app, type ? type : args_bare,
 					 err);
@@ -368,21 +421,13 @@ static int check_host(struct app *app, const char *type, const char *text,
 				? sandbox_provider_find("none")
 				: registry_find(registry, options.sandbox);
 		o->provider = options.sandbox;
-		rc = sandbox_choose_network(&client, NULL, &n, err);
+		rc = decide(o, &client, &options.network, &host.rules[0], err);
 	}
-	if (rc == 0)
-		rc = describe_secrets(o, set, &host.rules[0], err);
-	if (rc == 0) {
-		describe(o, &n, &host.rules[0]);
-		if (n.mode == NETWORK_LIST)
-			o->note = client.provider->network->note;
-		if (app->json)
-			outcome_json(o);
-		else
-			print_outcome(o);
-	}
+	if (rc == 0 && app->json)
+		outcome_json(o);
+	else if (rc == 0)
+		print_outcome(o);
 	network_release(&host);
-	network_release(&n);
 	run_options_release(&options);
 	return rc;
 }
@@ -411,9 +456,9 @@ int sandbox_cmd_network(struct app *app, const struct args *args)
 			  "host, or log");
 		return app_fail(app, &err);
 	}
-	rc = check_host(app, args_value(args, "sandbox"), args->argv[1], &o,
-			&err);
+	rc = check_host(app, args, &o, &err);
 	refused = rc == 0 && !strcmp(o.verdict, "refused");
+	network_release(&o.list);
 	buf_release(&o.host);
 	buf_release(&o.rule);
 	buf_release(&o.secrets);

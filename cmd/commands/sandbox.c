@@ -961,6 +961,8 @@ static int open_shell(struct app *app, const struct args *args)
 static const struct arg_row network_options[] = {
 	{ "sandbox", 0, ARG_VALUE, "TYPE",
 	  "Provider of the new sandbox (default: [sandboxes].default)" },
+	{ "sandbox-network", 0, ARG_VALUE, "full|none|HOST",
+	  "check: the list of the new sandbox; may be repeated" },
 	ARG_JSON,
 	{ 0 },
 };

@@ -675,9 +675,8 @@ static int read_amount(const struct args *args, const char *name,
 			 name, text);
 }
 
-/* Reads --sandbox-network: "full", "none" or hosts, as often as it is given. */
-static int read_network(struct network *n, const struct args *args,
-			struct error *err)
+int run_read_network(struct network *n, const struct args *args,
+		     struct error *err)
 {
 	const char *list[ARGS_MOST];
 	const char *entry;
@@ -842,7 +841,7 @@ int run_options_read(struct run_options *o, const struct args *args,
 	    read_integer(args, "max-retries", 0, &retries, err) < 0 ||
 	    fs_tools_parse(args_value(args, "allow-fs-tools"), &o->fs_tools,
 			   err) < 0 ||
-	    read_network(&o->network, args, err) < 0)
+	    run_read_network(&o->network, args, err) < 0)
 		return -1;
 	if (allow && allow_list_parse(&o->allow, allow, err) < 0)
 		return -1;

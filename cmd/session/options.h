@@ -130,6 +130,10 @@ void limits_read_or_default(const struct settings *set,
  * ERR_USAGE. */
 int run_options_read(struct run_options *o, const struct args *args,
 		     struct error *err);
+/* Reads --sandbox-network into *n: "full", "none" or hosts, as often as it is
+ * given; else *n stays. ERR_USAGE. */
+int run_read_network(struct network *n, const struct args *args,
+		     struct error *err);
 /* Sets o->sandbox from the flag and the settings. Errors use the reference's
  * wording (spec/cli.md §2.1). */
 int run_sandbox_resolve(struct run_options *o, struct app *app,

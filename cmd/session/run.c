@@ -249,7 +249,7 @@ int run_remark_outcome(const struct run *r, const char **status,
 }
 
 /* "finish" is null after a failure. */
-void run_remark_json(const struct run *r, bool failed, const char *reason,
+void run_remark_json(struct run *r, bool failed, const char *reason,
 		     struct buf *out)
 {
 	static const char *const names[] = {
@@ -265,6 +265,10 @@ void run_remark_json(const struct run *r, bool failed, const char *reason,
 		json_quote(out, str_of(reason));
 	else
 		buf_adds(out, "null");
+	/* what jobs have tried since the last command */
+	if (r->session && r->box.sandbox.id)
+		contacts_note(&r->contacts, session_id(r->session),
+			      &r->box.sandbox, NULL);
 	contacts_json(&r->contacts, out);
 	if (failed || !finish || finish >= sizeof(names) / sizeof(names[0])) {
 		buf_adds(out, ",\"finish\":null,\"finish_reason\":null");

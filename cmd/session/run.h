@@ -220,7 +220,7 @@ int run_remark_outcome(const struct run *r, const char **status,
  * refused calls that would write a file or run a command, plus one if the model
  * refused to answer. "reason" says why the task failed; reason may be NULL.
  * "network_refused": see contacts.h. */
-void run_remark_json(const struct run *r, bool failed, const char *reason,
+void run_remark_json(struct run *r, bool failed, const char *reason,
 		     struct buf *out);
 void run_wrote_release(struct run_wrote *w);
 

@@ -443,5 +443,12 @@ static bool set_gate(struct sandbox *sb, const struct network_gate *gate)
 	return guards;
 }
 
-const struct reach_ops docker_reach = { widen_network, take_contacts,
-					set_gate };
+/* Implements reach_ops.report. */
+static void report(struct sandbox *sb, char notice[SANDBOX_NOTICE])
+{
+	if (sb->priv)
+		docker_box_take_notice(sb->priv, notice);
+}
+
+const struct reach_ops docker_reach = { widen_network, take_contacts, set_gate,
+					report };

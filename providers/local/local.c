@@ -747,8 +747,17 @@ static bool set_gate(struct sandbox *sb, const struct network_gate *gate)
 	return b && b->egress;
 }
 
+/* Implements reach_ops.report. */
+static void report(struct sandbox *sb, char notice[SANDBOX_NOTICE])
+{
+	const struct box *b = sb->priv;
+
+	if (b && b->egress)
+		egress_report(b->egress, notice, SANDBOX_NOTICE);
+}
+
 static const struct reach_ops proxy_ops = { widen_network, take_contacts,
-					    set_gate };
+					    set_gate, report };
 
 /* Implements port_ops.dial: in each bubblewrap of the sandbox, also those of
  * other dcodes, until one has a server at the port. */

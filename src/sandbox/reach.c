@@ -48,6 +48,15 @@ bool reach_take_contacts(struct sandbox *sb, struct network_contacts *c)
 	return proxy;
 }
 
+void reach_report(struct sandbox *sb, char notice[SANDBOX_NOTICE])
+{
+	const struct reach_ops *proxy = sb->client->provider->ops->proxy;
+
+	notice[0] = '\0';
+	if (proxy)
+		proxy->report(sb, notice);
+}
+
 bool reach_set_gate(struct sandbox *sb, const struct network_gate *gate)
 {
 	const struct reach_ops *proxy = sb->client->provider->ops->proxy;

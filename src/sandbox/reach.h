@@ -24,6 +24,9 @@ struct reach_ops {
 	 * gate. Borrowed. False: no proxy of this process guards the
 	 * sandbox, nor will. */
 	bool (*set_gate)(struct sandbox *sb, const struct network_gate *gate);
+	/* Says which hosts were refused since the last exec_result.notice, like
+	 * that; "": none. Any thread. */
+	void (*report)(struct sandbox *sb, char notice[SANDBOX_NOTICE]);
 };
 
 /* Copies the list that holds between commands, with the hosts of
@@ -84,6 +87,9 @@ int reach_end(struct sandbox *sb, unsigned number, struct error *err);
 /* Calls reach_ops.set_gate. False if the vendor filters, or another dcode:
  * nothing can wait. */
 bool reach_set_gate(struct sandbox *sb, const struct network_gate *gate);
+/* Calls reach_ops.report: for what runs in the background, which has no result.
+ * "" if the vendor reports nothing. */
+void reach_report(struct sandbox *sb, char notice[SANDBOX_NOTICE]);
 /* Calls reach_ops.take_contacts. False if the vendor reports nothing. */
 bool reach_take_contacts(struct sandbox *sb, struct network_contacts *c);
 

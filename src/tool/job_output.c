@@ -3,6 +3,7 @@
 #include <inttypes.h>
 
 #include "sandbox/jobs/jobs.h"
+#include "sandbox/reach.h"
 #include "tool/table.h"
 
 enum { MAX_WAIT_S = 600, MOST_BYTES = 60000 };
@@ -31,6 +32,12 @@ static void add_state(const struct job_state *s, int64_t asked, struct buf *out)
 			 left);
 }
 
+static void add_notice(const char *notice, struct buf *out)
+{
+	if (notice[0])
+		buf_addf(out, "\n[%s]", notice);
+}
+
 static int execute_job_output(const struct tool_env *env, const cJSON *args,
 			      struct buf *out, struct error *err)
 {
@@ -40,6 +47,7 @@ static int execute_job_output(const struct tool_env *env, const cJSON *args,
 		.most = MOST_BYTES,
 		.wait_ms = json_int(args, "wait", 0) * 1000,
 	};
+	char notice[SANDBOX_NOTICE];
 	struct job_state state;
 
 	if (what.wait_ms < 0 || what.wait_ms > MAX_WAIT_S * 1000)
@@ -52,6 +60,10 @@ static int execute_job_output(const struct tool_env *env, const cJSON *args,
 	if (out->len && out->ptr[out->len - 1] == '\n')
 		out->ptr[--out->len] = '\0';
 	add_state(&state, what.from, out);
+	add_notice(state.result.notice, out);
+	/* hosts that were refused while it runs, to it or to another job */
+	reach_report(env->sandbox, notice);
+	add_notice(notice, out);
 	return 0;
 }
 

@@ -224,6 +224,32 @@ def test_check_says_which_entry_decides(run, config, host, verdict, words):
     assert json.loads(r.out)["data"]["verdict"] == verdict
 
 
+def test_check_takes_the_list_of_the_command_line(run, config):
+    config('[network]\nallow = ["crates.io"]\nask = true\n')
+    check = ("sandbox", "network", "check", "a.example", "--sandbox")
+    r = run(*check, "local")
+    assert r.status == 1 and ": refused in a new local sandbox" in r.out
+    assert "In a chat you are asked about it first" in r.out
+    r = run(*check, "local", *flags("a.example", "!b.example"))
+    assert r.status == 0, r.err
+    assert ": allowed in a new local sandbox\n  by a.example (--sa" in r.out
+    r = run(*check, "local", *flags("full", "!a.example"))
+    assert r.status == 1 and "by !a.example (--sandbox-network)" in r.out
+    assert "In a chat" not in r.out
+    r = run(*check, "e2b", *flags("a.example:22"))
+    assert r.status == 2 and "limit a host to a port" in r.err
+
+
+def test_check_says_default_only_if_nobody_knows(run, config):
+    check = ("sandbox", "network", "check", "a.example", "--sandbox")
+    assert ": default in a new e2b sandbox" in run(*check, "e2b").out
+    assert ": refused in a new local sandbox" in run(*check, "local").out
+    r = run(*check, "none")
+    assert r.status == 0 and ": allowed on this machine" in r.out
+    r = run(*check, "none", *flags("a.example"))
+    assert r.status == 2 and "requires a --sandbox provider" in r.err
+
+
 def test_check_of_what_cannot_be_created(run, config):
     config('[network]\nallow = ["crates.io:22"]\n')
     r = run("sandbox", "network", "check", "crates.io", "--sandbox", "e2b")

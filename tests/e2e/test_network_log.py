@@ -12,6 +12,7 @@ import pytest
 from clouds import DONE, task_of, vendor_fixture  # noqa: F401
 from lifecycle import execute
 from test_egress import CURL, LIST, fixture_world, write_list  # noqa: F401
+from test_jobs import output, start
 
 # pylint: disable=redefined-outer-name
 
@@ -113,6 +114,26 @@ def test_every_connection_of_a_command_is_counted(inside):
     row, = json.loads(dcode("sandbox", "network", "log", "--json").stdout)[
         "data"]
     assert row["times"] == 1500
+
+
+def test_what_was_refused_to_a_job_is_named(inside):
+    tries = f"{CURL} http://bad.example/; {CURL} http://good.example/; "
+    dcode = inside([
+        start(tries), output(wait=60),
+        start(f"{tries} touch tried; until [ -e go ]; do sleep 0.1; done"),
+        # not a command, which would name them itself
+        *[output(job=2, wait=1)] * 3,
+        execute("until [ -e tried ]; do sleep 0.1; done; touch go"), DONE])
+    r = dcode(*TASK, "--json")
+    assert r.returncode == 0, r.stderr
+    told = dcode.results()
+    line = "[network: bad.example:80 refused (not in the network list)]"
+    assert "REACHED 93.184.216.34:80 as good.example" in told[1]  # the control
+    assert line in told[1]
+    assert "is running" in told[3] and "\n".join(told[3:]).count(line) == 1
+    end = json.loads(r.stdout.splitlines()[-1])
+    assert [(c["host"], c["times"]) for c in end["network_refused"]] == [
+        ("bad.example", 2)]
 
 
 def test_a_thread_keeps_the_newest_rows(inside):
