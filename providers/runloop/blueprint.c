@@ -1,4 +1,4 @@
-/* blueprint.c - blueprints and network policies of devboxes. */
+/* blueprint.c - blueprints, disk snapshots, network policies of devboxes. */
 /* SPDX-License-Identifier: MIT */
 /*
  * A blueprint and a network policy are objects of the account. Both are found
@@ -23,6 +23,10 @@ enum {
 	TELL_MS = 15000,
 	TRIES = 4,
 	STATUS_ROOM = 32, /* bytes of a status */
+	/* Constants for snapshots: */
+	SNAPSHOT_MS = 120000, /* of the request that begins one */
+	SNAPSHOT_POLL_MS = 1000,
+	SNAPSHOT_MOST_MS = 1800000,
 };
 
 struct build {
@@ -316,4 +320,110 @@ int runloop_policy(struct vendor_client *c, const struct sandbox_spec *spec,
 		return 0;
 	*err = why;
 	return -1;
+}
+
+/* Disk snapshots: objects of the account. A name need not be unique; dcode's
+ * are. (DevboxDiskSnapshotView of the API's OpenAPI document, 2026-11.) */
+
+struct snapshot_search {
+	const char *name;
+	char *id; /* owned, or NULL: not found */
+};
+
+static bool on_snapshot(void *arg, const cJSON *item)
+{
+	struct snapshot_search *s = arg;
+	const char *id = json_string(item, "id", "");
+
+	if (!strcmp(json_string(item, "name", ""), s->name) && vendor_id_ok(id))
+		s->id = xstrdup(id);
+	return !s->id;
+}
+
+int runloop_find_snapshot(struct sandbox_client *client, const char *name,
+			  char **id, const struct stop *stop, struct error *err)
+{
+	static const struct vendor_pages pages = { .items = "snapshots",
+						   .query = "starting_after" };
+	struct snapshot_search s = { .name = name };
+	const struct vendor_query q = {
+		.pages = &pages,
+		.path = "/v1/devboxes/disk_snapshots?limit=100",
+		.each = on_snapshot,
+		.arg = &s,
+	};
+	int rc = vendor_pages(client->priv, &q, stop, err);
+
+	*id = s.id;
+	return rc < 0 ? -1 : s.id != NULL;
+}
+
+int runloop_remove_snapshot(struct sandbox_client *client, const char *name,
+			    const char *id, const struct stop *stop,
+			    struct error *err)
+{
+	char *path = xasprintf("/v1/devboxes/disk_snapshots/%s/delete", id);
+	struct http_request ask = { .method = "POST",
+				    .path = path,
+				    .what = "deleting the snapshot",
+				    .flags = REST_AGAIN | REST_MISSING_OK };
+	int rc = vendor_api(client->priv, &ask, NULL, stop, err);
+
+	(void)name;
+	free(path);
+	return rc;
+}
+
+/* Returns 1 when the snapshot is complete, 0 to ask again. */
+static int poll_snapshot(struct vendor_client *c, const char *id,
+			 const struct stop *stop, struct error *err)
+{
+	char *path = xasprintf("/v1/devboxes/disk_snapshots/%s/status", id);
+	struct http_request ask = { .method = "GET",
+				    .path = path,
+				    .what = "asking for the snapshot",
+				    .flags = REST_AGAIN };
+	cJSON *tree = NULL;
+	int rc = vendor_api(c, &ask, &tree, stop, err);
+	const char *status = json_string(tree, "status", "");
+
+	if (rc == 0 && !strcmp(status, "complete"))
+		rc = 1;
+	else if (rc == 0 && strcmp(status, "in_progress") != 0)
+		rc = error_set(err, ERR_REMOTE, "the snapshot failed: %.300s",
+			       json_string(tree, "error_message", status));
+	cJSON_Delete(tree);
+	free(path);
+	return rc;
+}
+
+int runloop_snapshot(struct sandbox *sb, const char *name, bool replace,
+		     const struct stop *stop, struct error *err)
+{
+	const struct http_request ask = { .path = "/snapshot_disk_async",
+					  .timeout_ms = SNAPSHOT_MS };
+	struct stop within = stop_within(stop, SNAPSHOT_MOST_MS);
+	cJSON *tree = NULL;
+	char *old = NULL;
+	const char *id;
+	int rc = replace ? runloop_find_snapshot(sb->client, name, &old, stop,
+						 err)
+			 : 0;
+
+	if (rc >= 0)
+		rc = vendor_post_snapshot(sb, &ask, name, &tree, stop, err);
+	id = json_string(tree, "id", "");
+	if (rc == 0 && !vendor_id_ok(id))
+		rc = error_set(err, ERR_PROTOCOL,
+			       "unexpected server response: no snapshot");
+	while (rc == 0) {
+		rc = poll_snapshot(sb->client->priv, id, &within, err);
+		if (rc == 0)
+			rc = stop_sleep(&within, SNAPSHOT_POLL_MS, err);
+	}
+	if (rc > 0 && old)
+		rc = runloop_remove_snapshot(sb->client, name, old, stop, err);
+	cJSON_Delete(tree);
+	free(old);
+	return rc < 0 ? -1 : 0;
 }

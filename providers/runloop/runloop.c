@@ -256,7 +256,8 @@ static int add_network(struct vendor_client *c, const struct sandbox_spec *spec,
 }
 
 /* Adds what the devbox starts from: the blueprint whose id is known, else the
- * name from the command line, else what the settings say. */
+ * name from the command line (of a disk snapshot, or else of a blueprint), else
+ * what the settings say. */
 static int add_source(struct vendor_client *c, const struct sandbox_spec *spec,
 		      cJSON *body, const struct stop *stop, struct error *err)
 {
@@ -273,7 +274,16 @@ static int add_source(struct vendor_client *c, const struct sandbox_spec *spec,
 		name = spec->snapshot;
 	if (json_get(body, "blueprint_id"))
 		return 0;
-	if (snapshot && !spec->snapshot) {
+	if (spec->snapshot) {
+		char *id = NULL;
+		int rc = runloop_find_snapshot(c->client, name, &id, stop, err);
+
+		if (rc > 0)
+			cJSON_AddStringToObject(body, "snapshot_id", id);
+		free(id);
+		if (rc)
+			return rc < 0 ? -1 : 0;
+	} else if (snapshot) {
 		cJSON_AddStringToObject(body, "snapshot_id", snapshot);
 		return 0;
 	}
@@ -1075,6 +1085,9 @@ static const struct sandbox_ops ops = {
 	.open = runloop_open,
 	.attach = vendor_attach,
 	.execute = vendor_execute,
+	.snapshot = runloop_snapshot,
+	.find_snapshot = runloop_find_snapshot,
+	.remove_snapshot = runloop_remove_snapshot,
 	.set_network = set_network,
 	.get_network = get_network,
 	.ports = &runloop_ports,

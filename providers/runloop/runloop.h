@@ -15,6 +15,16 @@ int runloop_policy(struct vendor_client *c, const struct sandbox_spec *spec,
 int runloop_blueprint(struct vendor_client *c, const char *name,
 		      const struct sandbox_spec *spec, const struct stop *stop,
 		      struct error *err);
+/* Implement sandbox_ops.snapshot, find_snapshot and remove_snapshot, with
+ * snapshots of the disk. */
+int runloop_snapshot(struct sandbox *sb, const char *name, bool replace,
+		     const struct stop *stop, struct error *err);
+int runloop_find_snapshot(struct sandbox_client *client, const char *name,
+			  char **id, const struct stop *stop,
+			  struct error *err);
+int runloop_remove_snapshot(struct sandbox_client *client, const char *name,
+			    const char *id, const struct stop *stop,
+			    struct error *err);
 
 /* gateway.c */
 extern const struct secret_limits runloop_secrets;

@@ -18,12 +18,14 @@ ON = "[sandboxes]\ncache_setup = true\n"
 SAVES = {"e2b": "POST /sandboxes/[^/]+/snapshots",
          "daytona": "POST /api/sandbox/[^/]+/snapshot",
          "langsmith": "POST .*/boxes/[^/]+/snapshot",
-         "modal": ".*TaskSnapshotFilesystem"}
+         "modal": ".*TaskSnapshotFilesystem",
+         "runloop": "POST /v1/devboxes/[^/]+/snapshot_disk_async"}
 KEPT = {"e2b": lambda c: list(c.snapshots),
         "daytona": lambda c: list(c.roots),
         "langsmith": lambda c: [s for s in c.snapshots.values()
                                 if s["name"].startswith("dcode-setup-")],
-        "modal": lambda c: list(c.published)}
+        "modal": lambda c: list(c.published),
+        "runloop": lambda c: list(c.snapshots)}
 
 
 class Cache:
@@ -317,7 +319,7 @@ def test_each_vendor_starts_from_the_snapshot(clouded, name):
     assert third != first
 
 
-@pytest.mark.parametrize("name", ["e2b", "daytona", "langsmith"])
+@pytest.mark.parametrize("name", ["e2b", "daytona", "langsmith", "runloop"])
 def test_a_vendor_that_cannot_save_is_only_said(clouded, name):
     cache, cloud = clouded(name)
     cloud.fault(SAVES[name], times=None, status=400)
@@ -327,7 +329,7 @@ def test_a_vendor_that_cannot_save_is_only_said(clouded, name):
     assert cache.make()[0] != first
 
 
-@pytest.mark.parametrize("name", ["runloop", "vercel", "deno"])
+@pytest.mark.parametrize("name", ["vercel", "deno"])
 def test_a_vendor_without_snapshots_is_named(clouded, name):
     cache, _ = clouded(name)
     first, said = cache.make()

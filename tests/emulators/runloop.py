@@ -19,6 +19,7 @@ cloud.boxes. Suspending keeps the disk; the processes die."""
 import base64
 import json
 import random
+import shutil
 import string
 import sys
 import threading
@@ -162,6 +163,7 @@ class Runloop(Executions, Cloud):
         self.build_fails = 0
         self.secrets, self.gateways = {}, {}
         self.previews = []
+        self.snapshots = {}
 
     @property
     def env(self):
@@ -327,7 +329,9 @@ class Runloop(Executions, Cloud):
                 return
             launch = kept.body.get("launch_parameters") or {}
             policy = self.policies.get(launch.get("network_policy_id"))
-            box = Box(workdir="/home/user", env={
+            snapshot = self.snapshots.get(kept.body.get("snapshot_id"))
+            box = Box(workdir="/home/user",
+                      source=snapshot and snapshot["root"], env={
                 **(kept.body.get("environment_variables") or {}),
                 **self.tokens(kept)},
                       network=not policy or policy["egress"]["allow_all"])
@@ -363,6 +367,9 @@ class Runloop(Executions, Cloud):
         if body.get("blueprint_id") and \
                 body["blueprint_id"] not in self.blueprints:
             raise Refused(404, {"message": "Blueprint not found"})
+        if body.get("snapshot_id") and \
+                body["snapshot_id"] not in self.snapshots:
+            raise Refused(404, {"message": "Snapshot not found"})
         policy = (body.get("launch_parameters") or {}).get("network_policy_id")
         if policy and policy not in self.policies:
             raise Refused(404, {"message": "Network policy not found"})
@@ -401,6 +408,50 @@ class Runloop(Executions, Cloud):
         return 200, {"devboxes": items, "has_more": more, "total_count":
                      None if req.query.get("include_total_count") == "false"
                      else len(found)}
+
+    # Snapshots of the disk.
+    @route("POST", "/v1/devboxes/(?P<id>[^/]+)/snapshot_disk_async")
+    def snapshot(self, req, id):
+        body = check(req.json(), {"?name": maybe(str),
+                                  "?metadata": maybe(STRINGS),
+                                  "?commit_message": maybe(str)})
+        kept = self.kept(id, running=True)
+        made = {"id": new_id("snp"), "name": body.get("name"),
+                "create_time_ms": now_ms(), "source_devbox_id": id,
+                "metadata": body.get("metadata") or {},
+                "source_blueprint_id": None, "commit_message": None}
+        # It is there after a while.
+        ready = time.monotonic() + self.delay
+        self.snapshots[made["id"]] = {"view": made, "ready": ready,
+                                      "root": kept.box.save()}
+        return 200, made
+
+    def found_snapshot(self, id):
+        if id not in self.snapshots:
+            raise Refused(404, {"message": "Snapshot not found"})
+        return self.snapshots[id]
+
+    @route("GET", "/v1/devboxes/disk_snapshots")
+    def list_snapshots(self, req):
+        check(req.query, {"?limit": str, "?starting_after": str,
+                          "?devbox_id": str}, "query")
+        views = [s["view"] for s in self.snapshots.values()]
+        items, more = self.page_of(req, views[::-1])
+        return 200, {"snapshots": items, "has_more": more,
+                     "total_count": len(views)}
+
+    @route("GET", "/v1/devboxes/disk_snapshots/(?P<id>[^/]+)/status")
+    def snapshot_status(self, req, id):
+        found = self.found_snapshot(id)
+        if time.monotonic() < found["ready"]:
+            return 200, {"status": "in_progress", "snapshot": None}
+        return 200, {"status": "complete", "snapshot": found["view"]}
+
+    @route("POST", "/v1/devboxes/disk_snapshots/(?P<id>[^/]+)/delete")
+    def delete_snapshot(self, req, id):
+        self.found_snapshot(id)
+        shutil.rmtree(self.snapshots.pop(id)["root"], ignore_errors=True)
+        return 200, {}
 
     @route("GET", "/v1/devboxes/(?P<id>dbx_[^/]+|missing)")
     def info(self, req, id):

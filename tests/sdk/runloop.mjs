@@ -189,6 +189,25 @@ step("tunnel", async () => {
   assert.equal(open.auth_mode, "open");
   await devboxes.removeTunnel(box.id);
 });
+step("disk snapshot", async () => {
+  await run("echo kept >~/of-disk");
+  const made = await devboxes.snapshotDiskAsync(box.id, { name: "one" });
+  assert.equal(made.name, "one");
+  assert.equal((await devboxes.diskSnapshots.awaitCompleted(made.id)).status,
+    "complete");
+  const found = [];
+  for await (const s of devboxes.diskSnapshots.list({ limit: 1 }))
+    found.push(s.id);
+  assert.deepEqual(found, [made.id]);
+  const copy = await devboxes.createAndAwaitRunning({ snapshot_id: made.id });
+  const said = await devboxes.executeAndAwaitCompletion(copy.id,
+    { command: "cat ~/of-disk" });
+  assert.equal(said.stdout, "kept\n");
+  await devboxes.shutdown(copy.id);
+  await devboxes.diskSnapshots.delete(made.id);
+  await assert.rejects(devboxes.diskSnapshots.queryStatus(made.id),
+    status(404));
+});
 step("shutdown", async () => {
   assert.equal((await devboxes.shutdown(box.id)).status, "shutdown");
   const info = await devboxes.retrieve(box.id);
