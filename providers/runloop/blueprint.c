@@ -325,14 +325,14 @@ int runloop_policy(struct vendor_client *c, const struct sandbox_spec *spec,
 /* Disk snapshots: objects of the account. A name need not be unique; dcode's
  * are. (DevboxDiskSnapshotView of the API's OpenAPI document, 2026-11.) */
 
-struct snapshot_search {
+struct disk_snapshot_search {
 	const char *name;
 	char *id; /* owned, or NULL: not found */
 };
 
 static bool on_snapshot(void *arg, const cJSON *item)
 {
-	struct snapshot_search *s = arg;
+	struct disk_snapshot_search *s = arg;
 	const char *id = json_string(item, "id", "");
 
 	if (!strcmp(json_string(item, "name", ""), s->name) && vendor_id_ok(id))
@@ -345,7 +345,7 @@ int runloop_find_snapshot(struct sandbox_client *client, const char *name,
 {
 	static const struct vendor_pages pages = { .items = "snapshots",
 						   .query = "starting_after" };
-	struct snapshot_search s = { .name = name };
+	struct disk_snapshot_search s = { .name = name };
 	const struct vendor_query q = {
 		.pages = &pages,
 		.path = "/v1/devboxes/disk_snapshots?limit=100",
