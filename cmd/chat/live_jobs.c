@@ -1062,7 +1062,9 @@ static void report_failure(struct live *l)
 {
 	(void)app_fail(l->run->app, &l->err);
 	live_print(l);
-	if (l->err.exact == CASE_FILE_TOO_LARGE && editor_is_empty(&l->editor))
+	if ((l->err.exact == CASE_FILE_TOO_LARGE ||
+	     l->err.exact == CASE_NOT_AN_IMAGE) &&
+	    editor_is_empty(&l->editor))
 		editor_set(&l->editor, str_of(l->now.text));
 	else if (job_is_prompt(l->now.kind))
 		say_turn(l, (struct style){ 0, STYLE_MUTED }, "Failed after");

@@ -544,6 +544,40 @@ static void replace_image_paths(struct live *l)
 	buf_release(&marks);
 }
 
+/* Returns the bytes of the mark of an image at the end of text; 0: none. */
+static size_t mark_length(struct str text)
+{
+	size_t at = text.len;
+
+	if (!str_ends(text, "]"))
+		return 0;
+	while (at && text.ptr[at - 1] != '[')
+		at--;
+	text = str_skip(text, at);
+	return at && str_starts(text, "image ") &&
+			       str_find(text, ']') + 1 == text.len
+		       ? text.len + 1
+		       : 0;
+}
+
+/* A key that deletes to the left removes all of an image's mark, and so the
+ * image. Returns false if there is none. */
+static bool remove_mark(struct live *l, const struct key_event *ev)
+{
+	size_t len = 0;
+
+	if (ev->kind == KEY_EVENT_KEY && !l->vi.normal &&
+	    (ev->key.name == KEY_BACKSPACE || is_ctrl(ev, 'h') ||
+	     is_ctrl(ev, 'w')))
+		len = mark_length(editor_before(&l->editor, MARK_BYTES));
+	if (!len)
+		return false;
+	editor_replace_before(&l->editor, len, STR(""));
+	l->drafted = l->typed;
+	complete_update(&l->completer, &l->editor);
+	return true;
+}
+
 /* Opens the list of the thread's tool calls. */
 static void open_calls(struct live *l)
 {
@@ -687,6 +721,8 @@ static void on_editor(struct live *l, const struct key_event *ev)
 		l->drafted = l->typed;
 		return;
 	}
+	if (remove_mark(l, ev))
+		return;
 	/* A key that changes nothing in an empty draft does not count as
 	 * typing: a question need not wait for it. */
 	empty = editor_is_empty(&l->editor);

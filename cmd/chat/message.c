@@ -231,6 +231,9 @@ static size_t find_images(struct str text, const char *home,
 	return n;
 }
 
+#define SHRINK                                                                 \
+	"Make it smaller, for example: magick big.png -resize 1568x small.png"
+
 /* Fails if the image has more bytes than one of a message may have. */
 static int check_picture(const char *path, struct error *err)
 {
@@ -247,6 +250,7 @@ static int check_picture(const char *path, struct error *err)
 			       "images is 3.75 MB",
 			       name.ptr, room);
 		err->exact = CASE_FILE_TOO_LARGE;
+		error_hint(err, SHRINK);
 	}
 	buf_release(&name);
 	return rc;
@@ -453,8 +457,37 @@ static void add_page(const char *path, const struct files_page *page,
 			 page->text.len ? page->text.ptr : "");
 }
 
+static bool is_other_image(const char *path)
+{
+	static const char *const endings[] = { ".bmp",  ".tif",  ".tiff",
+					       ".heic", ".heif", ".avif" };
+	const char *dot = strrchr(path, '.');
+
+	for (size_t i = 0; dot && i < sizeof(endings) / sizeof(*endings); i++)
+		if (str_is_nocase(str_of(dot), endings[i]))
+			return true;
+	return false;
+}
+
+/* The chat does not send a message whose image is of another kind than its name
+ * says, or than models accept: the answer would be about something else. */
+static int refuse_kind(const char *path, struct error *err)
+{
+	struct buf name = BUF_INIT(2 * MAX_PATH);
+
+	sanitize_line(str_of(path), &name);
+	error_set(err, ERR_USAGE,
+		  "not sent: @%s is not a PNG, JPEG, GIF, WebP or PDF file",
+		  name.ptr);
+	error_hint(err, "Convert it, for example: magick picture.heic "
+			"picture.png. Without the @, only its name is sent.");
+	err->exact = CASE_NOT_AN_IMAGE;
+	buf_release(&name);
+	return -1;
+}
+
 /* Attaches an image or a PDF file to the message and names it in the text.
- * Returns 0 if it is another kind of file, or if strict is not set and there is
+ * If strict is not set, returns 0 if it is another kind of file, or if there is
  * no room. */
 static int attach_media(struct run *r, const char *path, struct buf *bytes,
 			bool strict, struct buf *out, struct error *err)
@@ -474,6 +507,8 @@ static int attach_media(struct run *r, const char *path, struct buf *bytes,
 	p = message_add_media(to, path_name(path), bytes);
 	if (p)
 		buf_addf(out, "\n### %s\n%s\n", path, p->text);
+	else if (strict)
+		return refuse_kind(path, err);
 	else
 		warn_mention(path, "is not a PNG, JPEG, GIF, WebP or PDF file: "
 				   "sent as text");
@@ -499,14 +534,15 @@ static int report_unread(const char *path, bool media, bool strict,
 			  "not sent: @%s is too large; the limit for images "
 			  "and PDF files is 3.75 MB",
 			  name.ptr);
+		error_hint(err, SHRINK);
 		err->exact = CASE_FILE_TOO_LARGE;
 	}
 	buf_release(&name);
 	return large && strict ? -1 : 0;
 }
 
-/* strict: fails if an image or PDF file is too large. Returns 1 if the file was
- * appended, 0 if "@path" remains plain text. */
+/* strict: fails if an image or PDF file is too large or none. Returns 1 if the
+ * file was appended, 0 if "@path" remains plain text. */
 static int add_file(struct run *r, const char *path, bool strict,
 		    struct buf *out, const struct stop *stop, struct error *err)
 {
@@ -529,7 +565,9 @@ static int add_file(struct run *r, const char *path, bool strict,
 	}
 	window.path = whole;
 	rc = files_read(&r->box.sandbox, &window, &page, &within, err);
-	if (rc == 0 && media) {
+	if (rc == 0 && strict && is_other_image(path)) {
+		rc = refuse_kind(path, err);
+	} else if (rc == 0 && media) {
 		rc = attach_media(r, path, &page.text, strict, out, err);
 	} else if (rc == 0) {
 		add_page(path, &page, out);

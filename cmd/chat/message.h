@@ -33,7 +33,6 @@ void pictures_free(struct pictures *p);
  */
 bool pictures_take(struct pictures *p, struct str text, struct buf *out,
 		   struct error *err);
-
 /*
  * Attaches the files of a prompt without a chat; images and PDF files only.
  * typed is the user's own part of the prompt, whole the complete prompt.

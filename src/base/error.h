@@ -43,6 +43,7 @@ enum err_case {
 	CASE_IS_DIRECTORY,
 	CASE_NOT_TEXT,
 	CASE_FILE_TOO_LARGE, /* larger than the caller's limit */
+	CASE_NOT_AN_IMAGE,   /* nor a PDF file, although its name says so */
 	CASE_STRING_NOT_FOUND,
 	CASE_MULTIPLE_OCCURRENCES,
 	CASE_FILE_OTHER, /* any other status word of the helper */

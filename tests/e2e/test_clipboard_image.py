@@ -90,6 +90,7 @@ def test_an_image_that_is_too_large_is_refused_and_nothing_is_sent(
     t, server = chat()
     t.type(f"\x1b[200~{tmp_path}/big.png\x1b[201~")
     t.until("not attached: big.png has 3.8 MB, and the limit")
+    t.until("Make it smaller, for example: magick")
     t.type("\x15see @big.png \r")
     t.until("not sent: @big.png is too large")
     t.type("\x15")
@@ -106,6 +107,39 @@ def test_an_image_that_is_too_large_is_refused_and_nothing_is_sent(
     content = str(server.requests[0]["body"]["messages"][-1]["content"])
     assert "please now" in content and "[image 1: ok.png" in content
     assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize("name, data", [
+    ("text.png", b"no image"), ("cut.jpg", b"\x89PN"),
+    ("photo.HEIC", b"\0\0\0\x18ftypheic"), ("old.bmp", b"BM\0\0")])
+def test_a_file_that_is_no_image_is_refused_and_nothing_is_sent(
+        chat, tmp_path, name, data):
+    (tmp_path / "work" / name).write_bytes(data)
+    (tmp_path / "work" / "notes.png").write_bytes(IMAGE)
+    t, server = chat()
+    t.type(f"see @{name} \r")
+    t.until(f"not sent: @{name} is not a PNG, JPEG, GIF, WebP or PDF file")
+    t.until("Convert it, for example: magick")
+    t.until(f"see @{name}")  # the draft is still there
+    assert not server.requests
+    t.type("\x15see @notes.png \r")  # the control
+    t.until("done.")
+    assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize("key", ["\x7f", "\x08", "\x17"])
+def test_backspace_removes_an_attached_image_at_once(chat, tmp_path, key):
+    for name in ("one.png", "two.png"):
+        (tmp_path / name).write_bytes(IMAGE)
+    t, server = chat()
+    t.type(f"\x1b[200~{tmp_path}/one.png {tmp_path}/two.png\x1b[201~")
+    t.until("[image 2: two.png, ")
+    t.type(key)
+    t.type("only\r")
+    t.until("done.")
+    content = server.requests[0]["body"]["messages"][-1]["content"]
+    assert [c["type"] for c in content].count("image") == 1
+    assert "two.png" not in str(content) and "only" in str(content)
 
 
 def test_a_clipboard_without_an_image_says_so(chat):
