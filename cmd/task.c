@@ -209,8 +209,9 @@ static int open_answer_file(struct task *t, struct error *err)
 	return rc;
 }
 
-/* Writes the last answer, if there is one, and closes the directory. */
-static int write_answer_file(struct task *t, struct error *err)
+/* Closes the directory. Writes the last answer first if the run succeeded: the
+ * answer of a failed run may be cut. */
+static int write_answer_file(struct task *t, bool succeeded, struct error *err)
 {
 	struct str answer = buf_str(&t->run->agent.answer);
 	struct error why = { 0 }; /* names the path by its descriptor */
@@ -220,7 +221,7 @@ static int write_answer_file(struct task *t, struct error *err)
 	if (!t->file.dir)
 		return 0;
 	path = xasprintf("/proc/self/fd/%d/%s", t->file.dir, t->file.name);
-	if (t->begun && answer.len && path_write(path, answer, 0600, &why) < 0)
+	if (succeeded && answer.len && path_write(path, answer, 0600, &why) < 0)
 		rc = error_errno(err, "writing the answer to %s",
 				 t->run->options.output);
 	close(t->file.dir);
@@ -516,14 +517,9 @@ int run_task(struct run *r, const char *prompt)
 		rc = -1;
 		code = classify_failure(&t, &r->stop, &err, &status);
 	}
-	if (write_answer_file(&t, &lost) < 0) {
-		if (rc == 0) {
-			rc = -1;
-			err = lost;
-			code = classify_failure(&t, &r->stop, &err, &status);
-		} else {
-			app_warn("%s", lost.message);
-		}
+	if (write_answer_file(&t, rc == 0, &err) < 0) {
+		rc = -1;
+		code = classify_failure(&t, &r->stop, &err, &status);
 	}
 	task_line_end(&t.status);
 	code = print_end(&t, rc, code, status, &err);

@@ -203,22 +203,27 @@ int path_write(const char *path, struct str data, mode_t mode,
 {
 	char *temporary = xasprintf("%s.XXXXXX", path);
 	int fd = mkostemp(temporary, O_CLOEXEC);
+	int number;
 	int rc = -1;
 
 	if (fd < 0) {
+		number = errno;
 		error_errno(err, "writing %s", path);
 		goto out;
 	}
 	if (fchmod(fd, mode) < 0 || io_write_all(fd, data.ptr, data.len) < 0 ||
 	    io_fsync(fd) < 0 || rename(temporary, path) < 0) {
+		number = errno;
 		error_errno(err, "writing %s", path);
 		unlink(temporary);
 	} else {
+		number = 0;
 		rc = 0;
 	}
 	close(fd);
 out:
 	free(temporary);
+	errno = number;
 	return rc;
 }
 

@@ -45,7 +45,8 @@ int path_read(const char *path, struct buf *out, struct error *err);
 int path_read_regular(const char *path, struct buf *out, struct error *err);
 /* Appends the rest of the open file and closes fd. path is used in messages. */
 int path_read_fd(int fd, const char *path, struct buf *out, struct error *err);
-/* Replaces the file atomically: writes a temporary file, fsync, rename. */
+/* Replaces the file atomically: writes a temporary file, fsync, rename. If that
+ * fails, errno is still the reason. */
 int path_write(const char *path, struct str data, mode_t mode,
 	       struct error *err);
 /* Removes a tree like rm -rf, without leaving the tree or following links. */

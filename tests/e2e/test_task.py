@@ -179,12 +179,18 @@ def test_the_last_answer_goes_to_a_file(serve, run, tmp_path):
     assert list(file.parent.glob("answer.txt.*")) == []
 
 
-def test_a_run_without_an_answer_leaves_the_file(serve, run, tmp_path):
+@pytest.mark.parametrize("script", [
+    [{"fault": {"status": 400, "body": "no"}}],
+    [{"text": "half of it", "fault": {"stall_after_bytes": 500}}]])
+def test_a_run_without_an_answer_leaves_the_file(serve, run, tmp_path,
+                                                 script):
     file = tmp_path / "work" / "answer.txt"
     file.parent.mkdir(exist_ok=True)
     file.write_text("before")
-    serve([{"fault": {"status": 400, "body": "no"}}])
-    assert run("-n", "go", "-o", str(file), "-M", "anthropic:m").status == 1
+    serve(script)
+    r = run("-n", "go", "-o", str(file), "-M", "anthropic:m", "--timeout",
+            "2")
+    assert r.status in (1, 124)
     assert file.read_text() == "before"
 
 
