@@ -142,6 +142,11 @@ TRICKS = {
                           raw(get(path="http://bad.example/"))),
     "two Hosts": (raw(get("GOOD.example:80")),
                   raw(get(more="Host: bad.example\r\n"))),
+    "user before the authority": (
+        raw(get(path="http://good.example/")),
+        raw(get(path="http://good.example@bad.example/"))),
+    "NUL in Host": (raw(get()), raw(get("good.example\0.bad.example"))),
+    "blank in Host": (raw(get()), raw(get("good.example bad.example"))),
     "no Host": (raw(get(version="1.0")), raw(b"GET / HTTP/1.0\r\n\r\n")),
     "look-alikes": (CURL + "http://api.good.example/", CURL
                     + "http://evil-good.example/ "
@@ -461,6 +466,30 @@ ENGINE_TRICKS = {
     "a later request": send(get(), get("bad.example")) + " | grep bad",
     "another resolver": "nslookup good.example 93.184.216.53",
 }
+
+
+@pytest.mark.parametrize("engine", docker_rig.ENGINES)
+@pytest.mark.long
+def test_no_trick_gets_out_of_a_container(
+        world, dcode, env, home, tmp_path, engine):
+    """With this machine's programs; those of busybox are below."""
+    write_list(home, LIST)
+    (tmp_path / "work").mkdir(exist_ok=True)
+    mounts = [f"{top}:{top}:ro" for top in ("/usr", "/lib", "/lib64")]
+    with docker_rig.rig(engine) as rig:
+        with open(home / ".deepagents/config.toml", "a",
+                  encoding="utf-8") as f:
+            f.write("[sandboxes.providers.docker.params]\n"
+                    f'image = "{rig.image}"\nmounts = {mounts}\n')
+        box = Box(world[0], dcode, {**env, "DOCKER_HOST": rig.docker_host},
+                  home, tmp_path / "work", "docker")
+        try:
+            for name, (control, trick) in TRICKS.items():
+                assert "REACHED" in box.do(control), f"{name}: control"
+                assert "REACHED" not in box.do(trick), name
+            assert "REACHED" in box.do(CURL + "http://good.example/")
+        finally:
+            box.run("sandbox", "rm", "--force", box.id)
 
 
 @pytest.mark.parametrize("engine", docker_rig.ENGINES)
