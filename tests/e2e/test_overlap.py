@@ -53,6 +53,24 @@ def test_the_answer_comes_while_the_sandbox_is_made(vendor, model, task, name):
     assert cloud.left() == []
 
 
+def test_nothing_is_created_while_the_ledger_cannot_be_written(
+        vendor, model, task, run, home):
+    cloud = vendor("e2b")
+    model(CALLS)
+    assert run("threads", "list").status == 0  # makes the database
+    other = sqlite3.connect(home / ".deepagents" / ".state" / "dcode.db",
+                            isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    r = task("e2b").wait()
+    assert r.status == 1, r.err
+    assert "Another dcode has locked it" in r.err
+    assert cloud.count(CREATE["e2b"]) == 0
+    other.execute("ROLLBACK")
+    r = task("e2b").wait()  # the control
+    assert r.status == 0, r.err
+    assert cloud.count(CREATE["e2b"]) == 1
+
+
 WHERE = """
 [sandboxes.providers.{}.params]
 workdir = "/tmp/elsewhere"
