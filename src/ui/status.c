@@ -16,6 +16,9 @@ enum {
 	SOON_S = 300,
 	HOUR_S = 3600,
 	HIGHEST = 11, /* weight of a part */
+	COST = 5,
+	MODEL = 7, /* from here on, parts are shortened only if that saves one
+		      from COST on */
 };
 
 struct status_part {
@@ -140,16 +143,29 @@ static const char *const names[STATUS_NAMES] = {
 	[STATUS_CONTEXT] = "context", [STATUS_TOKENS] = "tokens",
 };
 
-/* Adds the approval mode; its short form is without a note in parentheses. */
+/* Adds the approval mode. The short form of "manual (no questions)" is the
+ * note: "manual" alone would promise questions. */
 static void add_mode(struct status_line *l, const struct status *s)
 {
-	struct str mode = str_of(s->mode);
-	char brief[PART_BYTES];
-	size_t n = str_find(mode, ' ');
+	const char *note = s->mode ? strchr(s->mode, '(') : NULL;
+	char brief[PART_BYTES] = "";
 
-	snprintf(brief, sizeof(brief), "%.*s", (int)n, n ? mode.ptr : "");
-	add_part(l, 8, s->unasked ? STYLE_WARN : STYLE_MUTED, s->mode,
-		 n < mode.len ? brief : NULL);
+	if (note)
+		snprintf(brief, sizeof(brief), "%.*s",
+			 (int)strcspn(note, ")") - 1, note + 1);
+	add_part(l, 8, s->unasked ? STYLE_WARN : STYLE_MUTED, s->mode, brief);
+}
+
+/* Adds the model. The short form of "claude-opus-5" is "opus-5", which -M
+ * accepts, too. */
+static void add_model(struct status_line *l, const struct status *s)
+{
+	static const char maker[] = "claude-";
+	const char *name = model_alone(s->model);
+	bool known = name && !strncmp(name, maker, strlen(maker));
+
+	add_part(l, MODEL, STYLE_MUTED, name,
+		 known ? name + strlen(maker) : NULL);
 }
 
 static void add_named(struct status_line *l, const struct status *s,
@@ -160,7 +176,7 @@ static void add_named(struct status_line *l, const struct status *s,
 		add_mode(l, s);
 		break;
 	case STATUS_MODEL:
-		add_part(l, 7, STYLE_MUTED, model_alone(s->model), NULL);
+		add_model(l, s);
 		break;
 	case STATUS_SANDBOX:
 		add_sandbox(l, s);
@@ -173,7 +189,7 @@ static void add_named(struct status_line *l, const struct status *s,
 		add_part(l, 3, STYLE_MUTED, s->branch, NULL);
 		break;
 	case STATUS_COST:
-		add_part(l, 5, STYLE_MUTED, s->cost, NULL);
+		add_part(l, COST, STYLE_MUTED, s->cost, NULL);
 		break;
 	case STATUS_CONTEXT:
 		add_context(l, s);
@@ -238,14 +254,14 @@ static size_t cells_of(const struct status_line *l, const char *dot)
 	return cells;
 }
 
-/* Shortens the least important part that has a short form. Returns false if
- * there is none. */
-static bool shorten_least(struct status_line *l)
+/* Shortens the least important part below this weight that has a short form.
+ * Returns false if there is none. */
+static bool shorten_least(struct status_line *l, int below)
 {
 	struct status_part *least = NULL;
 
 	for (size_t i = 0; i < l->n; i++)
-		if (l->parts[i].brief[0] &&
+		if (l->parts[i].brief[0] && l->parts[i].weight < below &&
 		    (!least || l->parts[i].weight < least->weight))
 			least = &l->parts[i];
 	if (!least)
@@ -279,21 +295,39 @@ static void drop_parts(struct status_line *l, const char *dot, size_t columns)
 	*l = kept;
 }
 
+/* Returns the number of parts of this weight and more. */
+static size_t count_from(const struct status_line *l, int weight)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < l->n; i++)
+		n += l->parts[i].weight >= weight;
+	return n;
+}
+
 void status_render(const struct status *s, const struct theme *theme,
 		   size_t columns, struct rows *out)
 {
 	const struct style muted = { 0, STYLE_MUTED };
 	const char *dot = theme_glyph(theme, GLYPH_DOT);
 	struct status_line l = { .n = 0 };
+	struct status_line kept;
 
 	collect_parts(&l, s);
-	while (cells_of(&l, dot) > columns && shorten_least(&l))
+	while (cells_of(&l, dot) > columns && shorten_least(&l, MODEL))
 		;
+	kept = l;
 	if (cells_of(&l, dot) > columns)
-		drop_parts(&l, dot, columns);
-	for (size_t i = 0; i < l.n; i++) {
-		struct str text = str_of(l.parts[i].text);
-		struct style style = { 0, l.parts[i].role };
+		drop_parts(&kept, dot, columns);
+	if (count_from(&kept, COST) < count_from(&l, COST)) {
+		while (shorten_least(&l, HIGHEST + 1))
+			;
+		kept = l;
+		drop_parts(&kept, dot, columns);
+	}
+	for (size_t i = 0; i < kept.n; i++) {
+		struct str text = str_of(kept.parts[i].text);
+		struct style style = { 0, kept.parts[i].role };
 
 		if (i) {
 			rows_adds(out, muted, " ");

@@ -35,13 +35,26 @@ def test_model_mode_place_directory_and_branch_are_named(live, work):
 
 
 @pytest.mark.parametrize("columns, wanted", [
-    (80, "manual (no questions)"), (40, "manual \u00b7 ")])
+    (80, "manual (no questions)"), (30, "no questions \u00b7 ")])
 def test_the_mode_is_named_in_a_sandbox_too(live, columns, wanted):
-    s, _ = live(HELLO, args=["--sandbox", "local"], columns=columns,
+    s, _ = live([DONE], args=["--sandbox", "local"], columns=columns,
                 ready="tools in")
+    s.type("go")
+    s.keys("Enter")
+    s.until("done.")
     assert status(s, wanted).startswith(wanted)
     s.keys("BTab", "BTab")
     assert status(s, "plan").startswith("plan \u00b7 ")
+
+
+def test_forty_columns_hold_model_and_cost_of_a_chat_in_a_sandbox(live):
+    s, _ = live([{"text": "done.", "usage": {"input": 9, "output": 3}}],
+                args=["--sandbox", "local", "-M", "anthropic:claude-opus-5"],
+                columns=40, ready="tools in")
+    s.type("go")
+    s.keys("Enter")
+    assert status(s, "$") == "no questions \u00b7 opus-5 \u00b7 " \
+        "<$0.01 \u00b7 ctx 0%"
 
 
 def test_a_hint_that_is_cut_ends_in_a_sign(live):
@@ -122,7 +135,7 @@ PRICED = {"text": "Hello there.", "usage": {"input": 90000, "output": 900}}
     (80, ["yolo", "claude-opus-5", "this machine", "work", "topic", "$0.47",
           "ctx 9%"]),
     (40, ["yolo", "claude-opus-5", "$0.47", "ctx 9%"]),
-    (30, ["yolo", "claude-opus-5", "ctx 9%"])])
+    (30, ["yolo", "opus-5", "$0.47", "ctx 9%"])])
 def test_context_and_cost_stay_longer_than_the_place(
         live, work, columns, parts):
     s, _ = live([PRICED], args=["-y", "-M", "anthropic:claude-opus-5"],

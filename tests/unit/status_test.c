@@ -83,8 +83,8 @@ static void parts_are_shortened_before_one_is_left_out(void **state)
 	      "42%\n");
 	shows(&full, 50, "claude-opus-5 - daytona 3f2a91c0ab12 - ctx 42%\n");
 	shows(&full, 40, "claude-opus-5 - dcode - main - ctx 42%\n");
-	shows(&full, 20, "claude-opus-5 - main\n");
-	shows(&full, 10, "claude-op\u2026\n");
+	shows(&full, 20, "opus-5 - ctx 42%\n");
+	shows(&full, 10, "opus-5\n");
 }
 
 static void what_waits_and_a_hint_stay_longest(void **state)
@@ -94,9 +94,9 @@ static void what_waits_and_a_hint_stay_longest(void **state)
 	(void)state;
 	s.queued = 2;
 	s.mode = "manual";
-	shows(&s, 40, "2 queued - manual - claude-opus-5 - main\n");
-	shows(&s, 33, "2 queued - manual - claude-opus-5\n");
-	shows(&s, 32, "2 queued - manual - ctx 42%\n");
+	shows(&s, 40, "2 queued - manual - opus-5 - ctx 42%\n");
+	shows(&s, 33, "2 queued - manual - opus-5 - main\n");
+	shows(&s, 32, "2 queued - manual - opus-5\n");
 	s.hint = "Ctrl-C again leaves";
 	shows(&s, 40, "Ctrl-C again leaves - 2 queued - manual\n");
 	shows(&s, 30, "Ctrl-C again leaves - 2 queued\n");
@@ -110,11 +110,11 @@ static void an_end_that_is_near_is_not_left_out(void **state)
 
 	(void)state;
 	s.left_s = 299;
-	shows(&s, 40, "daytona 3f2a91c0ab12, 4 min - ctx 42%\n");
+	shows(&s, 40, "opus-5 - daytona 3f2a91c0ab12, 4 min\n");
 	status_render(&s, &theme, 40, &rows);
 	shown = markup(&rows);
-	assert_string_equal(shown, "{warn|daytona 3f2a91c0ab12, 4 min}"
-				   "{muted| - ctx 42%}\n");
+	assert_string_equal(shown, "{muted|opus-5 - }"
+				   "{warn|daytona 3f2a91c0ab12, 4 min}\n");
 	free(shown);
 	rows_release(&rows);
 	s.left_s = -1;
