@@ -385,6 +385,16 @@ def cut_daytona(vendor):
         terminal.cut()
 
 
+def await_same_shell(t, end):
+    """Types until the shell that has set kept=$$ answers."""
+    while "same shell\n" not in t.text.replace("\r", ""):
+        assert time.monotonic() < end, t.text
+        t.type("[ $kept = $$ ] && echo same' 'shell\r")
+        stop = time.monotonic() + 2
+        while time.monotonic() < stop and "same shell\r" not in t.text:
+            assert t.read(stop) is not False, t.text
+
+
 CUTS = {"e2b": cut_e2b, "daytona": cut_daytona}
 
 
@@ -397,17 +407,24 @@ def test_a_lost_connection_comes_back(shell, cloud, name):
     t.until("the connection was lost; connecting again")
     t.resize(90, 20)
     end = time.monotonic() + 60
-    while "same shell\n" not in t.text.replace("\r", ""):
-        assert time.monotonic() < end, t.text
-        t.type("[ $kept = $$ ] && echo same' 'shell\r")
-        stop = time.monotonic() + 2
-        while time.monotonic() < stop and "same shell\r" not in t.text:
-            assert t.read(stop) is not False, t.text
+    await_same_shell(t, end)
     t.wait(1)
     while "20 90\n" not in do(t, "stty size"):
         assert time.monotonic() < end
     t.type("exit 8\r")
     assert t.end() == 8
+
+
+@pytest.mark.parametrize("name", ["langsmith", "runloop", "vercel"])
+def test_a_shell_outlives_lost_requests(shell, cloud, name):
+    place = cloud(name)
+    t = shell(place.name)
+    do(t, "kept=$$")
+    place.vendor.fault(".*", times=4, drop=True)
+    end = time.monotonic() + 60
+    await_same_shell(t, end)
+    t.type("exit 9\r")
+    assert t.end() == 9
 
 
 def box_of(place):
