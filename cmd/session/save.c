@@ -318,6 +318,8 @@ void run_save(void *arg, struct sandbox *sb, const struct stop *stop)
 				    .quiet = r->options.quiet };
 	int rc;
 
+	if (r->move) /* the thread stays in the old sandbox, which has it all */
+		return;
 	/* if the setup script failed, there is no thread yet */
 	terms.thread = r->session ? session_id(r->session) : r->box.label;
 	terms.name = r->session ? terms.thread : tree_short_name(r->box.label);

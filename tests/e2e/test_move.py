@@ -127,6 +127,26 @@ def test_a_file_that_differs_is_named_and_the_thread_stays(
 
 
 @lines
+def test_a_setup_that_fails_leaves_the_thread_where_it_was(
+        talk, tree, vendor, run, tmp_path, home):
+    vendor("e2b")
+    kept(talk, tree)
+    diff, place = run("diff").out, boxes(run)
+    script = tmp_path / "setup.sh"
+    how = ("move", "--sandbox", "e2b", "--yes", "--sandbox-setup",
+           str(script))
+    script.write_text("exit 3\n")
+    r = run(*how)
+    assert r.status == 1 and "the thread was not moved: Setup failed" in r.err
+    assert boxes(run) == place and run("diff").out == diff
+    assert not list(home.rglob("*.patch")), "nothing was lost"
+    script.write_text("echo from setup >made\n")
+    r = run(*how)
+    assert r.status == 0, r.err
+    assert "+from setup" in run("diff").out
+
+
+@lines
 @pytest.mark.parametrize("flags,said", [
     (("--workspace", "none"), "has no copy of this directory"),
     (("--workspace", "bind"), "uses your directory itself"),
