@@ -33,10 +33,16 @@ enum {
 
 void slash_list_subcommands(const struct command *c, struct buf *out)
 {
+	const struct subcommand *bare = command_sub(c, NULL);
+
 	for (size_t i = 0; c->subs[i].name; i++)
 		if (c->subs[i].name[0])
 			buf_addf(out, "%s\t%s\n", c->subs[i].name,
 				 c->subs[i].summary ? c->subs[i].summary : "");
+	for (const struct arg_row *o = bare ? bare->options : NULL;
+	     o && o->name; o++)
+		if (o->help)
+			buf_addf(out, "--%s\t%s\n", o->name, o->help);
 }
 
 /* Appends path as one completion, quoted for the command line. Skips a path

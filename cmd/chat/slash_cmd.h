@@ -141,12 +141,14 @@ void slash_cmd_version(struct run *r, int n, char **words, size_t columns,
 /* Append the possible values of a command's last word, one line each: the word,
  * a tab, a description. */
 void slash_list_efforts(struct run *r, struct buf *out);
+void slash_list_grants(struct run *r, struct buf *out);
 void slash_list_mcp(struct run *r, struct buf *out);
 void slash_list_models(struct run *r, struct buf *out);
 void slash_list_threads(struct run *r, struct buf *out);
 void slash_list_thread_words(struct run *r, struct buf *out);
 void slash_list_sandbox_words(struct run *r, struct buf *out);
 void slash_list_modes(struct run *r, struct buf *out);
+void slash_list_network(struct run *r, struct buf *out);
 void slash_list_queue(struct run *r, struct buf *out);
 void slash_list_themes(struct run *r, struct buf *out);
 void slash_list_topics(struct run *r, struct buf *out);

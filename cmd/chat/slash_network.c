@@ -105,6 +105,13 @@ void slash_cmd_forward(struct run *r, int n, char **words, size_t columns,
 			 err.hint[0] ? "\n" : "");
 }
 
+void slash_list_network(struct run *r, struct buf *out)
+{
+	(void)r;
+	buf_adds(out, "allow\tlet the sandbox reach one more host\n"
+		      "log\tlist what commands connected to\n");
+}
+
 bool slash_cmd_network(struct run *r, int n, char **words)
 {
 	struct error err = { 0 };

@@ -185,22 +185,45 @@ static void add_place(const cJSON *call, struct buf *out)
 		buf_addf(out, ", in %s", directory);
 }
 
+/* Appends what an allowed call does. */
+static void add_grant(const cJSON *call, struct buf *what)
+{
+	const cJSON *args = json_get(call, "args");
+	char *text = args ? cJSON_PrintUnformatted(args) : NULL;
+	struct part part = { .name = (char *)json_string(call, "tool", "?"),
+			     .args = text };
+
+	summary_of_call(&part, NULL, what);
+	add_other_arguments(args, what);
+	cJSON_free(text);
+}
+
+void slash_list_grants(struct run *r, struct buf *out)
+{
+	for (size_t i = 0; i < r->grants.n; i++) {
+		cJSON *call = json_parse(str_of(r->grants.list[i].call));
+		struct buf what = BUF_INIT(MAX_SHOWN);
+
+		add_grant(call, &what);
+		buf_addf(out, "remove %zu\t", i + 1);
+		app_clean(r->app, CLEAN_LATER, buf_str(&what), out);
+		buf_addc(out, '\n');
+		cJSON_Delete(call);
+		buf_release(&what);
+	}
+}
+
 /* Prints an allowed call: what it does, and in a second line where, and how
  * long it is allowed. */
 static void print_grant(const struct run *r, size_t i)
 {
 	const struct grant *g = &r->grants.list[i];
 	cJSON *call = json_parse(str_of(g->call));
-	const cJSON *args = json_get(call, "args");
-	char *text = args ? cJSON_PrintUnformatted(args) : NULL;
-	struct part part = { .name = (char *)json_string(call, "tool", "?"),
-			     .args = text };
 	struct buf what = BUF_INIT(MAX_SHOWN);
 	struct buf place = BUF_INIT(MAX_SHOWN);
 	struct buf line = BUF_INIT(2 * MAX_SHOWN);
 
-	summary_of_call(&part, NULL, &what);
-	add_other_arguments(args, &what);
+	add_grant(call, &what);
 	add_place(call, &place);
 	buf_addf(&line, "%3zu  ", i + 1);
 	print_add_line(r->app, &line, what.ptr);
@@ -208,7 +231,6 @@ static void print_grant(const struct run *r, size_t i)
 	print_add_line(r->app, &line, place.ptr);
 	fprintf(stderr, "%s; %s\n", line.ptr,
 		g->stored ? "stored in config.toml" : "until dcode ends");
-	cJSON_free(text);
 	cJSON_Delete(call);
 	buf_release(&what);
 	buf_release(&place);

@@ -278,3 +278,24 @@ def test_files_are_listed_by_name_with_directories(live, work, columns, lines):
     s.type("see @ma")
     s.until(lambda t: "\u276f see @ma\n" in t and "out/made.o" in t)
     s.keys("C-u")
+
+
+@pytest.mark.parametrize("command, typed, rows", [
+    ("/network", "", ["allow", "log"]), ("/network", "al", ["allow"]),
+    ("/apply", "--un", ["--undo"]), ("/diff", "--st", ["--stat"]),
+    ("/undo", "--", ["--turn", "--redo"]),
+    ("/approvals", "", ["remove 1  execute: touch made"])])
+def test_arguments_of_commands_are_offered(live, work, command, typed, rows):
+    s, _ = live([execute("touch made"), DONE], columns=120)
+    s.type("go")
+    s.keys("Enter")
+    s.until("y yes")
+    s.type("a")
+    s.until("a again")
+    s.type("a")
+    s.until("done.")
+    s.type(f"{command} {typed}")
+    s.until(lambda t: all(f"\n  {row}" in t for row in rows))
+    s.keys("Tab")
+    first = rows[0].split("  ")[0]
+    s.until(lambda t: f"\u276f {command} {first}" in t)
