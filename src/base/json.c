@@ -244,6 +244,15 @@ void json_member(struct buf *out, const char *key, struct str value)
 	json_quote(out, value);
 }
 
+void json_add_member(struct buf *out, const char *key, const char *value)
+{
+	if (!value)
+		return;
+	if (out->len && out->ptr[out->len - 1] != '{')
+		buf_addc(out, ',');
+	json_member(out, key, str_of(value));
+}
+
 void json_base64(struct buf *out, struct str bytes)
 {
 	size_t size = sodium_base64_encoded_len(bytes.len,

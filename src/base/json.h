@@ -28,6 +28,9 @@ int64_t json_time(const cJSON *object, const char *key);
 void json_quote(struct buf *out, struct str s);
 /* Appends "key":"value" without a comma. */
 void json_member(struct buf *out, const char *key, struct str value);
+/* Like json_member(), with a comma before it unless it is the object's first
+ * member. value NULL: appends nothing. */
+void json_add_member(struct buf *out, const char *key, const char *value);
 /* Like json_member(), for a value that may contain any bytes. If it is not
  * UTF-8, invalid bytes become U+FFFD in it, and a second member "key_base64"
  * has the exact bytes. */

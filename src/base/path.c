@@ -93,6 +93,14 @@ const char *path_name(const char *path)
 	return slash && slash[1] ? slash + 1 : path;
 }
 
+bool path_is_version_of(const char *name, const char *program)
+{
+	size_t n = strlen(program);
+
+	return !strncmp(name, program, n) &&
+	       !name[n + strspn(name + n, "0123456789.")];
+}
+
 char *path_expand(const char *path, const char *home)
 {
 	if (path[0] != '~' || (path[1] && path[1] != '/') || !home)

@@ -15,6 +15,9 @@ char *path_join(const char *a, const char *b);
 /* Returns the last component of path, or path itself if that is empty ("a/").
  * Borrowed. */
 const char *path_name(const char *path);
+/* True if name is program, or program with a version: "python3.11" of
+ * "python". */
+bool path_is_version_of(const char *name, const char *program);
 /* Replaces the "~" of "~" and "~/x" by home. Other paths, also "~user", are
  * copied. Owned. */
 char *path_expand(const char *path, const char *home);

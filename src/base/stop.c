@@ -198,18 +198,21 @@ int stop_send(const struct stop *s, int fd, const char *bytes, size_t len,
 	return 0;
 }
 
+int stop_await(const struct stop *s, int fd, struct error *err)
+{
+	struct pollfd set[] = { { .fd = fd, .events = POLLIN },
+				{ .fd = stop_fd(s), .events = POLLIN } };
+
+	while (!set[0].revents) {
+		if (stop_check(s, err) < 0)
+			return -1;
+		(void)poll(set, 2, stop_poll_ms(s, -1));
+	}
+	return 0;
+}
+
 int cancel_await(const struct cancel *c, const struct stop *stop,
 		 struct error *err)
 {
-	while (!cancel_triggered(c)) {
-		struct pollfd p[] = {
-			{ .fd = c->fd[0], .events = POLLIN },
-			{ .fd = stop_fd(stop), .events = POLLIN },
-		};
-
-		if (stop_check(stop, err) < 0)
-			return -1;
-		(void)poll(p, 2, stop_poll_ms(stop, -1));
-	}
-	return 0;
+	return cancel_triggered(c) ? 0 : stop_await(stop, c->fd[0], err);
 }

@@ -45,6 +45,9 @@ void cancel_trigger(const struct cancel *c);
 void cancel_reset(const struct cancel *c);
 bool cancel_triggered(const struct cancel *c);
 
+/* Waits until the descriptor is readable, closed or broken. Returns 0, or -1 if
+ * s ended the wait. */
+int stop_await(const struct stop *s, int fd, struct error *err);
 /* Waits until c is triggered. Returns 0, or -1 if stop ended the wait. */
 int cancel_await(const struct cancel *c, const struct stop *stop,
 		 struct error *err);

@@ -440,13 +440,9 @@ static const struct interpreter *find_interpreter(const char *word)
 	const char *name = path_name(word);
 
 	for (size_t i = 0; i < sizeof(interpreters) / sizeof(*interpreters);
-	     i++) {
-		size_t n = strlen(interpreters[i].name);
-
-		if (!strncmp(name, interpreters[i].name, n) &&
-		    !name[n + strspn(name + n, "0123456789.")])
+	     i++)
+		if (path_is_version_of(name, interpreters[i].name))
 			return &interpreters[i];
-	}
 	return NULL;
 }
 

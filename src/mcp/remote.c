@@ -9,7 +9,6 @@
  * mcp_remote, under its lock.
  * Source: modelcontextprotocol.io/specification/2025-11-25/basic/transports,
  * read 2026-11-23. */
-#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -722,20 +721,6 @@ static void remote_stop_listening(struct mcp_remote *r)
 
 /* ---- requests of the old transport ---- */
 
-/* Waits until the eventfd is readable. -1: stopped. */
-static int wait_for(int event, const struct stop *stop, struct error *err)
-{
-	struct pollfd set[] = { { .fd = event, .events = POLLIN },
-				{ .fd = stop_fd(stop), .events = POLLIN } };
-
-	while (!set[0].revents) {
-		if (stop_check(stop, err) < 0)
-			return -1;
-		(void)poll(set, 2, stop_poll_ms(stop, -1));
-	}
-	return 0;
-}
-
 /* -1 with err if the old transport's stream has ended. */
 static int check_stream(struct mcp_remote *r, struct error *err)
 {
@@ -794,13 +779,13 @@ static int remote_ask_by_stream(struct mcp_exchange *x, const struct stop *stop,
 	w.next = r->waiters;
 	r->waiters = &w;
 	pthread_mutex_unlock(&r->lock);
-	rc = wait_for(r->named, stop, err);
+	rc = stop_await(stop, r->named, err);
 	if (rc == 0)
 		rc = check_stream(r, err);
 	if (rc == 0)
 		rc = send_message(x, stop, err);
 	if (rc == 0)
-		rc = wait_for(w.event, stop, err);
+		rc = stop_await(stop, w.event, err);
 	if (rc == 0 && !w.answer)
 		rc = check_stream(r, err);
 	drop_waiter(r, &w);

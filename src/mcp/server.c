@@ -14,7 +14,6 @@
  */
 #include "mcp/server.h"
 
-#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -768,15 +767,7 @@ void mcp_server_start(struct mcp_server *s)
 int mcp_server_wait(struct mcp_server *s, const struct stop *stop,
 		    struct error *err)
 {
-	struct pollfd set[] = { { .fd = s->started, .events = POLLIN },
-				{ .fd = stop_fd(stop), .events = POLLIN } };
-
-	while (!set[0].revents) {
-		if (stop_check(stop, err) < 0)
-			return -1;
-		(void)poll(set, 2, stop_poll_ms(stop, -1));
-	}
-	return 0;
+	return stop_await(stop, s->started, err);
 }
 
 /* Returns how long to wait after a failed start before the next try: 1, 2, 4 s

@@ -141,15 +141,21 @@ static char *copy_text(const char *text)
 	return text ? xstrdup(text) : NULL;
 }
 
+/* Returns a message like m without parts and origin. */
+static struct message copy_head(const struct message *m)
+{
+	return (struct message){ .role = m->role,
+				 .refused = m->refused,
+				 .cut = m->cut,
+				 .summary = m->summary,
+				 .steering = m->steering };
+}
+
 struct message message_copy(const struct message *m)
 {
-	struct message copy = { .role = m->role,
-				.origin = copy_text(m->origin),
-				.refused = m->refused,
-				.cut = m->cut,
-				.summary = m->summary,
-				.steering = m->steering };
+	struct message copy = copy_head(m);
 
+	copy.origin = copy_text(m->origin);
 	for (size_t i = 0; i < m->n; i++) {
 		const struct part *from = &m->parts[i];
 		struct part *p = message_add(&copy, from->kind);
@@ -262,14 +268,6 @@ char *message_typed(const struct message *m)
 	return own;
 }
 
-static void add_member(struct buf *out, const char *key, const char *value)
-{
-	if (!value)
-		return;
-	buf_addc(out, ',');
-	json_member(out, key, str_of(value));
-}
-
 static void media_to_json(const struct part *p, struct buf *out)
 {
 	json_member(out, "name", str_of(p->name));
@@ -287,12 +285,12 @@ static void part_to_json(const struct part *p, struct buf *out)
 		media_to_json(p, out);
 		return;
 	}
-	add_member(out, "text", p->text);
-	add_member(out, "id", p->id);
-	add_member(out, "name", p->name);
-	add_member(out, "args", p->args);
-	add_member(out, "replay", p->replay);
-	add_member(out, "change", p->change);
+	json_add_member(out, "text", p->text);
+	json_add_member(out, "id", p->id);
+	json_add_member(out, "name", p->name);
+	json_add_member(out, "args", p->args);
+	json_add_member(out, "replay", p->replay);
+	json_add_member(out, "change", p->change);
 	if (p->bad_args)
 		buf_adds(out, ",\"bad_args\":true");
 	if (p->failed)
@@ -304,7 +302,7 @@ void message_to_json(const struct message *m, struct buf *out)
 {
 	buf_addc(out, '{');
 	json_member(out, "role", str_of(roles[m->role]));
-	add_member(out, "origin", m->origin);
+	json_add_member(out, "origin", m->origin);
 	if (m->refused)
 		buf_adds(out, ",\"refused\":true");
 	if (m->cut)
@@ -434,11 +432,7 @@ bool message_admit(const struct mask *mask, struct message *m)
 void message_mask(const struct mask *mask, const struct message *m,
 		  struct message *out)
 {
-	*out = (struct message){ .role = m->role,
-				 .refused = m->refused,
-				 .cut = m->cut,
-				 .summary = m->summary,
-				 .steering = m->steering };
+	*out = copy_head(m);
 	for (size_t i = 0; i < m->n; i++) {
 		const struct part *from = &m->parts[i];
 		struct part *to;

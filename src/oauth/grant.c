@@ -638,26 +638,17 @@ void oauth_grant_release(struct oauth_grant *g)
 
 /* ---- stored form ---- */
 
-static void add_member(struct buf *out, const char *name, const char *value)
-{
-	if (!value)
-		return;
-	if (out->len > 1)
-		buf_addc(out, ',');
-	json_member(out, name, str_of(value));
-}
-
 void oauth_grant_write(const struct oauth_grant *g, struct buf *out)
 {
 	buf_addc(out, '{');
-	add_member(out, "access", g->access);
-	add_member(out, "refresh", g->refresh);
-	add_member(out, "client_id", g->client_id);
-	add_member(out, "client_secret", g->client_secret);
-	add_member(out, "token_url", g->token_url);
-	add_member(out, "revoke_url", g->revoke_url);
-	add_member(out, "resource", g->resource);
-	add_member(out, "scope", g->scope);
+	json_add_member(out, "access", g->access);
+	json_add_member(out, "refresh", g->refresh);
+	json_add_member(out, "client_id", g->client_id);
+	json_add_member(out, "client_secret", g->client_secret);
+	json_add_member(out, "token_url", g->token_url);
+	json_add_member(out, "revoke_url", g->revoke_url);
+	json_add_member(out, "resource", g->resource);
+	json_add_member(out, "scope", g->scope);
 	buf_addf(out, ",\"how\":%d,\"expires\":%lld}", (int)g->how,
 		 (long long)g->expires);
 }

@@ -169,13 +169,9 @@ static bool is_python(const char *name)
 {
 	static const char *const stems[] = { "python", "pypy" };
 
-	for (size_t i = 0; i < sizeof(stems) / sizeof(*stems); i++) {
-		size_t n = strlen(stems[i]);
-
-		if (!strncmp(name, stems[i], n) &&
-		    !name[n + strspn(name + n, "0123456789.")])
+	for (size_t i = 0; i < sizeof(stems) / sizeof(*stems); i++)
+		if (path_is_version_of(name, stems[i]))
 			return true;
-	}
 	return false;
 }
 
@@ -223,13 +219,9 @@ static const struct code_runner {
 static const struct code_runner *find_code_runner(const char *name)
 {
 	for (size_t i = 0; i < sizeof(code_runners) / sizeof(*code_runners);
-	     i++) {
-		size_t n = strlen(code_runners[i].name);
-
-		if (!strncmp(name, code_runners[i].name, n) &&
-		    !name[n + strspn(name + n, "0123456789.")])
+	     i++)
+		if (path_is_version_of(name, code_runners[i].name))
 			return &code_runners[i];
-	}
 	return NULL;
 }
 
