@@ -1,6 +1,12 @@
 /* protect.c - names of files that can make programs run on the user's
  * machine. */
 /* SPDX-License-Identifier: MIT */
+/*
+ * Begin reading at protect_matches(). A name is folded before it is compared
+ * (fold_name()) and may be a short name (is_short_name()), because file systems
+ * of macOS and Windows take several spellings for the same file: a pattern for
+ * .git also has to find .GIT and GIT~1.
+ */
 #include "config/protect.h"
 
 #include <stdint.h>

@@ -1,5 +1,12 @@
 /* registry.c - all providers by name, and what a sandbox of one costs. */
 /* SPDX-License-Identifier: MIT */
+/*
+ * Begin reading at registry_new(), which adds the user's providers in the order
+ * of precedence: first config.toml, then Python packages, then programs of
+ * ~/.deepagents/providers. add_external() decides whether a name is free.
+ * Programs on PATH come last, when registry_find() or registry_list() needs
+ * them. At the end, what a sandbox costs: price_of_sandbox().
+ */
 #include "providers/registry.h"
 
 #include <dirent.h>

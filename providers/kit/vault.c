@@ -1,5 +1,12 @@
 /* vault.c - the secrets of a sandbox in the form of a vendor. */
 /* SPDX-License-Identifier: MIT */
+/*
+ * First the store of secrets of an account: an object is named after the
+ * sandbox's label, so vault_clean() finds and deletes it even if dcode was
+ * killed before it knew the sandbox's id. Then the vendors who put secrets into
+ * requests host by host: begin reading at vault_hosts() and
+ * vault_check_rules().
+ */
 #include "providers/kit/vault.h"
 
 #include <stdlib.h>

@@ -1,5 +1,10 @@
 /* project.c - decides which files above the working directory are trusted. */
 /* SPDX-License-Identifier: MIT */
+/*
+ * Begin reading at project_check(), which follows a path from a directory that
+ * is trusted and looks at the owner of each part, and at project_go_up(), which
+ * decides whether the walk may enter the directory above.
+ */
 #include "base/project.h"
 
 #include <fcntl.h>

@@ -1,5 +1,12 @@
 /* screen_text.c - reduces output to what a terminal would show at the end. */
 /* SPDX-License-Identifier: MIT */
+/*
+ * A screen without a size: struct screen_row is a line of text until a sequence
+ * moves the cursor into it; then it has a cell for each column. Rows leave at
+ * the top (make_room()) and are final then. Begin reading at
+ * screen_text_feed(), then at on_text() and on_control(), to which the parser
+ * of base/sanitize.h passes what it has recognised.
+ */
 #include "base/screen_text.h"
 
 #include <stdint.h>

@@ -1,5 +1,11 @@
 /* params.c - merges the user's request parameters from all layers. */
 /* SPDX-License-Identifier: MIT */
+/*
+ * First the layers of the configuration become one object: params_merge(). Then
+ * that object becomes what a vendor's wire accepts: begin reading at
+ * params_clean(). The wires call params_rename() and params_nest() for their
+ * own names.
+ */
 #include "model/params.h"
 
 #include <math.h>
@@ -45,17 +51,23 @@ static cJSON *convert_value(const struct toml_value *v)
 	}
 }
 
+/* Takes ownership of value. A later layer replaces a member of an earlier one.
+ */
 static void set_member(cJSON *out, const char *key, cJSON *value)
 {
 	cJSON_DeleteItemFromObjectCaseSensitive(out, key);
 	cJSON_AddItemToObject(out, key, value);
 }
 
+/* True for the name of a parameter, such as "thinking". A model's name has
+ * digits, dots or hyphens. */
 static bool is_word(const char *key)
 {
 	return key[strspn(key, "abcdefghijklmnopqrstuvwxyz_")] == '\0';
 }
 
+/* Adds the keys of a table of config.toml. flat: leaves out the sub-tables of
+ * models. */
 static void add_table(cJSON *out, const struct toml_value *table,
 		      const char *model, bool flat)
 {

@@ -1,5 +1,11 @@
 /* conn.c - a raw connection through libcurl: TLS and proxies, no HTTP. */
 /* SPDX-License-Identifier: MIT */
+/*
+ * libcurl makes the connection, with its TLS and proxies
+ * (CURLOPT_CONNECT_ONLY); afterwards this file waits for the socket itself and
+ * moves bytes through libcurl. Begin reading at conn_open(), then conn_send()
+ * and conn_recv().
+ */
 #include "net/conn.h"
 
 #include <errno.h>

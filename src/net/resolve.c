@@ -1,5 +1,11 @@
 /* resolve.c - resolves a host name; tells addresses of this machine. */
 /* SPDX-License-Identifier: MIT */
+/*
+ * First the addresses to which a key may be sent: loopback_or_https(). Then the
+ * lookup of a name: begin reading at resolve_host(). getaddrinfo() cannot be
+ * interrupted, so it runs on a thread of its own, which owns half of struct
+ * lookup and outlives a caller who was cancelled.
+ */
 #include "net/resolve.h"
 
 #include <errno.h>

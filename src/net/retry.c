@@ -1,5 +1,12 @@
 /* retry.c - which failures to retry, and how long to wait. */
 /* SPDX-License-Identifier: MIT */
+/*
+ * First what a failure means: retry_worthy() for a response,
+ * retry_is_transient() and retry_was_refused() for an error. Then the pause: a
+ * server may ask for one in a header or in the text of its error
+ * (find_pause()), else it doubles with each try (backoff_ms()). Begin reading
+ * at retry_next_ms(), which chooses between the two.
+ */
 #include "net/retry.h"
 
 #include <ctype.h>

@@ -1,5 +1,13 @@
 /* ledger.c - records every sandbox from intent to confirmed deletion. */
 /* SPDX-License-Identifier: MIT */
+/*
+ * Most functions are one statement of SQL on the tables of sandboxes and
+ * snapshots. A change is on the disk when its function returns (run_change()).
+ * Begin reading at ledger_intend(), ledger_created(), ledger_removing() and
+ * ledger_gone(), which are called in this order. Those that decide between
+ * processes follow: ledger_claim() and ledger_claim_removal() change a row only
+ * if it is still as this process read it (change_as_read()).
+ */
 #include "session/ledger.h"
 
 #include <stdio.h>
@@ -62,6 +70,8 @@ int ledger_intend(struct store *s, const char *provider, const char *endpoint,
 	return store_run_durably(s, st, err);
 }
 
+/* Runs a statement whose first parameter is the label. ERR_NOT_FOUND if it
+ * changed no row. */
 static int run_change(struct store *s, sqlite3_stmt *st, const char *label,
 		      struct error *err)
 {

@@ -1,5 +1,12 @@
 /* eventq.c - passes agent events from the agent's thread to the screen's. */
 /* SPDX-License-Identifier: MIT */
+/*
+ * The agent's thread must never wait for a slow terminal longer than needed,
+ * and memory must not grow while it does. So the writer waits when the queue
+ * has MAX_QUEUED bytes, and pieces of one text become one event (join_delta()).
+ * An event borrows what it points to from the agent, so the queue has copies.
+ * Begin reading at eventq_push() and eventq_take().
+ */
 #include "ui/eventq.h"
 
 #include <pthread.h>
@@ -88,7 +95,6 @@ static bool same_call(const struct part *a, const struct part *b)
 	return a == b || (a && b && str_eq(str_of(a->id), str_of(b->id)));
 }
 
-/* Returns the bytes of text that an event occupies in the queue. */
 /* True for the result of a subagent's call. */
 static bool is_step_result(const struct agent_event *ev)
 {
@@ -96,6 +102,7 @@ static bool is_step_result(const struct agent_event *ev)
 	       ev->subagent->event->kind == EVENT_TOOL_RESULT;
 }
 
+/* Returns the bytes of text that an event occupies in the queue. */
 static size_t weight_of(const struct agent_event *ev)
 {
 	const struct tool_change *c = ev->change;
