@@ -1,7 +1,7 @@
 /* e2b_events_fuzz.c - envd's stream: any bytes, in pieces of any size. */
 /* SPDX-License-Identifier: MIT */
 #include "pieces.h"
-#include "providers/e2b/e2b.c"
+#include "providers/e2b/exec.c"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
