@@ -690,6 +690,23 @@ static int finish_result(struct exec_session *r, int rc, bool late,
 	return rc;
 }
 
+/* Another dcode connected the container when the command began. If that one has
+ * ended, connects it and says so: the command may have lost its network. */
+static void take_over(struct sandbox *sb, struct exec_result *res,
+		      const struct stop *stop)
+{
+	struct error ignored = { 0 };
+	bool guarded = false;
+
+	if (docker_network_renew(sb, &guarded, stop, &ignored) == 0 &&
+	    guarded && !res->notice[0])
+		snprintf(res->notice, sizeof(res->notice),
+			 "network: another dcode connected this container, and "
+			 "ended before the command did. From now on this one "
+			 "connects it: if the network was missing, repeat the "
+			 "command");
+}
+
 int docker_execute(struct sandbox *sb, const struct exec_request *req,
 		   struct exec_result *res, const struct stop *stop,
 		   struct error *err)
@@ -728,6 +745,8 @@ int docker_execute(struct sandbox *sb, const struct exec_request *req,
 	/* nobody sees what is said below dcode's own commands */
 	if (!req->plain && (rc == 0 || why.code != ERR_CANCELLED))
 		docker_box_take_notice(box, res->notice);
+	if (!req->plain && rc == 0 && !guarded)
+		take_over(sb, res, stop);
 	kill_drop(&r->kill);
 	return rc;
 }

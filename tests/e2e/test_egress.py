@@ -15,6 +15,7 @@ import time
 import pytest
 
 import docker_rig
+from lifecycle import wait_for
 from screens import Screen
 
 WORLD = pathlib.Path(__file__).with_name("egress_world.py")
@@ -488,6 +489,43 @@ def test_no_trick_gets_out_of_a_container(
                 assert "REACHED" in box.do(control), f"{name}: control"
                 assert "REACHED" not in box.do(trick), name
             assert "REACHED" in box.do(CURL + "http://good.example/")
+        finally:
+            box.run("sandbox", "rm", "--force", box.id)
+
+
+@pytest.mark.parametrize("engine", docker_rig.ENGINES)
+def test_a_command_whose_proxy_was_another_dcodes(
+        world, dcode, env, home, tmp_path, engine):
+    """That dcode ends while the command runs: its result says why it has lost
+    the network."""
+    write_list(home, LIST)
+    (tmp_path / "work").mkdir(exist_ok=True)
+    sync = tmp_path / "sync"
+    sync.mkdir(mode=0o777)
+    sync.chmod(0o777)
+    wait = "until [ -e /sync/%s ]; do sleep 0.1; done; "
+    ask = WGET + "http://good.example/; true"
+    with docker_rig.rig(engine) as rig:
+        with open(home / ".deepagents/config.toml", "a",
+                  encoding="utf-8") as f:
+            f.write("[sandboxes.providers.docker.params]\n"
+                    f'image = "{rig.image}"\nmounts = ["{sync}:/sync"]\n')
+        box = Box(world[0], dcode, {**env, "DOCKER_HOST": rig.docker_host},
+                  home, tmp_path / "work", "docker")
+        try:
+            first = box.start("touch /sync/first; " + wait % "second" + ask)
+            wait_for(lambda: (sync / "first").exists(), 60)
+            second = box.start(f"{ask} && touch /sync/second; "
+                               + wait % "third" + ask)
+            # the controls: both have it while the first one serves it
+            assert "REACHED" in first.communicate(timeout=90)[0]
+            (sync / "third").touch()
+            said = second.communicate(timeout=90)[0]
+            assert "REACHED" in said
+            assert "network: another dcode connected this container" in said
+            # the next one has it, without a word
+            assert "another dcode" not in box.do(ask)
+            assert "REACHED" in box.do(ask)
         finally:
             box.run("sandbox", "rm", "--force", box.id)
 
