@@ -33,16 +33,6 @@ static void emit_event(struct agent *a, enum agent_event_kind kind,
 		   &(struct agent_event){ .kind = kind, .text = text });
 }
 
-void agent_warn(struct agent *a, const char *what, const struct error *err)
-{
-	struct buf line = BUF_INIT(1 << 12);
-
-	buf_addf(&line, "%s: %s%s%s", what, err->message,
-		 err->hint[0] ? ". " : "", err->hint);
-	emit_event(a, EVENT_WARNING, buf_str(&line));
-	buf_release(&line);
-}
-
 /* Stops storing this thread, because of err, and warns the user. */
 static void agent_not_stored(struct agent *a, const struct error *err)
 {

@@ -100,3 +100,15 @@ void show_event(const struct agent_ui *ui, const struct mask *mask,
 	release_event(&inner);
 	release_event(&s);
 }
+
+void agent_warn(struct agent *a, const char *what, const struct error *err)
+{
+	struct buf line = BUF_INIT(1 << 12);
+
+	buf_addf(&line, "%s: %s%s%s", what, err->message,
+		 err->hint[0] ? ". " : "", err->hint);
+	show_event(&a->ui, a->mask,
+		   &(struct agent_event){ .kind = EVENT_WARNING,
+					  .text = buf_str(&line) });
+	buf_release(&line);
+}
