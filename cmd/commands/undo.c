@@ -83,7 +83,7 @@ static int run(struct app *app, const struct args *args)
 	if (rc == 0 && app->json)
 		print_json(app, &t, &u);
 	else if (rc == 0)
-		undo_print(app, &u);
+		undo_print(app, app->chat ? NULL : t.thread, &u);
 	if (rc == 0 && u.n_kept)
 		rc = 1;
 	undo_result_release(&u);

@@ -103,6 +103,7 @@ struct run {
 	/* agent.push callback, called with the run; NULL: nothing is pushed. */
 	void (*push)(void *arg, const char *branch, struct buf *told);
 	bool push_declined; /* by the user, since his last message */
+	bool undo_named;    /* the chat has said that there is /undo */
 	struct agent_steering steering; /* agent.steering */
 	struct command_changes changes; /* without a sandbox: agent.watch */
 	/* If promises is set, run_open() may return before the sandbox is

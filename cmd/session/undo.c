@@ -304,6 +304,22 @@ static bool has_acted(const struct run *r, int rc)
 	       (rc < 0 && r->wrote.turn);
 }
 
+/* Names /undo once, after the first turn that has written a file. */
+static void name_undo(struct run *r)
+{
+	char *file = r->interactive && r->wrote.n && !r->undo_named &&
+				     has_checkpoints(r)
+			     ? find_file(r, NOTE)
+			     : NULL;
+
+	if (!file)
+		return;
+	r->undo_named = true;
+	fputs("/undo takes back what a turn has changed in the files.\n",
+	      stderr);
+	free(file);
+}
+
 void undo_end_turn(struct run *r, int rc)
 {
 	bool acted = has_acted(r, rc);
@@ -316,10 +332,12 @@ void undo_end_turn(struct run *r, int rc)
 	free(note);
 	free(r->undone);
 	r->undone = NULL;
-	if (acted)
+	if (acted) {
 		undo_checkpoint(r, CHECKPOINT_TURN);
-	else if (mark)
+		name_undo(r);
+	} else if (mark) {
 		(void)unlink(mark);
+	}
 	free(mark);
 }
 
@@ -419,7 +437,8 @@ int undo_files(const struct undo_target *t, int64_t turn, bool redo,
 	return rc;
 }
 
-void undo_print(const struct app *app, const struct undo_result *u)
+void undo_print(const struct app *app, const char *thread,
+		const struct undo_result *u)
 {
 	print_names(app, u->changed, u->n_changed, "");
 	print_names(app, u->kept, u->n_kept,
@@ -431,6 +450,8 @@ void undo_print(const struct app *app, const struct undo_result *u)
 		u->turn);
 	if (u->count > 1)
 		fprintf(stderr, " and the turns after it");
+	if (thread)
+		fprintf(stderr, " of thread %s", thread);
 	fprintf(stderr, ": %zu file%s", u->n_changed,
 		u->n_changed == 1 ? "" : "s");
 	if (u->n_kept)
@@ -484,7 +505,7 @@ int undo_in_chat(struct run *r, int64_t turn, struct error *err)
 	if (rc == 0)
 		rc = undo_files(&t, turn, false, &u, &stop, err);
 	if (rc == 0)
-		undo_print(r->app, &u);
+		undo_print(r->app, NULL, &u);
 	undo_result_release(&u);
 	workspace_close(&w);
 	return rc < 0 ? -1 : 0;

@@ -34,8 +34,9 @@ struct undo_target {
 int undo_files(const struct undo_target *t, int64_t turn, bool redo,
 	       struct undo_result *u, const struct stop *stop,
 	       struct error *err);
-/* Prints on stderr what was restored. */
-void undo_print(const struct app *app, const struct undo_result *u);
+/* Prints on stderr what was restored. thread: named in that line, or NULL. */
+void undo_print(const struct app *app, const char *thread,
+		const struct undo_result *u);
 
 /* For a chat that goes back to before a turn of its thread. undo_count() sets
  * *n to the number of turns whose changes undo_in_chat() undoes, which also

@@ -79,6 +79,29 @@ def look(run):
     return r.out.splitlines()
 
 
+def test_undo_is_named_once_after_the_first_turn_that_writes_a_file(
+        talk, tree, run):
+    def write(path):
+        return {"tool_calls": [{"name": "write_file", "args": {
+            "file_path": path, "content": "x\n"}}]}
+    script = [{"text": "first."}, write("b.c"), {"text": "second."},
+              write("c.c"), {"text": "third."}]
+    c = talk({"turns": script, "by": "count"}, *SENT, columns=100, lines=50)
+    hint = "/undo takes back what a turn has changed in the files."
+    assert hint not in c.say("go", "first.")
+    c.say("go", "second.")
+    c.until(hint)
+    c.say("go", "third.")
+    c.say("/undo", "Undid turn 3: 1 file.")
+    assert c.text(True).count(hint) == 1
+    (row,) = json.loads(run("threads", "list", "--json").out)["data"]
+    c.say("/quit")
+    c.status()
+    r = run("undo", cwd=tree)
+    assert f"Undid turn 2 of thread {row['id']}: 1 file." in \
+        " ".join(r.err.split()), r.err
+
+
 def test_the_last_turn_is_undone_and_the_model_is_told(talk, tree, run):
     c = begin(talk, "echo two >>a.c; rm link; chmod -x run.sh",
               "mkdir d; echo x >d/new; ln -sf a.c link", "true", "true")
