@@ -98,7 +98,7 @@ def test_undo_is_named_once_after_the_first_turn_that_writes_a_file(
     c.say("/quit")
     c.status()
     r = run("undo", cwd=tree)
-    assert f"Undid turn 2 of thread {row['id']}: 1 file." in \
+    assert f"Undid turn 2 of thread {row['thread_id']}: 1 file." in \
         " ".join(r.err.split()), r.err
 
 
