@@ -419,7 +419,7 @@ static int run_shell(void *arg, struct shell_link *link,
 	int rc;
 
 	s->stop = stop_on(&link->over);
-	s->stop.held = INT64_MAX; /* a shell may be silent */
+	s->stop.held = clock_ms() + SHELL_MS; /* a shell may be silent */
 	add_shell(s, size, &json);
 	do {
 		struct e2b_events events = { .out = &out, .link = link };
