@@ -566,11 +566,13 @@ static int check_attached(struct managed_sandbox *box, const struct stop *stop,
 	    !strcmp(own.id, sb->id) &&
 	    !strcmp(own.provider, r->client->provider->name) &&
 	    !strcmp(own.endpoint, lifecycle_endpoint(r->client))) {
-		(void)ledger_find_attached(r->store, sb->id, note_user, &own,
-					   &ignored);
-		record = (struct reach_record){
-			.given = own.network, .in_use = own.in_use || own.user
-		};
+		record = (struct reach_record){ .given = own.network,
+						.added = own.hosts };
+		record.in_use =
+			(ledger_find_attached(r->store, sb->id, note_user, &own,
+					      &ignored) < 0 &&
+			 ignored.code != ERR_NOT_FOUND) ||
+			own.in_use || own.user;
 	}
 	record.instead = "Start a new sandbox: leave out --sandbox-id.";
 	rc = reach_check_attached(sb, &record, stop, err);
@@ -696,6 +698,7 @@ static int check_resumed(struct managed_sandbox *box, const struct own *own,
 			  box->label, box->label);
 	const struct reach_record record = { .given = own->network,
 					     .added = own->hosts,
+					     .resumed = true,
 					     .instead = instead };
 	int rc = reach_check_attached(&box->sandbox, &record, stop, err);
 

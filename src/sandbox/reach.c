@@ -146,68 +146,107 @@ static int add_hosts(const struct sandbox *sb, struct network *wanted,
 	return rc;
 }
 
-/* Sets sb->network to what was recorded, if the vendor does not tell it. A
- * dcode that was killed while a command had more hosts has left them open, so
- * the list is set again. */
+/* Sets sb->network to what was recorded, if the vendor does not tell it. */
 static int recall_network(struct sandbox *sb, const struct reach_record *record,
-			  const struct stop *stop, struct error *err)
+			  struct error *err)
 {
-	const struct sandbox_ops *ops = sb->client->provider->ops;
 	struct network *n = &sb->network;
 	struct str rest = str_of(record->added);
 	struct str host;
 	int rc;
 
-	if (ops->get_network || !str_of(record->given).len)
+	if (sb->client->provider->ops->get_network ||
+	    !str_of(record->given).len)
 		return 0;
 	pthread_mutex_lock(&lock);
 	rc = network_parse_lines(n, str_of(record->given), err);
 	while (rc == 0 && n->mode == NETWORK_LIST &&
 	       str_split(&rest, '\n', &host))
 		rc = host.len ? network_add(n, host, err) : 0;
-	if (rc == 0 && n->mode == NETWORK_LIST && ops->set_network &&
-	    !record->in_use)
-		rc = ops->set_network(sb, n, stop, err);
-	if (rc < 0) {
+	if (rc < 0)
 		network_release(n);
+	pthread_mutex_unlock(&lock);
+	return rc;
+}
+
+/* True if only the record says which hosts are open, and they can change. */
+static bool relies_on_record(const struct sandbox *sb)
+{
+	const struct sandbox_ops *ops = sb->client->provider->ops;
+
+	return !ops->get_network && ops->set_network &&
+	       sb->network.mode == NETWORK_LIST;
+}
+
+/* A dcode that was killed while a command had more hosts has left them open:
+ * sets the recorded list again. */
+static int close_leftovers(struct sandbox *sb,
+			   const struct reach_record *record,
+			   const struct stop *stop, struct error *err)
+{
+	int rc = 0;
+
+	pthread_mutex_lock(&lock);
+	if (relies_on_record(sb) && !record->in_use)
+		rc = sb->client->provider->ops->set_network(sb, &sb->network,
+							    stop, err);
+	if (rc < 0) {
+		network_release(&sb->network);
 		(void)sandbox_blame(sb->client, err);
 	}
 	pthread_mutex_unlock(&lock);
 	return rc;
 }
 
-int reach_check_attached(struct sandbox *sb, const struct reach_record *record,
-			 const struct stop *stop, struct error *err)
+/* Fails if the sandbox may reach more than *wanted. */
+static int check_limit(struct sandbox *sb, const struct reach_record *record,
+		       const struct network *wanted, const struct stop *stop,
+		       struct error *err)
 {
 	const struct network_rule *beyond = NULL;
 	struct buf text = BUF_INIT(512);
-	struct network wanted = { 0 };
 	struct network has = { 0 };
-	int rc = recall_network(sb, record, stop, err);
+	int rc = reach_read(sb, &has, stop, err);
 
-	if (rc == 0)
-		rc = network_require(&wanted, sb->client, err);
-	if (rc < 0 || wanted.mode == NETWORK_DEFAULT)
-		return rc;
-	rc = add_hosts(sb, &wanted, record->added, err);
-	if (rc < 0) {
-		network_release(&wanted);
-		return -1;
-	}
-	rc = reach_read(sb, &has, stop, err);
-	if (rc == 0 && !network_within(&has, &wanted, &beyond)) {
+	if (rc == 0 && !network_within(&has, wanted, &beyond)) {
 		if (beyond)
 			network_print_rule(beyond, &text);
 		rc = error_set(err, ERR_POLICY, "the sandbox may reach %s",
 			       beyond ? text.ptr : "every host");
+	} else if (rc == 0 && record->in_use && relies_on_record(sb) &&
+		   wanted->mode != NETWORK_FULL) {
+		rc = error_set(err, ERR_POLICY,
+			       "another dcode uses the sandbox and may have "
+			       "opened more hosts");
 	}
 	if (rc < 0) {
-		error_add(err, ", but %s limits its network", wanted.source);
+		error_add(err, ", but %s limits its network", wanted->source);
 		error_hint(err, "%s", record->instead);
 	}
-	network_release(&wanted);
 	network_release(&has);
 	buf_release(&text);
+	return rc;
+}
+
+int reach_check_attached(struct sandbox *sb, const struct reach_record *record,
+			 const struct stop *stop, struct error *err)
+{
+	struct network wanted = { 0 };
+	int rc = recall_network(sb, record, err);
+
+	if (rc == 0)
+		rc = network_require(&wanted, sb->client, err);
+	if (rc == 0 && wanted.mode != NETWORK_DEFAULT) {
+		if (record->resumed)
+			rc = add_hosts(sb, &wanted, record->added, err);
+		if (rc == 0)
+			rc = check_limit(sb, record, &wanted, stop, err);
+	}
+	/* Not before the check: the vendor never gets a list that exceeds the
+	 * limit. */
+	if (rc == 0)
+		rc = close_leftovers(sb, record, stop, err);
+	network_release(&wanted);
 	return rc;
 }
 

@@ -45,13 +45,15 @@ struct reach_record {
 	const char *given; /* ledger_row.network; "" or NULL: unknown */
 	/* what the user has added to its list, a line each; or NULL */
 	const char *added;
-	bool in_use; /* another dcode may have opened hosts for a command */
+	bool resumed; /* they may also exceed what network_require() says */
+	bool in_use;  /* another dcode may have opened hosts for a command */
 	/* what to type to get a sandbox that keeps within the limits */
 	const char *instead;
 };
-/* After an attach: fails if it may reach more than network_require() says and
- * the user has added. Where the vendor does not say what it may reach, the
- * record counts; and what a killed dcode may have left open there is closed. */
+/* After an attach: fails if it may reach more than network_require() says and,
+ * if it is resumed, the user has added. Where the vendor does not say what it
+ * may reach, the record counts; while another dcode uses it there, that is not
+ * enough for a limit. Else what a killed dcode may have left open is closed. */
 int reach_check_attached(struct sandbox *sb, const struct reach_record *record,
 			 const struct stop *stop, struct error *err);
 /* Lets a running sandbox reach one more host, also after its next start. */

@@ -218,6 +218,49 @@ def test_what_a_killed_dcode_left_open_is_closed_where_it_is_not_told(
         "a.example"]
 
 
+def test_an_added_host_counts_for_who_attaches_where_it_is_not_told(
+        talk, vendor, model, run, config):
+    """A list that is recorded only; a chat has added a host to it."""
+    cloud = vendor("modal")
+    c = begin(talk, HELLO, "--sandbox", "modal", "--on-exit", "keep", *FLAG)
+    c.say("/network allow b.example", "may now reach b.example")
+    box, = cloud.boxes
+    model([DONE] * 4)
+    task = task_of(run, "modal")
+    both = '[network]\nallow = ["a.example", "b.example"]\n'
+    config(both)
+    r = task("--sandbox-id", box)
+    assert r.status != 0 and "another dcode uses the sandbox" in r.err
+    assert "leave out --sandbox-id" in r.err
+    config("")
+    assert task("--sandbox-id", box).status == 0
+    c.say("/quit", "dcode -r")
+    config(LIMIT)
+    r = task("--sandbox-id", box)
+    assert r.status != 0 and "the sandbox may reach b.example" in r.err
+    config(both)
+    assert task("--sandbox-id", box).status == 0
+
+
+def test_a_list_beyond_the_limit_is_not_set_again(vendor, model, run, config):
+    cloud, _ = kept(vendor, model, run, "modal", *FLAG, "--sandbox-network",
+                    "b.example")
+    box, = cloud.boxes.values()
+
+    def domains():
+        return box.ask.definition.network_access.allowed_domains
+    domains()[:] = ["a.example"]  # as if somebody had narrowed it
+    model([DONE] * 4)
+    config(LIMIT)
+    r = task_of(run, "modal")("-r", "--keep")
+    assert r.status != 0 and "may reach b.example" in r.err
+    assert list(domains()) == ["a.example"]
+    config("")
+    r = task_of(run, "modal")("-r", "--keep")
+    assert r.status == 0, r.err
+    assert list(domains()) == ["a.example", "b.example"]
+
+
 def test_the_list_is_recorded_before_the_vendor_is_asked(vendor, model, run,
                                                          home):
     cloud = vendor("e2b")
