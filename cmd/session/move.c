@@ -191,6 +191,7 @@ static int fill(struct move *m, struct workspace *to, struct sandbox *sb,
 		rc = checkpoints_copy(to, &m->from, m->commit, m->stop, err);
 	if (rc == 0)
 		rc = compare_trees(m, to, sb, err);
+	m->filled = rc == 0;
 	return rc < 0 ? error_wrap(err, "moving the files") : 0;
 }
 

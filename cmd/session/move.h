@@ -27,6 +27,7 @@ struct move { /* borrowed, if not said otherwise */
 	 */
 	int (*fill)(struct move *m, struct workspace *to, struct sandbox *sb,
 		    struct error *err);
+	bool filled; /* fill() has succeeded */
 };
 /*
  * Fetches the work. If there is none that can be taken along, because the

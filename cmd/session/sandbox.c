@@ -30,6 +30,7 @@
 #include "cmd/secret.h"
 #include "cmd/session/conversation.h"
 #include "cmd/session/money.h"
+#include "cmd/session/move.h"
 #include "cmd/session/policy.h"
 #include "cmd/session/run.h"
 #include "cmd/session/save.h"
@@ -548,6 +549,24 @@ static void on_begins(void *arg)
 		set_answered(r);
 }
 
+/* A thread must not leave its sandbox for one that did not get its files. */
+static int check_filled(const struct run *r, const struct sandbox *sb,
+			struct error *err)
+{
+	if (!r->move || r->move->filled)
+		return 0;
+	if (!sb->mounts.n)
+		return error_set(err, ERR_CONFIG,
+				 "the new sandbox did not get the files");
+	error_set(err, ERR_CONFIG,
+		  "the new sandbox can write to %s on this machine, so it gets "
+		  "no copy of your files",
+		  sb->mounts.list[0].path);
+	return error_hint(err, "Remove `mounts` (or add \":ro\" to it) and "
+			       "`workspace` of this provider from config.toml "
+			       "for the move.");
+}
+
 /* lifecycle_request.fill callback: sends the tree and runs the uploads. The
  * setup script runs afterwards. */
 static int fill_sandbox(void *arg, struct sandbox *sb, const struct stop *stop,
@@ -555,9 +574,10 @@ static int fill_sandbox(void *arg, struct sandbox *sb, const struct stop *stop,
 {
 	struct run *r = arg;
 
-	return run_workspace_fill(r, sb, set_answered, stop, err) < 0
-		       ? -1
-		       : run_upload(r, sb, stop, err);
+	if (run_workspace_fill(r, sb, set_answered, stop, err) < 0 ||
+	    check_filled(r, sb, err) < 0)
+		return -1;
+	return run_upload(r, sb, stop, err);
 }
 
 /* Says which settings about the network are not used on this machine. */

@@ -8,6 +8,7 @@ import subprocess
 
 import pytest
 
+import slash_chat
 from clouds import vendor_fixture  # noqa: F401 (a fixture)
 from lifecycle import folders
 from slash_chat import on_screen, talk  # noqa: F401 (a fixture)
@@ -107,6 +108,63 @@ def test_a_thread_is_moved_between_two_chats(talk, tree, vendor, run):
     assert (tree / "d" / "x").read_text() == "x\n"
     assert not (tree / "link").is_symlink()
     assert run("undo").status == 0, "the checkpoints went along"
+
+
+@pytest.fixture
+def settings(monkeypatch):
+    """Adds to the settings of the chat that is opened next."""
+    other = slash_chat.OTHER
+    return lambda text: monkeypatch.setattr(slash_chat, "OTHER",
+                                            text + "\n" + other)
+
+
+@lines
+def test_a_new_sandbox_that_gets_no_copy_ends_the_move(
+        talk, tree, run, rig, env, tmp_path, settings, request):
+    request.addfinalizer(rig.remove_all)
+    env["DOCKER_HOST"] = rig.docker_host
+    (tmp_path / "cache").mkdir()
+    settings("[sandboxes.providers.docker.params]\n"
+             f'image = "{rig.image}"\nnetwork = "none"\n'
+             f'mounts = ["{tmp_path}/cache:/cache"]')
+    c = begin(talk, EDIT)
+    go(c, 1)
+    c.say("/move docker", "[y/N]")
+    seen = c.say("y", 'add ":ro" to it')
+    assert "no copy of your files" in " ".join(seen.split())
+    assert "on the same files" not in seen
+    c.say("/sandbox status", "provider   local")
+    place = boxes(run)
+    assert set(place) == {"local"}
+    assert look(run, place["local"]) == EDITED
+    c.keys("C-d")
+    assert c.status() == 0
+    r = run("move", "--sandbox", "docker", "--yes")
+    assert r.status == 1 and "add \":ro\" to it" in r.err
+    assert boxes(run) == place
+    assert thread(run)["sandbox"]["provider"] == "local"
+
+
+@lines
+def test_a_sandbox_that_threads_share_is_not_overwritten(
+        talk, tree, vendor, run, settings):
+    vendor("e2b")
+    settings('[sandboxes]\nscope = "directory"')
+    one = talk(turns("echo other >a.c"), "--sandbox", "e2b", "--workspace",
+               "repo", "-y", "-M", "anthropic:m", columns=100, lines=50)
+    go(one, 1)
+    one.keys("C-d")
+    assert one.status() == 0
+    shared = boxes(run)["e2b"]
+    c = begin(talk, EDIT)
+    go(c, 1)
+    c.say("/move e2b", "[y/N]")
+    c.say("y", "on the same files")
+    rows = json.loads(run("sandbox", "list", "--json").out)["data"]
+    (new,) = [r["name"] for r in rows
+              if r["provider"] == "e2b" and r["name"] != shared]
+    assert look(run, new) == EDITED
+    assert "a.c 644 other" in look(run, shared)
 
 
 @lines
