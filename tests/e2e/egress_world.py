@@ -8,14 +8,18 @@ servers, as on its loopback interface. It prints "ready", and
 then a line for each packet to a DNS server that leaves a program. DIR/heads
 gets the requests, and DIR/bytes all that record.good.example:443 gets, with a
 line "END" after each connection. Paths below /echo/ return requests, /repo.git
-is an empty repository that asks for a password. What is below amazonaws.com
-answers only requests that are signed with AWS_KEY, and says how they are.
+is an empty repository that asks for a password. Below /registry/ are a proxy of
+Go modules and a registry of cargo, which answer only requests with TOKEN. What
+is below amazonaws.com answers only requests that are signed with AWS_KEY, and
+says how they are.
 """
 # SPDX-License-Identifier: MIT
 import base64
 import fcntl
 import gzip
 import http.server
+import io
+import json
 import pathlib
 import socket
 import socketserver
@@ -23,13 +27,16 @@ import ssl
 import struct
 import subprocess
 import sys
+import tarfile
 import threading
 import urllib.parse
+import zipfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "emulators"))
 from agentcore_sign import (  # noqa: E402
     AUTHORIZATION, SAFE, hashed, query_of, signature)
 
+TOKEN = "ghp_Real0123456789abcdefghijklmnopqrstuv"
 AWS_KEY = ("ASIAREALKEY234567ABC", "Real/Secret+0123456789abcdefghijklmnopqr",
            "RealToken/" + "t0ken+" * 40 + "==")
 AWS_HOSTS = ("box.s3.us-east-1.amazonaws.com", "sqs.us-east-1.amazonaws.com",
@@ -74,6 +81,41 @@ def mount_etc(folder):
                        check=True)
 
 
+def make_crate():
+    """The same bytes each time, for the hash in the index."""
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w") as t:
+        for name, text in (
+                ("Cargo.toml", '[package]\nname = "m"\nversion = "1.0.0"\n'),
+                ("src/lib.rs", "// REACHED\n")):
+            info = tarfile.TarInfo("m-1.0.0/" + name)
+            info.size = len(text)
+            t.addfile(info, io.BytesIO(text.encode()))
+    return gzip.compress(out.getvalue(), mtime=0)
+
+
+def make_module():
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as z:
+        z.writestr("m.example/m@v1.0.0/go.mod", "module m.example/m\n")
+        z.writestr("m.example/m@v1.0.0/m.go", "package m // REACHED\n")
+    return out.getvalue()
+
+
+VERSION = {"Version": "v1.0.0", "Time": "2026-01-01T00:00:00Z"}
+# What the registries answer, by method and path.
+REGISTRY = {
+    "GET go/m.example/m/@v/list": b"v1.0.0\n",
+    "GET go/m.example/m/@v/v1.0.0.info": json.dumps(VERSION).encode(),
+    "GET go/m.example/m/@v/v1.0.0.mod": b"module m.example/m\n",
+    "GET go/m.example/m/@v/v1.0.0.zip": make_module(),
+    "GET cargo/m.crate": make_crate(),
+    "GET cargo/api/v1/crates/m/owners": json.dumps({"users": [
+        {"id": 1, "login": "REACHED", "name": None}]}).encode(),
+    "DELETE cargo/api/v1/crates/m/1.0.0/yank": b'{"ok": true}',
+}
+
+
 def check_aws(method, target, headers, body):
     """How the request is signed; ValueError if it is not, or not well."""
     path, _, query = target.partition("?")
@@ -113,9 +155,9 @@ def check_aws(method, target, headers, body):
 class Handler(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
-    def answer(self, text):
-        body = text.encode()
-        self.send_response(200)
+    def answer(self, text, status=200):
+        body = text if isinstance(text, bytes) else text.encode()
+        self.send_response(status)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
@@ -166,6 +208,15 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body)
 
+    def serve_registry(self):
+        """cargo sends the token alone, and what is in a URL goes as Basic."""
+        basic = base64.b64encode(f"me:{TOKEN}".encode()).decode()
+        if self.headers["Authorization"] not in (TOKEN, f"Basic {basic}"):
+            self.answer("no token\n", 401)
+            return
+        found = REGISTRY.get(f"{self.command} {self.path[10:]}")
+        self.answer(found or "not here\n", 200 if found else 404)
+
     def serve_aws(self, body=b""):
         try:
             text = check_aws(self.command, self.path, self.headers, body)
@@ -189,6 +240,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if self.path.startswith("/repo.git/"):
             self.serve_repository()
             return
+        if self.path.startswith("/registry/"):
+            self.serve_registry()
+            return
         address, port = self.connection.getsockname()[:2]
         if self.path.startswith("/big/"):
             self.answer("x" * int(self.path[5:]))
@@ -211,6 +265,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.answer(f"REACHED with {len(body)} bytes\n")
 
     do_PUT = do_POST
+    do_DELETE = do_GET
 
     def log_message(self, *_):
         pass

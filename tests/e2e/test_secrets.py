@@ -5,6 +5,8 @@ placeholder and the server gets the value.
 """
 # SPDX-License-Identifier: MIT
 import base64
+import hashlib
+import json
 import os
 import pathlib
 import re
@@ -16,10 +18,9 @@ import pytest
 
 import docker_rig
 import test_egress
-from egress_world import AWS_KEY
+from egress_world import AWS_KEY, TOKEN as VALUE, make_crate
 from test_egress import Box, fixture_world  # noqa: F401
 
-VALUE = "ghp_Real0123456789abcdefghijklmnopqrstuv"
 HOST = "api.good.example"
 CONFIG = """
 [network]
@@ -117,6 +118,69 @@ def test_a_client_is_authenticated(place, name):
     heads = place.heads()
     assert f"Bearer {VALUE}" in heads or f"Basic {value}" in heads, said + heads
     assert VALUE not in said
+
+
+REGISTRY = f"{HOST}/registry"
+INDEX = json.dumps({
+    "name": "m", "vers": "1.0.0", "deps": [], "features": {}, "yanked": False,
+    "cksum": hashlib.sha256(make_crate()).hexdigest()})
+# The index is a repository in the sandbox: cargo of Debian 12 knows none of
+# another kind, and sends no token for it.
+CARGO = f"""export HOME=/tmp CARGO_HOME=/tmp/cargo CARGO_NET_RETRY=0
+export CARGO_REGISTRIES_MINE_INDEX=file:///tmp/index
+export CARGO_REGISTRIES_MINE_TOKEN="$TOKEN"
+mkdir -p /tmp/index/1 /tmp/own/src && cd /tmp/index
+cat >config.json <<END
+{{"api": "https://{REGISTRY}/cargo",
+ "dl": "https://me:$TOKEN@{REGISTRY}/cargo/{{crate}}.crate"}}
+END
+echo '{INDEX}' >1/m
+git init -q . && git add . && git -c user.name=x -c user.email=x commit -qm x
+cd /tmp/own && touch src/lib.rs
+cat >Cargo.toml <<END
+[package]
+name = "own"
+version = "0.1.0"
+[dependencies]
+m = {{ version = "1", registry = "mine" }}
+END
+"""
+GO = f"""export HOME=/tmp GOPATH=/tmp/go GOCACHE=/tmp/gocache GOSUMDB=off
+export GOPROXY="https://me:$TOKEN@{REGISTRY}/go" GOFLAGS=-modcacherw
+mkdir -p /tmp/own && cd /tmp/own && go mod init own.example
+"""
+# name: (package that must be there, command, calls that it makes at least)
+TOOLS = {
+    "cargo owner": ("cargo", CARGO + "cargo owner --list --registry mine m", 1),
+    "cargo yank": ("cargo", CARGO + "cargo yank --registry mine --vers 1.0.0 m "
+                   "&& echo REACHED", 1),
+    "cargo fetch": ("cargo", CARGO + "cargo fetch && cat /tmp/cargo/registry/"
+                    "src/*/m-1.0.0/src/lib.rs", 1),
+    "go mod": ("golang-go", GO + "go mod download m.example/m@v1.0.0 && cat "
+               "/tmp/go/pkg/mod/m.example/m@v1.0.0/m.go", 3),
+    "go get": ("golang-go", GO + "go get m.example/m && cat "
+               "/tmp/go/pkg/mod/m.example/m@v1.0.0/m.go", 4),
+}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", TOOLS)
+def test_each_call_of_a_tool_is_authenticated(place, name):
+    package, command, calls = TOOLS[name]
+    program = package.removeprefix("golang-")
+    assert shutil.which(program, path="/usr/bin:/usr/local/bin:/bin"), \
+        f"the package {package} is missing: apt-get install {package}"
+    said = place.do(command)
+    assert "REACHED" in said, said
+    heads = re.findall(r"\w+ /registry/.*(?:\n.+)*", place.heads())
+    assert len(heads) >= calls, heads
+    basic = base64.b64encode(f"me:{VALUE}".encode()).decode()
+    for head in heads:
+        assert re.search(f"^authorization: (Basic {re.escape(basic)}|{VALUE})$",
+                         head, re.M | re.I), head
+    assert VALUE not in said and basic not in said
+    files = [p for p in place.box.home.rglob("*") if p.is_file()]
+    assert [p for p in files if VALUE.encode() in p.read_bytes()] == []
 
 
 def test_java_trusts_a_store_of_the_run(place):
