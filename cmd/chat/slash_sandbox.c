@@ -281,7 +281,7 @@ static int move_here(struct run *r, struct error *err)
 		return error_set(err, ERR_USAGE,
 				 "tools already run on this machine");
 	fputs("dcode applies the sandbox's changes to your working tree. After "
-	      "that, tools act on\nthis machine.\n",
+	      "that, tools act on this machine.\n",
 	      stderr);
 	rc = secret_confirm(r->app, "Move this thread to this machine? [y/N] ",
 			    err);
@@ -319,9 +319,12 @@ static int move_work(struct run *r, const char *provider, struct error *err)
 	if (rc == 0)
 		rc = move_open(&m, settings_cwd(r->app->settings), err);
 	if (rc == 0)
-		rc = move_confirm(&m, r->client.provider->name, provider, err);
+		rc = move_confirm(&m, r->client.provider->name, provider, true,
+				  err);
 	if (rc > 0)
 		rc = next_open(r, words, 4, true, &m, err) < 0 ? -1 : 1;
+	if (rc > 0)
+		move_print_left(&m, r->client.provider->name);
 	move_close(&m);
 	if (rc <= 0)
 		return rc;

@@ -138,13 +138,14 @@ static int find_old(struct moving *m, struct error *err)
 }
 
 /* Asks, unless --yes says it. 1: yes. */
-static int confirm(const struct moving *m, struct error *err)
+static int confirm(struct moving *m, struct error *err)
 {
-	if (args_flag(m->args, "yes"))
-		return 1;
-	if (!m->app->unattended && !m->app->json && secret_terminal(m->app))
+	bool asks = !args_flag(m->args, "yes");
+
+	if (!asks ||
+	    (!m->app->unattended && !m->app->json && secret_terminal(m->app)))
 		return move_confirm(&m->move, m->old.client.provider->name,
-				    m->provider, err);
+				    m->provider, asks, err);
 	error_set(err, ERR_USAGE,
 		  "nothing was moved: there is no terminal to ask at");
 	return error_hint(err, "--yes moves without asking.");
@@ -166,8 +167,14 @@ static int make_new(struct moving *m, struct error *err)
 	return run_end_sandbox(r, err);
 }
 
+static bool deletes_old(const struct moving *m)
+{
+	return args_flag(m->args, "delete-old") &&
+	       (!m->move.n_held || m->move.takes_held);
+}
+
 /* The same as at the end of a run: the old sandbox is left as it was, or
- * deleted. */
+ * deleted if the new one has all of it. */
 static void leave_old(struct moving *m, bool moved)
 {
 	struct stop limit = stop_cleanup(LIFECYCLE_CLEANUP_MS);
@@ -176,7 +183,7 @@ static void leave_old(struct moving *m, bool moved)
 	if (!m->old_box.id)
 		return;
 	sandbox_release(&m->old_box);
-	if (!moved || !args_flag(m->args, "delete-old")) {
+	if (!moved || !deletes_old(m)) {
 		target_stop_again(&m->old, m->app);
 		return;
 	}
@@ -229,7 +236,8 @@ static void print_result(const struct moving *m)
 			   print_sign(m->app, GLYPH_CHECK), m->thread.id,
 			   m->move.files, m->move.files == 1 ? "" : "s",
 			   m->thread.id);
-		if (!args_flag(m->args, "delete-old"))
+		move_print_left(&m->move, m->old.client.provider->name);
+		if (!deletes_old(m))
 			print_line(m->app,
 				   "The old sandbox is kept as before. To "
 				   "delete it: dcode sandbox rm %s",
@@ -276,9 +284,9 @@ static int run(struct app *app, const struct args *args)
 	rc = move_thread(&m, &err);
 	if (rc > 0)
 		print_result(&m);
-	move_close(&m.move);
 	run_close(&m.run);
 	leave_old(&m, rc > 0);
+	move_close(&m.move);
 	target_close(&m.old);
 	if (m.session)
 		session_free(m.session);

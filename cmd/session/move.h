@@ -6,6 +6,11 @@
 #include "cmd/app.h"
 #include "worktree/workspace.h"
 
+struct move_held {
+	char *path;      /* owned */
+	const char *why; /* static: "a file of secrets" */
+};
+
 /* The work in the sandbox that a thread leaves. Set the first fields. */
 struct move { /* borrowed, if not said otherwise */
 	struct app *app;
@@ -16,9 +21,14 @@ struct move { /* borrowed, if not said otherwise */
 	const char *const *include;
 	size_t n_include;
 	struct workspace from; /* owned: the tree that was sent to it */
-	char commit[GIT_OID];  /* all files of the tree in it */
-	size_t files;          /* of them: differ from what was sent */
+	char base[GIT_OID];    /* of the new sandbox */
+	char commit[GIT_OID];  /* all files that it gets */
+	size_t files;          /* of them: differ from the base */
 	int64_t ignored;       /* new files that git ignores: they stay */
+	/* owned: files that are never sent without --include, by path */
+	struct move_held *held;
+	size_t n_held;
+	bool takes_held; /* the user wants them in the new sandbox */
 	/*
 	 * Gives a new sandbox, to which the user's tree was sent as the
 	 * workspace `to`, the files, the base and the checkpoints of the old
@@ -35,10 +45,13 @@ struct move { /* borrowed, if not said otherwise */
  * cannot be fetched, fails with what to type. Call move_close() in any case.
  */
 int move_open(struct move *m, const char *cwd, struct error *err);
-/* Asks the one question of a move, from one provider to another: 1 yes, 0 no,
- * -1 with err. */
-int move_confirm(const struct move *m, const char *from, const char *to,
+/* Asks about a move from one provider to another, and about each file that may
+ * hold a secret. asks: false: such files are an error, and the rest is yes. 1:
+ * yes, 0: no, -1 with err. */
+int move_confirm(struct move *m, const char *from, const char *to, bool asks,
 		 struct error *err);
+/* Names the files that stay in the old sandbox of this provider. */
+void move_print_left(const struct move *m, const char *from);
 void move_close(struct move *m);
 
 #endif

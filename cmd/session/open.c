@@ -688,8 +688,15 @@ int next_open(struct run *r, const char *const *words, size_t n_words,
 		return -1;
 	}
 	n->session = same_thread ? r->session : NULL;
-	if (read_words(next, r, words, n_words, err) < 0 ||
-	    open_run(n, r, err) < 0) {
+	if (read_words(next, r, words, n_words, err) < 0) {
+		undo_open(n, r);
+		return -1;
+	}
+	if (move) { /* what /sandbox on-exit or a resumed sandbox says */
+		n->options.on_exit = r->box.request.on_exit;
+		n->options.exit_given = r->options.exit_given;
+	}
+	if (open_run(n, r, err) < 0) {
 		undo_open(n, r);
 		return -1;
 	}

@@ -630,6 +630,9 @@ int run_open_sandbox(struct run *r, const struct stop *stop, struct error *err)
 		return -1;
 	if (!run_has_sandbox(r))
 		warn_unused_network(r);
+	if (r->move && request.on_exit == LIFECYCLE_STOP &&
+	    !sandbox_needs_probe(&r->client) && !sandbox_can_stop(&r->client))
+		request.on_exit = LIFECYCLE_KEEP; /* the old one could */
 	if (run_money_sandbox(r, err) < 0)
 		return -1;
 	limit = run_money_stop(r, stop); /* uploads and the setup script take

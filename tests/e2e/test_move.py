@@ -14,7 +14,7 @@ from lifecycle import folders
 from slash_chat import on_screen, talk  # noqa: F401 (a fixture)
 from test_lifecycle_kill import KILLED, kill_at, moments  # noqa: F401
 from test_undo import (  # noqa: F401 (a fixture)
-    LOOK, begin, execute, go, prompt, tree, turns)
+    LOOK, SENT, begin, execute, go, prompt, tree, turns)
 
 EDIT = ("printf 'two\\n' >a.c; rm link; chmod -x run.sh; mkdir -p d; "
         "echo new >'d/a b'; ln -s ../a.c d/l; echo x >d/x; chmod +x d/x")
@@ -165,6 +165,84 @@ def test_a_sandbox_that_threads_share_is_not_overwritten(
               if r["provider"] == "e2b" and r["name"] != shared]
     assert look(run, new) == EDITED
     assert "a.c 644 other" in look(run, shared)
+
+
+SECRETS = ("echo K=abcdefgh >.env; echo k >id_rsa; mkdir -p .aws; "
+           "echo x >.aws/config; echo '-----BEGIN RSA PRIVATE KEY-----' >t; "
+           "echo new >n")
+HELD = [".env (a file of secrets)", "id_rsa (a key)", ".aws/config (AWS",
+        "t (a private key)"]
+
+
+@lines
+@pytest.mark.parametrize("takes", [False, True], ids=["left", "taken"])
+def test_files_that_may_hold_secrets_are_named_and_stay(
+        talk, tree, vendor, run, takes):
+    vendor("e2b")
+    c = begin(talk, SECRETS, "echo more >>n")
+    go(c, 1)
+    c.say("/move e2b", "Move this thread to e2b? [y/N]")
+    seen = c.say("y", "Send them to e2b, too? [y/N]")
+    for name in HELD:
+        assert name in seen
+    assert "\n  n (" not in seen
+    seen = c.say("y" if takes else "n", "on the same files")
+    assert ("Left in the old sandbox, of local:" in seen) == (not takes)
+    place = boxes(run)
+    names = {line.split()[0] for line in look(run, place["e2b"])}
+    held = {".env", "id_rsa", ".aws/config", "t"}
+    assert names & held == (held if takes else set()) and "n" in names
+    assert held < {line.split()[0] for line in look(run, place["local"])}
+    assert (".env" in run("diff").out) == takes
+    go(c, 2)
+    c.say("/undo", "Undid turn 2")
+    names = {line.split()[0] for line in look(run, place["e2b"])}
+    assert names & held == (held if takes else set()) and "n" in names
+    c.keys("C-d")
+    assert c.status() == 0
+
+
+@lines
+def test_what_include_sent_once_is_asked_about_anew(
+        talk, tree, vendor, run):
+    vendor("e2b")
+    (tree / ".env").write_text("K=abcdefgh\n")
+    c = talk(turns(EDIT), *SENT, "--include", ".env", columns=100, lines=50)
+    go(c, 1)
+    c.keys("C-d")
+    assert c.status() == 0
+    r = run("move", "--sandbox", "e2b", "--yes")
+    assert r.status == 2 and "1 file of the sandbox may hold secrets" in r.err
+    assert "  .env (a file of secrets)" in r.err and "--include" in r.err
+    assert set(boxes(run)) == {"local"}
+    c = talk(turns("true"), "-r", thread(run)["thread_id"], "-y", columns=100,
+             lines=50)
+    c.say("/move e2b", "Move this thread to e2b? [y/N]")
+    c.say("y", "too? [y/N]")
+    c.say("n", "on the same files")
+    c.keys("C-d")
+    assert c.status() == 0
+    assert ".env" not in run("diff").out
+    assert run("apply").status == 0
+    assert (tree / ".env").exists() and (tree / "d" / "x").exists()
+    r = run("move", "--sandbox", "local", "--yes", "--include", ".env")
+    assert r.status == 0, r.err
+    assert ".env" not in run("diff").out
+
+
+@lines
+def test_the_new_sandbox_ends_as_the_old_one_would(talk, tree, vendor, run):
+    vendor("e2b")
+    c = talk(turns(EDIT), "--sandbox", "local", "--workspace", "repo", "-y",
+             "-M", "anthropic:m", columns=100, lines=50)
+    go(c, 1)
+    c.say("/sandbox on-exit keep", "keep")
+    c.say("/move e2b", "[y/N]")
+    c.say("y", "on the same files")
+    c.keys("C-d")
+    assert c.status() == 0
+    assert set(boxes(run)) == {"local", "e2b"}
+    assert thread(run)["sandbox"]["provider"] == "e2b"
 
 
 @lines
