@@ -393,7 +393,17 @@ static void forget_files(struct completer *c)
 	c->listed = false;
 }
 
-void complete_update(struct completer *c, struct editor *e)
+/* The list of the files that git ignores is for one word. */
+static void end_word(struct completer *c)
+{
+	if (c->ignored)
+		forget_files(c);
+	c->asked = c->asked && !c->ignored;
+	c->ignored = false;
+}
+
+/* As complete_update(), but keeps the files of a word that has ended. */
+static void update_choices(struct completer *c, struct editor *e)
 {
 	struct str word = last_word(editor_before(e, TOKEN_MAX + 1));
 	enum complete_kind kind =
@@ -403,13 +413,8 @@ void complete_update(struct completer *c, struct editor *e)
 	c->cycles = false;
 	if (!e->recalled && !is_file(kind) && update_argument(c, e))
 		return;
-	if (kind == COMPLETE_NONE) {
+	if (kind == COMPLETE_NONE)
 		c->dismissed = false;
-		if (c->ignored)
-			forget_files(c);
-		c->asked = c->asked && !c->ignored;
-		c->ignored = false;
-	}
 	if (kind == COMPLETE_NONE || c->dismissed) {
 		close_popup(c);
 		return;
@@ -439,6 +444,15 @@ void complete_update(struct completer *c, struct editor *e)
 		rank_tokens(c, buf_str(&path));
 	}
 	buf_release(&path);
+}
+
+void complete_update(struct completer *c, struct editor *e)
+{
+	if (c->cycles)
+		end_word(c);
+	update_choices(c, e);
+	if (!is_file(c->kind) && !c->dismissed)
+		end_word(c);
 }
 
 bool complete_is_begun(struct editor *e)
@@ -623,6 +637,7 @@ static size_t insert_file(struct completer *c, struct editor *e)
 static void accept_choice(struct completer *c, struct editor *e, bool cycles)
 {
 	enum complete_kind kind = c->kind;
+	bool ignored = c->ignored;
 	size_t selected = c->selected;
 	size_t n = c->n;
 	size_t order[COMPLETE_MATCHES];
@@ -630,8 +645,13 @@ static void accept_choice(struct completer *c, struct editor *e, bool cycles)
 
 	memcpy(order, c->order, n * sizeof(*order));
 	len = is_file(kind) ? insert_file(c, e) : insert_word(c, e);
-	complete_update(c, e);
-	if (!cycles || c->n || n < 2 || kind == COMPLETE_COMMAND)
+	if (!cycles || n < 2 || kind == COMPLETE_COMMAND) {
+		complete_update(c, e);
+		return;
+	}
+	update_choices(c, e);
+	/* The indexes in order hold until another list is requested. */
+	if (c->n || c->ignored != ignored)
 		return;
 	memcpy(c->order, order, n * sizeof(*order));
 	c->n = n;

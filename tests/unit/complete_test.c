@@ -275,6 +275,76 @@ static void test_ignored_files_are_found_by_what_no_other_has(void **state)
 	editor_release(&e);
 }
 
+static void list_logs(void *context)
+{
+	struct completer *c = context;
+
+	complete_set_files(c, c->ignored ? STR("a.log\nb.log\nmain.log\n")
+					 : STR("src/main.c\n"));
+}
+
+/* Returns what follows the text that was typed first. */
+static struct str last_mention(struct editor *e, const char *first)
+{
+	return str_skip(editor_before(e, 1000), strlen(first));
+}
+
+static void test_tab_again_takes_the_next_ignored_file(void **state)
+{
+	static const char *const before[] = { "see @", "!cat " };
+	static const char *const next[] = { "@mai", "mai" };
+	struct completer c = { .list_files = list_logs };
+	struct editor e = { 0 };
+
+	(void)state;
+	c.context = &c;
+	for (size_t i = 0; i < 2; i++) {
+		editor_set(&e, STR(""));
+		e.recalled = false;
+		complete_update(&c, &e);
+		type(&c, &e, before[i]);
+		type(&c, &e, ".log");
+		expect_choices(&c, "a.log\nb.log\nmain.log\n");
+		assert_true(press(&c, &e, KEY_TAB));
+		assert_true(str_is(last_mention(&e, before[i]), "a.log "));
+		expect_choices(&c, "a.log\nb.log\nmain.log\n");
+		assert_true(press(&c, &e, KEY_TAB));
+		assert_true(str_is(last_mention(&e, before[i]), "b.log "));
+		assert_true(press(&c, &e, KEY_UP));
+		assert_true(str_is(last_mention(&e, before[i]), "a.log "));
+		/* The next word is not looked for among them. */
+		type(&c, &e, next[i]);
+		expect_choices(&c, "src/main.c\n");
+	}
+	complete_release(&c);
+	editor_release(&e);
+}
+
+/* A directory that has nothing to offer asks for the ignored files. */
+static void list_directories(void *context)
+{
+	struct completer *c = context;
+
+	complete_set_files(c,
+			   c->ignored ? STR("z\n") : STR("dir/aa/\ndir/ab/\n"));
+}
+
+static void test_choices_of_an_earlier_list_are_not_kept(void **state)
+{
+	struct completer c = { .list_files = list_directories };
+	struct editor e = { 0 };
+
+	(void)state;
+	c.context = &c;
+	type(&c, &e, "@dir/a");
+	assert_true(c.n > 1);
+	assert_true(press(&c, &e, KEY_TAB));
+	assert_true(c.ignored);
+	expect_choices(&c, "");
+	complete_release(&c);
+	editor_release(&e);
+}
+
 static void test_tab_completes_paths_of_a_command_enter_runs_it(void **state)
 {
 	struct completer c = { .list_files = list_files };
@@ -434,6 +504,8 @@ int main(void)
 		cmocka_unit_test(test_tab_again_takes_the_next_choice),
 		cmocka_unit_test(
 			test_ignored_files_are_found_by_what_no_other_has),
+		cmocka_unit_test(test_tab_again_takes_the_next_ignored_file),
+		cmocka_unit_test(test_choices_of_an_earlier_list_are_not_kept),
 		cmocka_unit_test(
 			test_tab_completes_paths_of_a_command_enter_runs_it),
 		cmocka_unit_test(
