@@ -206,6 +206,30 @@ static void test_an_echo_is_replaced_at_every_border(void **state)
 	echo_free(e);
 }
 
+static void test_an_echo_is_replaced_at_every_place(void **state)
+{
+	enum { LONG = 900 };
+	struct echo *e = echo_new(&all, "api.x.y");
+
+	(void)state;
+	for (size_t at = 0; at <= LONG; at++) {
+		struct buf text = BUF_INIT(4096);
+
+		while (text.len < LONG) {
+			if (text.len == at)
+				buf_adds(&text, VALUE);
+			buf_addc(&text, ' ');
+		}
+		if (at == LONG)
+			buf_adds(&text, VALUE);
+		(void)echo_replace(e, text.ptr, text.len);
+		assert_false(has(&text, VALUE));
+		assert_true(has(&text, PLACEHOLDER));
+		buf_release(&text);
+	}
+	echo_free(e);
+}
+
 /* As html.escape(), json.dumps(), urllib.parse.quote() and bytes.hex() of
  * Python and the escapes of other servers write it. */
 static void test_escapes_of_a_value_are_replaced(void **state)
@@ -313,6 +337,7 @@ int main(void)
 			test_a_foreign_placeholder_is_refused_everywhere),
 		cmocka_unit_test(test_ranges_are_dropped_only_with_a_value),
 		cmocka_unit_test(test_an_echo_is_replaced_at_every_border),
+		cmocka_unit_test(test_an_echo_is_replaced_at_every_place),
 		cmocka_unit_test(test_escapes_of_a_value_are_replaced),
 		cmocka_unit_test(
 			test_packed_secrets_are_read_whole_or_not_at_all),

@@ -88,6 +88,7 @@ struct echo {
 	size_t n;
 	size_t shortest, longest;
 	unsigned char shifts[1 << 16]; /* for each pair of bytes */
+	size_t most;                   /* the largest one */
 	bool begins[256];              /* the first bytes of forms */
 };
 
@@ -253,8 +254,8 @@ static void add_value(struct echo *e, struct str value, const char *fake)
  * past the next place where a form may begin (Wu and Manber, 1994). */
 static void make_shifts(struct echo *e)
 {
-	memset(e->shifts, (int)(e->shortest < 255 ? e->shortest - 1 : 254),
-	       sizeof(e->shifts));
+	e->most = e->shortest < 255 ? e->shortest - 1 : 254;
+	memset(e->shifts, (int)e->most, sizeof(e->shifts));
 	for (size_t i = 0; i < e->n; i++) {
 		const unsigned char *p =
 			(const unsigned char *)e->forms[i].old.ptr;
@@ -314,6 +315,26 @@ static size_t replace_at(const struct echo *e, char *at, size_t left)
 	return 0;
 }
 
+/* Returns where the next window ends whose shift is not the largest one. last:
+ * where the first one ends. Four at a time, so that no read waits for another.
+ */
+static size_t skip_most(const struct echo *e, const unsigned char *p,
+			size_t last, size_t len)
+{
+	const size_t m = e->most;
+
+	for (; last + 3 * m < len; last += 4 * m) {
+		const unsigned char *q = p + last;
+		size_t sum = 0;
+
+		for (size_t i = 0; i < 4; i++, q += m)
+			sum += e->shifts[q[-1] << 8 | q[0]];
+		if (sum != 4 * m)
+			break;
+	}
+	return last;
+}
+
 size_t echo_replace(const struct echo *e, char *bytes, size_t len)
 {
 	const unsigned char *p = (const unsigned char *)bytes;
@@ -321,9 +342,14 @@ size_t echo_replace(const struct echo *e, char *bytes, size_t len)
 	size_t n = len < e->longest ? len : e->longest - (e->longest > 0);
 
 	while (e->n && at + e->shortest <= len) {
-		size_t last = at + e->shortest - 1;
-		size_t far = e->shifts[p[last - 1] << 8 | p[last]];
+		size_t first = at + e->shortest - 1;
+		size_t last = skip_most(e, p, first, len);
+		size_t far;
 
+		at += last - first;
+		if (last >= len)
+			break;
+		far = e->shifts[p[last - 1] << 8 | p[last]];
 		if (!far)
 			far = replace_at(e, bytes + at, len - at);
 		at += far ? far : 1;
