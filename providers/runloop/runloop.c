@@ -255,9 +255,9 @@ static int add_network(struct vendor_client *c, const struct sandbox_spec *spec,
 	return 0;
 }
 
-/* Adds what the devbox starts from: the blueprint whose id is known, else the
- * name from the command line (of a disk snapshot, or else of a blueprint), else
- * what the settings say. */
+/* Adds what the devbox starts from: the disk snapshot with the name that dcode
+ * or the command line gives, else the blueprint whose id is known, else a
+ * blueprint of that name, else what the settings say. */
 static int add_source(struct vendor_client *c, const struct sandbox_spec *spec,
 		      cJSON *body, const struct stop *stop, struct error *err)
 {
@@ -266,24 +266,25 @@ static int add_source(struct vendor_client *c, const struct sandbox_spec *spec,
 	const char *snapshot = NULL;
 
 	if (settings_string(set, "runloop", "blueprint", &name, err) < 0 ||
-	    settings_string(set, "runloop", "snapshot_id", &snapshot, err) <
-		    0 ||
-	    body_add_settings(c->client, "blueprint_id", body, err) < 0)
+	    settings_string(set, "runloop", "snapshot_id", &snapshot, err) < 0)
 		return -1;
-	if (spec->snapshot)
-		name = spec->snapshot;
-	if (json_get(body, "blueprint_id"))
-		return 0;
 	if (spec->snapshot) {
 		char *id = NULL;
-		int rc = runloop_find_snapshot(c->client, name, &id, stop, err);
+		int rc;
 
+		name = spec->snapshot;
+		rc = runloop_find_snapshot(c->client, name, &id, stop, err);
 		if (rc > 0)
 			cJSON_AddStringToObject(body, "snapshot_id", id);
 		free(id);
 		if (rc)
 			return rc < 0 ? -1 : 0;
-	} else if (snapshot) {
+	}
+	if (body_add_settings(c->client, "blueprint_id", body, err) < 0)
+		return -1;
+	if (json_get(body, "blueprint_id"))
+		return 0;
+	if (!spec->snapshot && snapshot) {
 		cJSON_AddStringToObject(body, "snapshot_id", snapshot);
 		return 0;
 	}

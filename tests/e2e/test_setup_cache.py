@@ -329,6 +329,23 @@ def test_a_vendor_that_cannot_save_is_only_said(clouded, name):
     assert cache.make()[0] != first
 
 
+def test_the_snapshot_comes_before_a_blueprint_by_id(clouded, run, model,
+                                                     env):
+    cache, cloud = clouded("runloop")
+    model([{"text": "done"}])
+    r = run("-n", "hi", "-M", "anthropic:m", "--sandbox", "runloop",
+            "--sandbox-snapshot-name", "bp")
+    assert r.status == 0, r.err
+    env["RUNLOOP_SANDBOX_BLUEPRINT_ID"] = next(iter(cloud.blueprints))
+    first, _ = cache.make()
+    second, said = cache.make()
+    assert second == first and "does not run again" in said
+    made = [json.loads(q["body"]) for q in cloud.requests
+            if q["line"] == "POST /v1/devboxes"][-2:]
+    assert ["blueprint_id" in body for body in made] == [True, False]
+    assert made[1]["snapshot_id"] in cloud.snapshots
+
+
 @pytest.mark.parametrize("name", ["vercel", "deno"])
 def test_a_vendor_without_snapshots_is_named(clouded, name):
     cache, _ = clouded(name)
