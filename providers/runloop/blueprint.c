@@ -27,6 +27,7 @@ enum {
 	SNAPSHOT_MS = 120000, /* of the request that begins one */
 	SNAPSHOT_POLL_MS = 1000,
 	SNAPSHOT_MOST_MS = 1800000,
+	SNAPSHOT_DROP_MS = 15000, /* to delete one that was not finished */
 };
 
 struct build {
@@ -325,9 +326,12 @@ int runloop_policy(struct vendor_client *c, const struct sandbox_spec *spec,
 /* Disk snapshots: objects of the account. A name need not be unique; dcode's
  * are. (DevboxDiskSnapshotView of the API's OpenAPI document, 2026-11.) */
 
+enum { SNAPSHOTS_MOST = 32 }; /* of one name whose state is asked for */
+
 struct disk_snapshot_search {
 	const char *name;
-	char *id; /* owned, or NULL: not found */
+	char *ids[SNAPSHOTS_MOST]; /* owned */
+	size_t n;
 };
 
 static bool on_snapshot(void *arg, const cJSON *item)
@@ -336,10 +340,30 @@ static bool on_snapshot(void *arg, const cJSON *item)
 	const char *id = json_string(item, "id", "");
 
 	if (!strcmp(json_string(item, "name", ""), s->name) && vendor_id_ok(id))
-		s->id = xstrdup(id);
-	return !s->id;
+		s->ids[s->n++] = xstrdup(id);
+	return s->n < SNAPSHOTS_MOST;
 }
 
+/* Asks for the state of a snapshot: "in_progress", "complete", "error" or
+ * "deleted" (DevboxSnapshotAsyncStatusView, 2026-11). The caller deletes *tree,
+ * which holds the state. */
+static int ask_snapshot(struct vendor_client *c, const char *id, cJSON **tree,
+			const char **status, const struct stop *stop,
+			struct error *err)
+{
+	char *path = xasprintf("/v1/devboxes/disk_snapshots/%s/status", id);
+	struct http_request ask = { .method = "GET",
+				    .path = path,
+				    .what = "asking for the snapshot",
+				    .flags = REST_AGAIN | REST_MISSING_OK };
+	int rc = vendor_api(c, &ask, tree, stop, err);
+
+	*status = rc == 0 ? json_string(*tree, "status", "") : "deleted";
+	free(path);
+	return rc < 0 ? -1 : 0;
+}
+
+/* The list does not say whether a snapshot is complete. */
 int runloop_find_snapshot(struct sandbox_client *client, const char *name,
 			  char **id, const struct stop *stop, struct error *err)
 {
@@ -354,8 +378,20 @@ int runloop_find_snapshot(struct sandbox_client *client, const char *name,
 	};
 	int rc = vendor_pages(client->priv, &q, stop, err);
 
-	*id = s.id;
-	return rc < 0 ? -1 : s.id != NULL;
+	*id = NULL;
+	for (size_t i = 0; i < s.n; i++) {
+		cJSON *tree = NULL;
+		const char *status = "";
+
+		if (rc >= 0 && !*id)
+			rc = ask_snapshot(client->priv, s.ids[i], &tree,
+					  &status, stop, err);
+		if (rc >= 0 && !strcmp(status, "complete"))
+			*id = xstrdup(s.ids[i]);
+		cJSON_Delete(tree);
+		free(s.ids[i]);
+	}
+	return rc < 0 ? -1 : *id != NULL;
 }
 
 int runloop_remove_snapshot(struct sandbox_client *client, const char *name,
@@ -378,14 +414,9 @@ int runloop_remove_snapshot(struct sandbox_client *client, const char *name,
 static int poll_snapshot(struct vendor_client *c, const char *id,
 			 const struct stop *stop, struct error *err)
 {
-	char *path = xasprintf("/v1/devboxes/disk_snapshots/%s/status", id);
-	struct http_request ask = { .method = "GET",
-				    .path = path,
-				    .what = "asking for the snapshot",
-				    .flags = REST_AGAIN };
 	cJSON *tree = NULL;
-	int rc = vendor_api(c, &ask, &tree, stop, err);
-	const char *status = json_string(tree, "status", "");
+	const char *status;
+	int rc = ask_snapshot(c, id, &tree, &status, stop, err);
 
 	if (rc == 0 && !strcmp(status, "complete"))
 		rc = 1;
@@ -393,8 +424,18 @@ static int poll_snapshot(struct vendor_client *c, const char *id,
 		rc = error_set(err, ERR_REMOTE, "the snapshot failed: %.300s",
 			       json_string(tree, "error_message", status));
 	cJSON_Delete(tree);
-	free(path);
 	return rc;
+}
+
+/* Deletes what is left of a snapshot that failed or is not waited for, so that
+ * it neither keeps its name nor is billed. */
+static void drop_snapshot(struct sandbox_client *client, const char *name,
+			  const char *id)
+{
+	struct stop limit = stop_cleanup(SNAPSHOT_DROP_MS);
+	struct error ignored = { 0 };
+
+	(void)runloop_remove_snapshot(client, name, id, &limit, &ignored);
 }
 
 int runloop_snapshot(struct sandbox *sb, const char *name, bool replace,
@@ -421,6 +462,8 @@ int runloop_snapshot(struct sandbox *sb, const char *name, bool replace,
 		if (rc == 0)
 			rc = stop_sleep(&within, SNAPSHOT_POLL_MS, err);
 	}
+	if (rc < 0 && vendor_id_ok(id))
+		drop_snapshot(sb->client, name, id);
 	if (rc > 0 && old)
 		rc = runloop_remove_snapshot(sb->client, name, old, stop, err);
 	cJSON_Delete(tree);

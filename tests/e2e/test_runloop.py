@@ -253,6 +253,40 @@ def test_blueprint_by_id_comes_first(runloop, model, task, env):
     assert "blueprint_name" not in body_of(cloud)
 
 
+def test_a_snapshot_that_fails_leaves_its_name(runloop, run):
+    cloud = runloop()
+    id = make(cloud).id
+    save = ("sandbox", "snapshot", "--sandbox", "runloop", id, "base")
+    cloud.snapshot_error = "the disk is full"
+    r = run(*save)
+    assert r.status != 0 and "failed: the disk is full" in r.err
+    assert cloud.snapshots == {}
+    cloud.snapshot_error = None
+    assert run(*save).status == 0
+    r = run(*save)
+    assert r.status != 0 and "already exists" in r.err
+    assert len(cloud.snapshots) == 1
+
+
+@pytest.mark.parametrize("how, left", [(signal.SIGINT, 0),
+                                       (signal.SIGKILL, 1)])
+def test_a_snapshot_is_not_found_before_it_is_complete(
+        runloop, run, start, how, left):
+    """Ctrl-C deletes it; a killed dcode cannot."""
+    cloud = runloop()
+    id = make(cloud).id
+    save = ("sandbox", "snapshot", "--sandbox", "runloop", id, "base")
+    cloud.delay = 3600
+    p = start(*save)
+    wait_for(lambda: cloud.count("GET .*/disk_snapshots/[^/]+/status"))
+    p.signal(how)
+    assert p.wait().status != 0
+    assert len(cloud.snapshots) == left
+    cloud.delay = 0.05
+    assert run(*save).status == 0
+    assert len(cloud.snapshots) == left + 1
+
+
 def test_list_in_one_request(runloop, run):
     cloud = runloop()
     for i in "23":

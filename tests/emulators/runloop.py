@@ -164,6 +164,7 @@ class Runloop(Executions, Cloud):
         self.secrets, self.gateways = {}, {}
         self.previews = []
         self.snapshots = {}
+        self.snapshot_error = None  # why each one fails
 
     @property
     def env(self):
@@ -443,6 +444,9 @@ class Runloop(Executions, Cloud):
     @route("GET", "/v1/devboxes/disk_snapshots/(?P<id>[^/]+)/status")
     def snapshot_status(self, req, id):
         found = self.found_snapshot(id)
+        if self.snapshot_error:
+            return 200, {"status": "error", "snapshot": None,
+                         "error_message": self.snapshot_error}
         if time.monotonic() < found["ready"]:
             return 200, {"status": "in_progress", "snapshot": None}
         return 200, {"status": "complete", "snapshot": found["view"]}
