@@ -27,7 +27,7 @@
 #include "cmd/session/tree.h"
 #include "session/thread.h"
 
-enum { WORDS_MOST = 64, JSON_MAX = 1 << 16 };
+enum { WORDS_MOST = 512, JSON_MAX = 1 << 16 };
 
 struct moving {
 	struct app *app;
@@ -51,7 +51,8 @@ struct moving {
 static void add_word(struct moving *m, const char *word)
 {
 	if (m->n_words < WORDS_MOST)
-		m->words[m->n_words++] = word;
+		m->words[m->n_words] = word;
+	m->n_words++;
 }
 
 /* Reads the flags of a run that makes the new sandbox. */
@@ -78,6 +79,9 @@ static int read_flags(struct moving *m, struct error *err)
 			add_word(m, values[i][1]);
 			add_word(m, value);
 		}
+	if (m->n_words > WORDS_MOST)
+		return error_set(err, ERR_USAGE, "more than %d options",
+				 (int)WORDS_MOST / 2);
 	m->run = (struct run){ .app = m->app,
 			       .args = &m->run_args,
 			       .stop = m->stop,
@@ -167,29 +171,14 @@ static int make_new(struct moving *m, struct error *err)
 	return run_end_sandbox(r, err);
 }
 
-static bool deletes_old(const struct moving *m)
+/* The old sandbox is left as it was. It is never deleted here: other threads
+ * may share it, and it has the files that git ignores. */
+static void leave_old(struct moving *m)
 {
-	return args_flag(m->args, "delete-old") &&
-	       (!m->move.n_held || m->move.takes_held);
-}
-
-/* The same as at the end of a run: the old sandbox is left as it was, or
- * deleted if the new one has all of it. */
-static void leave_old(struct moving *m, bool moved)
-{
-	struct stop limit = stop_cleanup(LIFECYCLE_CLEANUP_MS);
-	struct error err = { 0 };
-
 	if (!m->old_box.id)
 		return;
 	sandbox_release(&m->old_box);
-	if (!moved || !deletes_old(m)) {
-		target_stop_again(&m->old, m->app);
-		return;
-	}
-	if (lifecycle_remove(&m->old.client, m->store, m->old.id, m->old.label,
-			     &limit, &err) < 0)
-		(void)app_fail(m->app, &err);
+	target_stop_again(&m->old, m->app);
 }
 
 static int move_thread(struct moving *m, struct error *err)
@@ -237,11 +226,15 @@ static void print_result(const struct moving *m)
 			   m->move.files, m->move.files == 1 ? "" : "s",
 			   m->thread.id);
 		move_print_left(&m->move, m->old.client.provider->name);
-		if (!deletes_old(m))
+		if (m->move.ignored)
 			print_line(m->app,
-				   "The old sandbox is kept as before. To "
-				   "delete it: dcode sandbox rm %s",
-				   tree_short_name(m->old.label));
+				   "Only there: new files that git ignores "
+				   "(%lld).",
+				   (long long)m->move.ignored);
+		print_line(m->app,
+			   "The old sandbox is kept as before. To delete it: "
+			   "dcode sandbox rm %s",
+			   tree_short_name(m->old.label));
 		return;
 	}
 	buf_addc(&out, '{');
@@ -252,7 +245,8 @@ static void print_result(const struct moving *m)
 	json_member(&out, "sandbox", str_of(tree_short_name(m->label)));
 	buf_addc(&out, ',');
 	json_member(&out, "provider", str_of(m->run.client.provider->name));
-	buf_addf(&out, ",\"files\":%zu}", m->move.files);
+	buf_addf(&out, ",\"files\":%zu,\"ignored\":%lld}", m->move.files,
+		 (long long)m->move.ignored);
 	app_envelope("move", &out);
 	buf_release(&out);
 }
@@ -285,7 +279,7 @@ static int run(struct app *app, const struct args *args)
 	if (rc > 0)
 		print_result(&m);
 	run_close(&m.run);
-	leave_old(&m, rc > 0);
+	leave_old(&m);
 	move_close(&m.move);
 	target_close(&m.old);
 	if (m.session)
@@ -310,8 +304,6 @@ static const struct arg_row options[] = {
 	{ "history", 0, ARG_VALUE, "N", "Also send the last N commits" },
 	{ "trust-project", 0, ARG_FLAG, NULL,
 	  "Trust what this project's files add" },
-	{ "delete-old", 0, ARG_FLAG, NULL,
-	  "Delete the old sandbox when both are equal" },
 	{ "yes", 0, ARG_FLAG, NULL, "Do not ask for confirmation" },
 	ARG_JSON,
 	{ 0 },

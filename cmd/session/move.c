@@ -37,13 +37,16 @@ static int fail_nothing(struct error *err, const char *why)
 }
 
 /* Returns the first file that matters, or NULL: dcode's own pipes in a sandbox
- * whose working directory is /tmp do not. */
+ * whose working directory is /tmp do not. They are in .dcode-exec/JOB, for each
+ * user .dcode-exec.USER/JOB. */
 static const struct fetch_item *first_item(const struct fetch_item *items,
 					   size_t n)
 {
 	size_t i = 0;
 
-	while (i < n && str_starts(str_of(items[i].path), ".dcode-exec"))
+	while (i < n && (str_starts(str_of(items[i].path), ".dcode-exec/") ||
+			 (str_starts(str_of(items[i].path), ".dcode-exec.") &&
+			  strchr(items[i].path, '/'))))
 		i++;
 	return i < n ? &items[i] : NULL;
 }

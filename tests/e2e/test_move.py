@@ -99,8 +99,10 @@ def test_a_thread_is_moved_between_two_chats(talk, tree, vendor, run):
     assert look(run, place["e2b"]) == EDITED
     assert run("diff").out == diff
     assert thread(run)["sandbox"]["provider"] == "e2b"
-    r = run("move", "--sandbox", "local", "--yes", "--delete-old")
+    r = run("move", "--sandbox", "local", "--yes")
     assert r.status == 0, r.err
+    assert f"dcode sandbox rm {place['e2b']}" in r.out + r.err
+    assert run("sandbox", "rm", place["e2b"]).status == 0
     assert len(json.loads(run("sandbox", "list", "--json").out)["data"]) == 2
     assert "e2b" not in boxes(run)
     assert run("diff").out == diff
@@ -399,7 +401,7 @@ def test_a_killed_move_leaves_the_thread_in_one_place(
     def go_on(n):
         return subprocess.run(
             [kill_at, str(n), count, dcode, "move", "--sandbox", "local",
-             "--yes", "--delete-old"], env=env, cwd=tree, check=False,
+             "--yes"], env=env, cwd=tree, check=False,
             stdin=subprocess.DEVNULL, capture_output=True, timeout=120)
     assert go_on(0).returncode == 0
     for n in moments(int(count.read_text()), 12):
