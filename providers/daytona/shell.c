@@ -200,12 +200,12 @@ static int follow_shell(struct daytona_shell *s, struct ws *ws,
 		if (rc < 0 && err->code == ERR_CANCELLED)
 			rc = stop_check(&over, err);
 		else if (rc > 0) {
-			*retry = (struct shell_retry){ 0 };
-			rc = kind == WS_TEXT &&
-					     read_control(s, buf_str(&message))
-				     ? 0
-				     : shell_print(link, buf_str(&message),
-						   err);
+			rc = 0;
+			if (kind == WS_TEXT &&
+			    read_control(s, buf_str(&message)))
+				continue;
+			retry->since = 0;
+			rc = shell_print(link, buf_str(&message), err);
 		}
 	}
 	buf_release(&message);
@@ -235,8 +235,10 @@ static int connect_shell(struct daytona_shell *s, struct shell_link *link,
 	if (rc < 0 && answer.status == 404)
 		error_set(err, ERR_GONE,
 			  "the shell ended while the connection was lost");
-	if (rc == 0)
+	if (rc == 0) {
+		retry->connected = clock_ms();
 		rc = follow_shell(s, ws, link, retry, err);
+	}
 	ws_free(ws);
 	http_response_release(&answer);
 	free(url);

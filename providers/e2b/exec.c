@@ -38,7 +38,8 @@ struct e2b_events {
 	struct envelope stream;
 	struct buf *out;         /* borrowed: receives standard output */
 	struct shell_link *link; /* or prints what its terminal shows */
-	bool started;            /* the process has an id */
+	int64_t started;         /* clock_ms() when the id came; 0: not yet */
+	bool printed;            /* the terminal has shown something */
 	bool exited; /* it has ended, and all its output has arrived */
 	int exit_code;
 	char code[32]; /* the error's name at the stream's end, or "" */
@@ -73,7 +74,7 @@ static int on_event(struct e2b_events *e, const cJSON *event, struct error *err)
 	int rc = text ? add_base64(e->out, text, err) : 0;
 
 	if (json_get(event, "start"))
-		e->started = true;
+		e->started = clock_ms();
 	if (end) {
 		e->exited = true;
 		e->exit_code = (int)json_int(end, "exitCode", 0);
@@ -81,6 +82,7 @@ static int on_event(struct e2b_events *e, const cJSON *event, struct error *err)
 	if (rc == 0 && text && e->link) {
 		rc = shell_print(e->link, buf_str(e->out), err);
 		buf_clear(e->out);
+		e->printed = true;
 	}
 	return rc;
 }
@@ -438,8 +440,9 @@ static int run_shell(void *arg, struct shell_link *link,
 			add_tag(s, &json);
 			buf_addc(&json, '}');
 		}
-		if (events.started)
-			retry = (struct shell_retry){ 0 };
+		retry.connected = events.started;
+		if (events.printed)
+			retry.since = 0;
 	} while (rc < 0 && began && shell_retry(&retry, link, err));
 	if (rc < 0)
 		kill_shell(s);

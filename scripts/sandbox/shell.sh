@@ -11,10 +11,10 @@ for s_dir in /tmp "$HOME" .; do
 	[ -d "$s_dir" ] && [ -w "$s_dir" ] && break
 done
 s_dir=$s_dir/.dcode-shell.$s_nonce
-s_await() { # until the terminal is there
+s_await() { # until the terminal is there; 5 s at most
 	s_n=0
-	while [ ! -s "$s_dir/tty" ] && [ $s_n -lt 50 ]; do
-		sleep 0.1 2>/dev/null || sleep 1
+	while [ ! -e "$s_dir/ready" ] && [ $s_n -lt 50 ]; do
+		sleep 0.1 2>/dev/null || { sleep 1 && s_n=$((s_n + 9)); }
 		s_n=$((s_n + 1))
 	done
 }
@@ -39,7 +39,8 @@ begin)
 	s_inner='
 [ -z "${s_shell+x}" ] && unset SHELL || SHELL=$s_shell
 stty sane rows "$s_rows" cols "$s_columns" 2>/dev/null
-tty >"$s_dir/tty.new" && mv "$s_dir/tty.new" "$s_dir/tty"
+tty >"$s_dir/tty" 2>/dev/null || rm -f "$s_dir/tty" # no name: no resize
+: >"$s_dir/ready"
 s_c=$s_command s_d=$s_dir
 unset s_dir s_rows s_columns s_command s_shell
 (eval "$s_c")

@@ -43,6 +43,7 @@ enum {
 	/* After a connection to a vendor's terminal was lost: */
 	PAUSE_MS = 1000,
 	PATIENCE_MS = 60000,
+	STEADY_MS = 5000, /* a connection that lasts so long is a good one */
 };
 
 static const unsigned char shell_sh[] = {
@@ -418,6 +419,9 @@ bool shell_retry(struct shell_retry *retry, struct shell_link *link,
 	if (err->code != ERR_NETWORK && err->code != ERR_TIMEOUT &&
 	    err->code != ERR_UNREACHABLE)
 		return false;
+	if (retry->connected && clock_ms() - retry->connected >= STEADY_MS)
+		retry->since = 0;
+	retry->connected = 0;
 	if (!retry->since) {
 		retry->since = clock_ms();
 		(void)shell_print(link,
@@ -455,7 +459,8 @@ static void add_size(struct buf *out, const struct exec_terminal *size)
 	buf_addf(out, "s_rows=%u\ns_columns=%u\n", size->rows, size->columns);
 }
 
-/* Runs the script, and releases it. */
+/* Runs the script, and releases it. Fails also if the script does: its FIFO is
+ * gone, or nothing reads it any more. */
 static int run_part(struct inside *s, struct buf *script,
 		    const struct stop *stop, struct error *err)
 {
@@ -470,6 +475,9 @@ static int run_part(struct inside *s, struct buf *script,
 	req.command = buf_str(script);
 	req.arg = &out;
 	rc = sandbox_execute(s->sb, &req, &res, stop, err);
+	if (rc == 0 && res.exit_code > 0)
+		rc = error_set(err, ERR_REMOTE,
+			       "the terminal in the sandbox does not answer");
 	buf_release(&out);
 	buf_release(script);
 	return rc;

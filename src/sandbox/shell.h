@@ -69,9 +69,15 @@ int shell_run_way(const struct shell_way *way, const struct exec_request *req,
 int shell_print(struct shell_link *link, struct str text, struct error *err);
 /* For run(), after a failure: true if it should connect again. Then it has said
  * so, and waited. *err is the failure; false, unchanged, when it was not the
- * network's, when the caller ends the shell, and after a minute. */
+ * network's, when the caller ends the shell, and after a minute in which no
+ * connection printed anything or lasted for some seconds: a server that accepts
+ * each one and closes it is not asked for ever. */
 struct shell_retry {
-	int64_t since; /* clock_ms() of the first failure; 0: none yet */
+	/* clock_ms() of the first failure; 0: none yet. run() clears it when
+	 * the shell has printed something. */
+	int64_t since;
+	int64_t connected; /* clock_ms() of the last connection; run() sets it
+			    */
 };
 bool shell_retry(struct shell_retry *retry, struct shell_link *link,
 		 struct error *err);

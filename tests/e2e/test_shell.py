@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 import os
 import pathlib
+import queue
 import re
 import signal
 import subprocess
@@ -452,6 +453,84 @@ def test_what_makes_the_terminal(shell, cloud, lacks):
     assert "/tmp/programs\n" in do(t, "echo $PATH")
     t.type("exit 6\r")
     assert t.end() == 6
+
+
+@pytest.fixture
+def script(tmp_path):
+    """script(verb, variables) -> scripts/sandbox/shell.sh, running, where no
+    program tells the terminal's name and each sleep is one line of a file."""
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    for program in pathlib.Path("/usr/bin").iterdir():
+        if program.name not in ("tty", "sleep"):
+            (programs / program.name).symlink_to(program)
+    (programs / "sleep").write_text("#!/bin/sh\necho >>$slept\n")
+    (programs / "sleep").chmod(0o755)
+    source = pathlib.Path(__file__).parents[2] / "scripts/sandbox/shell.sh"
+
+    def begin(verb, variables):
+        return subprocess.Popen(
+            ["timeout", "60", "/bin/sh", "-c", f"s_do={verb}\n{variables}\n"
+             + source.read_text()], stdout=subprocess.PIPE, text=True,
+            env={"PATH": str(programs), "HOME": str(tmp_path),
+                 "slept": str(tmp_path / "slept")})
+    return begin
+
+
+def test_keys_do_not_wait_for_a_terminal_whose_name_is_unknown(
+        script, tmp_path):
+    nonce = os.urandom(8).hex()
+    keys = "text() { echo exit 6; }\ns_nonce="
+    with script("begin", f"s_nonce={nonce} s_rows=24 s_columns=80\n"
+                "s_command='echo begun; exec sh'") as shell_there:
+        assert shell_there.stdout.readline() == "begun\n"
+        with script("keys", keys + nonce) as sent:
+            assert sent.wait(30) == 0
+        assert shell_there.wait(30) == 6
+    assert not (tmp_path / "slept").exists()
+    # the control: it waits for a terminal that does not come
+    with script("keys", keys + "x" + nonce) as sent:
+        assert sent.wait(30) == 1
+    assert (tmp_path / "slept").read_text() == 50 * "\n"
+
+
+def test_keys_that_the_sandbox_does_not_take_are_said(shell, cloud):
+    place = cloud("vercel")
+    t = shell(place.name)
+    assert "typed\n" in do(t, "echo typed")
+    assert "keys were lost" not in t.seen
+    box_of(place).shell("rm /tmp/.dcode-shell.*/in")
+    t.type("echo more\r")
+    t.until("dcode: keys were lost")
+    t.type("\r~.")
+    assert t.end() == 255
+
+
+def test_a_server_that_closes_each_connection_is_not_asked_for_ever(
+        shell, cloud):
+    """Since the first loss, until the shell prints again, a minute runs: one
+    message, not one for each connection."""
+    place = cloud("e2b")
+    t = shell(place.name)
+    kept, = place.vendor.boxes.values()
+    running, = kept.running.values()
+    real, closes = running.listen, [1, 2, 3]
+
+    def listen():
+        if not closes:
+            return real()
+        closes.pop()
+        none = queue.Queue()
+        none.put(None)  # the stream ends behind its start
+        return none
+    running.listen = listen
+    do(t, "kept=$$")
+    cut_e2b(place.vendor)
+    await_same_shell(t, time.monotonic() + 60)
+    assert not closes
+    assert t.seen.count("the connection was lost") == 1
+    t.type("exit 8\r")
+    assert t.end() == 8
 
 
 def test_without_a_terminal_it_is_refused(run, local):
