@@ -57,9 +57,9 @@ struct app_question {
 	const char *const *answers; /* words that the user may type, each also
 				       by its first letter */
 	size_t n;
-	/* What a screen, where a single letter answers, shows in place of
-	 * choices: describes the letters, with two blanks between them. NULL:
-	 * choices are clear enough. */
+	/* Shown in place of choices on a screen, where a single letter answers:
+	 * describes the letters, with two blanks between them. NULL: shows
+	 * choices. */
 	const char *keys;
 	const char *help; /* one line: what each answer does; NULL: clear
 			     from the text */
@@ -73,8 +73,9 @@ struct app_question {
 			 draft */
 	bool gives_way; /* a message that the user sends gives the answer
 			   `safe` */
-	/* Withdraws the question; NULL: only the end of the chat's work does.
-	 * With it, choose() may be called on any thread. */
+	/* Withdraws the question when it is triggered. With it, choose() may be
+	 * called on any thread. NULL: only the end of the chat's work withdraws
+	 * the question. */
 	const struct stop *stop;
 };
 

@@ -23,8 +23,8 @@ struct contacts { /* initialise with contacts_open() */
 };
 void contacts_open(struct contacts *c, struct app *app);
 /* Logs what was connected to since the last time. thread: its id. call: the
- * tool call that has just run. NULL: none has, and what ended late belongs to
- * the last one. Any thread. */
+ * tool call that has just run. NULL: no call has run, and connections that
+ * ended late belong to the last call. Any thread. */
 void contacts_note(struct contacts *c, const char *thread, struct sandbox *sb,
 		   const struct part *call);
 /* Records hosts, one per line, that a call named and nobody could allow. */

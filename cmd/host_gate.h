@@ -5,9 +5,9 @@
 
 /*
  * With [network] ask the connection waits in dcode's proxy (egress/egress.h)
- * while the user is asked. His answer opens the host for the command, for the
+ * while the user is asked. The answer opens the host for the command, for the
  * sandbox, or also for later sandboxes of this directory: network.project_hosts
- * of his config.toml.
+ * in the user's config.toml.
  */
 #include <pthread.h>
 

@@ -223,7 +223,7 @@ void manual_unknown(const char *topic, const struct command *const *all,
 	near = nearest_name(word, names, n);
 	if (near && nearest_distance(word, str_of(near)) >= nearest_limit(word))
 		near = NULL;
-	error_set(err, ERR_USAGE, "no command or topic '%s'%s%s%s", topic,
+	error_set(err, ERR_USAGE, "unknown command or topic '%s'%s%s%s", topic,
 		  near ? "; did you mean '" : "", near ? near : "",
 		  near ? "'?" : "");
 }

@@ -157,7 +157,7 @@ static size_t columns_of(int fd)
 }
 
 /* Returns the width for a table on stdout: of the terminal, or of the chat's
- * screen. 0: it is no terminal, so nothing is cut. */
+ * screen. 0: stdout is not a terminal, so nothing is cut. */
 static size_t table_columns(const struct app *app)
 {
 	size_t columns = columns_of(STDOUT_FILENO);

@@ -29,8 +29,8 @@ static const struct style muted = { 0, STYLE_MUTED };
 static const struct style chosen = { ATTR_BOLD, STYLE_ACCENT };
 
 /* Left and Right move the selection, and stop at the ends. Up and Down, which
- * have moved the focus here, do not: held too long, they must not reach "yes".
- */
+ * have moved the focus here, do nothing: a key that is held too long must not
+ * reach "yes". */
 static void answer_row_move(struct answer_row *a, const struct key *key)
 {
 	if (key->name == KEY_LEFT)
@@ -131,7 +131,7 @@ static const struct {
 	{ "edit", 'e', false, true },
 	{ "one by one", 'o', true, false },
 	{ "together", 't', false, true },
-	{ "view", 'v', false, false }, /* last: it comes and goes */
+	{ "view", 'v', false, false }, /* last: not always offered */
 };
 
 enum { N_ANSWERS = sizeof(answers) / sizeof(*answers) };

@@ -35,9 +35,9 @@ struct answer_row {
 			  when it is given again */
 	bool by_enter; /* it was given with Enter on the row */
 };
-/* While the message gets the keys, draws one row that says how to reach the
- * question, or when it gets them (wait_s: in how many seconds). Returns false
- * if the question has them. */
+/* If keys do not answer the question yet, draws one row that says how to move
+ * the focus to it, or that keys answer in wait_s seconds. Returns false if they
+ * already do. */
 bool answer_row_hint(enum question_keys keys, int wait_s, size_t columns,
 		     struct rows *out);
 

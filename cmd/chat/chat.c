@@ -497,8 +497,8 @@ static void report_cut(void)
 
 static bool run_line(struct chat *c, struct str text);
 
-/* Lets the user write a message in his editor and sends it when the editor
- * exits. Returns false when the chat is over. */
+/* Lets the user write a message in an external editor, and sends it when the
+ * editor exits. Returns false when the chat is over. */
 static bool edit_message(struct chat *c)
 {
 	const struct external x = { c->run->app, STDOUT_FILENO, STDERR_FILENO };
@@ -656,7 +656,7 @@ static int open_once(struct chat *c, bool again, struct error *err)
 	return 1;
 }
 
-/* Opens the run. After Ctrl-C the user is at the prompt, and his next message
+/* Opens the run. After Ctrl-C the user is at the prompt, and the next message
  * (appended to next) starts the opening again. Returns 1 if the user left. */
 static int open_chat(struct chat *c, struct buf *next, struct error *err)
 {

@@ -555,7 +555,8 @@ static int take_message(void *arg, struct buf *prompt, const struct stop *stop,
 
 		if (message_prepare(l->run, s->now.text, &l->told, prompt, stop,
 				    &why) == 0) {
-			/* Only now: it is not sent if its preparation fails. */
+			/* only now, because a message that cannot be prepared
+			 * is not sent */
 			worker_tell(&l->worker, NOTICE_STEERED);
 			return 1;
 		}
@@ -718,7 +719,8 @@ void live_leave(struct live *l)
 	live_stop_job(l);
 }
 
-/* /quit: with queued messages it stays in the draft, for Enter once more. */
+/* Handles /quit. If messages are queued, puts it back into the draft: the user
+ * confirms it with Enter. */
 static void leave_by_command(struct live *l, const char *text)
 {
 	live_leave(l);
@@ -971,7 +973,7 @@ void live_watch_cap(struct live *l)
 }
 
 /* Reports that the opening was interrupted. The user is back at the prompt and
- * keeps his draft. */
+ * keeps the draft. */
 static void report_interrupted_open(struct live *l)
 {
 	live_print(l);
@@ -1021,7 +1023,8 @@ static void say_turn(struct live *l, struct style style, const char *what)
 	buf_release(&line);
 }
 
-/* Ends the answer to a message: what was odd about it, and what it took. */
+/* Prints the lines after an answer: remarks about the run, then its time and
+ * cost. */
 static void end_answer(struct live *l)
 {
 	run_remark(l->run);
@@ -1084,8 +1087,8 @@ static void end_work(struct live *l, int rc)
 		/* any other job may have created or deleted files */
 		complete_forget(&l->completer);
 	}
-	/* A listing that fails or is cancelled is nothing to the user, unless
-	 * he stopped it and holds up messages with it. */
+	/* Do not report a failed or cancelled listing, unless the user stopped
+	 * it and queued messages are held because of that. */
 	if (rc < 0 && l->now.kind == JOB_ARGUMENTS && !chat_ends(l->err.code) &&
 	    !(l->stopping && l->held))
 		rc = 0;

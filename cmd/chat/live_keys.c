@@ -179,7 +179,7 @@ static bool is_early_answer(const struct live *l, const struct key_event *ev)
 	       looks_like_answer(l, ev->text);
 }
 
-/* True for text that is no answer to a question with letters: it begins a
+/* True for text that cannot answer a question with letters, so it begins a
  * message. */
 static bool begins_message(const struct live *l, const struct key_event *ev)
 {
@@ -284,9 +284,8 @@ static void hold_letter(struct live *l, const struct key_event *ev)
 }
 
 /* Keeps a letter that came too soon after the draft to be an answer. Text that
- * follows in the pause makes it the beginning of a message. Else it is dropped:
- * a message that consists of it would be an answer that is sent to the model.
- */
+ * follows in the pause makes it the beginning of a message. Otherwise it is
+ * dropped: sent alone as a message, an answer would go to the model. */
 static void hold_early_letter(struct live *l, const struct key_event *ev)
 {
 	hold_letter(l, ev);
@@ -378,9 +377,10 @@ static void on_escape(struct live *l)
 		live_stop_job(l);
 }
 
-/* Chooses an approval mode. The policy must allow it, and the user confirms the
- * first yolo of this chat, which Shift+Tab only passes most of the time: at an
- * empty prompt, since a message or another question would get the keys. */
+/* Chooses an approval mode. The policy must allow it, and the user must confirm
+ * the first yolo of this chat, because Shift+Tab often only passes it. That is
+ * asked at an empty prompt, since a message or another question would get the
+ * keys. */
 static void set_mode(struct live *l, enum run_mode mode)
 {
 	struct error err = { 0 };

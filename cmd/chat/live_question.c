@@ -131,7 +131,7 @@ static void withdraw_question(struct live *l)
 	worker_answer(&l->worker, DIALOG_OPEN);
 }
 
-/* A no without a reason ends the turn, so that the user can say what he wants
+/* A no without a reason ends the turn, so that the user can say what to do
  * instead. */
 static void decline_and_stop(struct live *l)
 {

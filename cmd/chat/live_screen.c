@@ -967,7 +967,7 @@ static void compose_compact(struct live *l, size_t most, struct rows *out,
 		add_editor(l, 1, &editor, caret);
 		add_completions(l, most / 2, &editor);
 	}
-	/* There is no status line that could show it. */
+	/* The note is drawn here because there is no status line. */
 	if (l->note && most > editor.n + 1) {
 		rows_close(&editor);
 		cut_text_add(&editor, (struct style){ 0, STYLE_WARN },
@@ -1111,7 +1111,7 @@ static bool page_rows(struct live *l, const struct rows *rows)
 	if (name)
 		status = external_run(&x, line, name, &err);
 	screen_resume(&l->screen);
-	/* without $PAGER, a missing `less` is no failure */
+	/* without $PAGER, a missing `less` is not a failure */
 	if (status > 0 && (status != NOT_FOUND || getenv("PAGER")))
 		error_set(&err, ERR_REMOTE, "the pager exited with status %d",
 			  status);

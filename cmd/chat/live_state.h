@@ -280,7 +280,7 @@ int live_choose(void *arg, const struct app_question *q, struct error *err);
 int live_inquire(void *arg, struct inquiry *q, enum inquiry_end *end,
 		 const struct stop *stop, struct error *err);
 void live_notify_load(struct live *l);
-/* Notifies the user that a turn has ended, if he is away. */
+/* Notifies a user who is away that a turn has ended. */
 void live_notify_turn(struct live *l);
 /* Notifies once for each question. Call at live_notify_at(), a clock_ms() time
  * or INT64_MAX. */

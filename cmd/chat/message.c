@@ -234,7 +234,7 @@ static size_t find_images(struct str text, const char *home,
 #define SHRINK                                                                 \
 	"Make it smaller, for example: magick big.png -resize 1568x small.png"
 
-/* Fails if the image has more bytes than one of a message may have. */
+/* Fails if the image is larger than an image in a message may be. */
 static int check_picture(const char *path, struct error *err)
 {
 	struct buf name = BUF_INIT(4 * MOST_PATH);
@@ -314,8 +314,8 @@ static int add_size(void *arg, const char *path, struct error *err)
 	return check_picture(path, err);
 }
 
-/* Fails if an image of the message, a mark or the path of one, is too large to
- * send, or all of them are. */
+/* Fails if an image of the message (named by a mark or a path) is too large to
+ * send, or all of them together are. */
 static int check_pictures(struct pictures *p, struct str text,
 			  struct error *err)
 {

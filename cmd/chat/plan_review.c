@@ -2,10 +2,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The plan is what the model gave to the tool present_plan, which is shown now.
- * Of a model that does not call it, it is the last answer of the turn, if that
- * looks like a plan: see has_plan(). The user says yes, edits it in $EDITOR, or
- * says no and goes on talking. A yes approves no call: the calls are judged in
- * the mode that returns. Begin reading at plan_review().
+ * If the model does not call it, the plan is the last answer of the turn,
+ * provided that it looks like one: see has_plan(). The user says yes, edits it
+ * in $EDITOR, or says no and goes on talking. A yes approves no call: the calls
+ * are judged in the mode that returns. Begin reading at plan_review().
  */
 #include "cmd/chat/plan_review.h"
 

@@ -24,8 +24,8 @@ static int push_changes(struct run *r, int n, char **words, int *status,
 
 	if (!run_has_sandbox(r) || run_bound_directory(&r->box.sandbox)) {
 		error_set(err, ERR_USAGE,
-			  "the tools work in this directory itself, so there "
-			  "is nothing to bring back");
+			  "the tools work in this directory itself: there is "
+			  "no copy to push from");
 		return error_hint(err, "Push with your own git.");
 	}
 	if (n && words[0][0] != '-')
@@ -66,8 +66,8 @@ void slash_push_asked(void *arg, const char *branch, struct buf *told)
 	/* Attack: the sandbox pushes while the user cannot see a question. */
 	if (!push_can_ask(r->app)) {
 		error_set(&err, ERR_USAGE,
-			  "not pushed: nobody can be asked, because standard "
-			  "error is no terminal");
+			  "not pushed: cannot ask, because standard error is "
+			  "not a terminal");
 		error_hint(&err, "/push %s pushes it.", branch);
 		(void)app_fail(r->app, &err);
 	} else if (push_changes(r, 1, words, &status, &err) < 0)

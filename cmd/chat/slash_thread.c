@@ -242,8 +242,8 @@ static size_t find_usable(const struct thread_choice *c)
 	return i < c->n ? i : 0;
 }
 
-/* Lets the user choose a thread. Returns its id, owned; NULL if he chose none,
- * if there is none (said on stderr), or with err. */
+/* Lets the user choose a thread. Returns its id, owned; NULL if the user chose
+ * none, if there are no threads (printed on stderr), or with err. */
 static char *pick_thread(struct run *r, struct error *err)
 {
 	struct thread_choice *c = list_threads(r, err);

@@ -109,7 +109,8 @@ static int find_thread(struct moving *m, struct error *err)
 			   err) == 0)
 		return 0;
 	if (err->code == ERR_BUSY)
-		error_hint(err, "A chat moves its own thread: /move PROVIDER");
+		error_hint(err,
+			   "Type /move PROVIDER in the chat that uses it.");
 	return -1;
 }
 
@@ -141,7 +142,7 @@ static int find_old(struct moving *m, struct error *err)
 	return 0;
 }
 
-/* Asks, unless --yes says it. 1: yes. */
+/* Asks, unless --yes was given. Returns 1 for yes. */
 static int confirm(struct moving *m, struct error *err)
 {
 	bool asks = !args_flag(m->args, "yes");
@@ -150,8 +151,7 @@ static int confirm(struct moving *m, struct error *err)
 	    (!m->app->unattended && !m->app->json && secret_terminal(m->app)))
 		return move_confirm(&m->move, m->old.client.provider->name,
 				    m->provider, asks, err);
-	error_set(err, ERR_USAGE,
-		  "nothing was moved: there is no terminal to ask at");
+	error_set(err, ERR_USAGE, "nothing was moved: cannot ask, no terminal");
 	return error_hint(err, "--yes moves without asking.");
 }
 

@@ -351,7 +351,8 @@ static int read_host(struct network *n, const char *text, struct error *err)
 	return 0;
 }
 
-/* What a host that is not listed becomes in a chat. */
+/* True if a chat would ask the user about the host, because it is not
+ * listed. */
 static bool asks(const struct settings *set, const struct sandbox_client *c,
 		 const struct outcome *o)
 {

@@ -901,7 +901,8 @@ static int make_commit(struct branching *k, const char *identity,
 	rc = git_run(&k->git, &r, k->stop, err);
 	oid = str_trim(buf_str(&out));
 	if (rc == 0 && (!oid.len || oid.len >= GIT_OID))
-		rc = error_set(err, ERR_SYSTEM, "git hash-object: no commit");
+		rc = error_set(err, ERR_SYSTEM,
+			       "git hash-object printed no commit id");
 	if (rc == 0)
 		snprintf(ch->commit, sizeof(ch->commit), "%.*s", (int)oid.len,
 			 oid.ptr);

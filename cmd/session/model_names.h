@@ -21,8 +21,8 @@ struct model_names {
 };
 
 /* Lists the models; the first one is in use. The first call for a server asks
- * it for its list, for a few seconds at most; a failure is no error. Free the
- * result with model_names_free(). */
+ * it for its list, for a few seconds at most; a failure is not an error. Free
+ * the result with model_names_free(). */
 struct model_names *model_names_list(struct run *r);
 /* True if the model in use is in the built-in table, in config.toml or in what
  * its server is known to offer, or if none of them has a model of its provider.

@@ -233,7 +233,7 @@ static int open_rest(struct run *r, struct error *err)
 		r->sandbox_ready(r);
 	if (r->interactive)
 		grants_load(&r->grants, r->app->settings);
-	/* what is piped answers no question about a host */
+	/* piped input must not answer a question about a host */
 	if (r->interactive && (r->theme || isatty(STDIN_FILENO)) &&
 	    host_gate_open(&r->gate, r->app, &r->box, err) < 0)
 		return -1;

@@ -8,12 +8,13 @@
  * never made (check_branch()): to the server's default branch, to main and
  * master, and to the names in [push] protect.
  *
- * Attack: what runs in a sandbox asks for a push as often as it likes. So where
- * there is a question, it comes before everything else: the commit is only in
- * dcode's own repository yet, and no server knows of it. What the server has is
- * then a memory (push_recall()). After a yes the server is asked, and if it has
- * something else, the user is asked again (confirm_again()). Without a question
- * the server is asked first, so that a run fails before its sandbox is made.
+ * Attack: what runs in a sandbox asks for a push as often as it likes. So if
+ * the user can be asked, the question comes before everything else: at that
+ * time the commit is only in dcode's own repository, and no request has been
+ * sent. What the server has is then taken from the user's last fetch or push
+ * (push_recall()). After a yes the server is asked, and if it has something
+ * else, the user is asked again (confirm_again()). Without a question the
+ * server is asked first, so that a run fails before its sandbox is made.
  */
 #include "cmd/session/push_branch.h"
 
@@ -94,8 +95,8 @@ static bool is_below(const char *name, const char *dir)
 }
 
 /* True if git would take the branch for another ref (gitrevisions(7)). Attack:
- * the sandbox asks to push "origin/main", or a branch that is called like a
- * commit. git, here and at others, then takes one for the other. */
+ * the sandbox asks to push "origin/main", or a branch with the name of a
+ * commit. git, here and on other machines, would then confuse the two. */
 static bool is_like_ref(const struct push_job *j)
 {
 	static const char *const starts[] = { "refs", "heads", "tags",
@@ -325,7 +326,7 @@ static void add_remote(const struct push_job *j, struct buf *out)
 	buf_addc(out, ')');
 }
 
-/* Prints what the user has to know before he agrees. */
+/* Prints what the user must know before agreeing. */
 static int show_push(const struct push_job *j, const struct stop *stop,
 		     struct error *err)
 {
@@ -396,8 +397,10 @@ static int ask_user(struct push_job *j, struct error *err)
 		}
 	if (rc != 0)
 		return rc < 0 ? -1 : 0;
-	return error_set(err, ERR_CANCELLED,
-			 pushes ? "not pushed" : "not opened");
+	if (pushes)
+		return error_set(err, ERR_CANCELLED, "not pushed");
+	return error_set(err, ERR_CANCELLED, "the %s was not opened",
+			 forge_noun(&j->pr.forge));
 }
 
 /* Finds what would be pushed, shows it and asks. */
@@ -408,7 +411,8 @@ static int confirm(struct push_job *j, const struct stop *stop,
 	int rc = push_read(&j->p, stop, err);
 
 	j->pushes = strcmp(j->p.tip, j->p.commit) != 0;
-	/* as it is remembered: the server decides whether that is so */
+	/* nothing to push, as far as dcode knows: only the server can confirm
+	 * it */
 	if (rc == 0 && !j->p.asked && !j->p.n_commits)
 		return 0;
 	if (rc == 0 && j->pushes)

@@ -32,7 +32,7 @@ enum { RUN_WROTE_NAMED = 5 };
 struct run_wrote {
 	bool any;       /* a tool that may change something was called */
 	bool turn;      /* ... since run_agent() has begun */
-	int64_t number; /* of the turn: its prompt's in the thread */
+	int64_t number; /* number of the turn's prompt in the thread */
 	bool commands;  /* ... and one of them ran commands */
 	char *files[RUN_WROTE_NAMED]; /* owned; paths of changed files, as the
 					 model wrote them */
@@ -102,7 +102,7 @@ struct run {
 	bool (*go_on)(void *arg, const struct error *why);
 	/* agent.push callback, called with the run; NULL: nothing is pushed. */
 	void (*push)(void *arg, const char *branch, struct buf *told);
-	bool push_declined; /* by the user, since his last message */
+	bool push_declined; /* by the user, since the last message */
 	bool undo_named;    /* the chat has said that there is /undo */
 	struct agent_steering steering; /* agent.steering */
 	struct command_changes changes; /* without a sandbox: agent.watch */

@@ -360,8 +360,8 @@ static size_t count_files(const struct workspace *w, const struct fetch *f,
 	return n;
 }
 
-/* Asks the sandbox only if a tool may have written something, or if others may
- * have. */
+/* Asks the sandbox only if a tool of this run, or another user of the sandbox,
+ * may have written something. */
 bool run_has_unreturned_work(struct run *r, size_t *files)
 {
 	struct stop limit = stop_cleanup(CHECK_MS);

@@ -356,8 +356,8 @@ int shell_run_in_chat(struct run *r, struct error *err)
 	buf_release(&note);
 	if (rc == 0)
 		fprintf(stderr,
-			"The shell ended with status %d. The model is told "
-			"with the next message.\n",
+			"The shell ended with status %d. Your next message "
+			"tells the model.\n",
 			res.exit_code);
 	if (rc == 0 && res.notice[0])
 		app_warn("%s", res.notice);

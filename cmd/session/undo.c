@@ -175,9 +175,9 @@ static bool has_checkpoints(const struct run *r)
 	       (r->interactive || r->box.request.on_exit != LIFECYCLE_DELETE);
 }
 
-/* Returns the file LABEL.KIND of the run's sandbox; until that is ready, of the
- * thread's: as long as it is awaited, r->box belongs to the thread that creates
- * it. Owned, or NULL. */
+/* Returns the path of LABEL.KIND, owned, or NULL. While the sandbox is being
+ * created, r->box belongs to another thread, so LABEL is then the one that the
+ * conversation has stored. */
 static char *find_file(const struct run *r, const char *kind)
 {
 	bool ready = !r->agent.await && r->box.label[0];
@@ -296,8 +296,8 @@ void undo_begin_turn(struct run *r)
 		begin_turn(r);
 }
 
-/* True if a call of the last turn may have changed files. One that was
- * interrupted does not count as an act. */
+/* True if a call of the last turn may have changed files. agent.acts does not
+ * count a call that was interrupted. */
 static bool has_acted(const struct run *r, int rc)
 {
 	return r->agent.acts > r->agent.refused_acts ||
@@ -456,7 +456,7 @@ void undo_print(const struct app *app, const char *thread,
 		u->n_changed == 1 ? "" : "s");
 	if (u->n_kept)
 		fprintf(stderr, ", %zu left alone", u->n_kept);
-	fputs(". The model is told with the next message.\n", stderr);
+	fputs(". Your next message tells the model.\n", stderr);
 	if (!u->redo)
 		app_print_advice(app, "To get the changes back: "
 				      "`dcode undo --redo`");

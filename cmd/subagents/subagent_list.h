@@ -37,7 +37,7 @@ struct subagent_list { /* start with subagent_list_init() */
 
 void subagent_list_init(struct subagent_list *r);
 void subagent_list_release(struct subagent_list *r);
-/* Adds a subagent with a number that no other one has. */
+/* Adds a subagent with a number that no other subagent has. */
 void subagent_list_begin(struct subagent_list *r, unsigned number,
 			 const char *type, const char *order,
 			 const struct cancel *cancel);

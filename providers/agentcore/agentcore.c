@@ -626,9 +626,8 @@ static int agentcore_price(const struct settings *set, const char *snapshot,
 }
 
 static const struct port_ops port_ops = {
-	.why_none = "AWS reaches a session by calls alone, without ports or "
-		    "standard input. A sandbox of another provider would have "
-		    "one",
+	.why_none = "AWS offers only API calls, without ports or standard "
+		    "input. Sandboxes of other providers have ports",
 };
 
 static const struct sandbox_ops ops = {

@@ -720,8 +720,8 @@ static void *serve_socket(void *arg)
 			ping = clock_ms() + PING_MS;
 			rc = send_text(r, STR("ping"), &why);
 		}
-		/* also between messages, or a long upload would hold up what
-		 * comes back */
+		/* also between messages: a long upload must not delay what the
+		 * server sends */
 		if (rc >= 0 && !pause_if_full(r))
 			rc = receive_message(r, &text, ping, rc > 0, &why);
 	}

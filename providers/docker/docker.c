@@ -330,7 +330,7 @@ static int docker_find_snapshot(struct sandbox_client *client, const char *name,
 	return rc;
 }
 
-/* Removes the name, and the image if it has no other one. Docker answers 409
+/* Removes the name, and the image if it has no other name. Docker answers 409
  * while a container uses the image; Podman does too (containers-api, 2026-11).
  * Both keep the layers that other images have. */
 static int docker_remove_snapshot(struct sandbox_client *client,

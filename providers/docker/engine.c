@@ -73,8 +73,8 @@ static bool find_podman(struct engine *e, const struct settings *set)
 	return e->socket;
 }
 
-/* Says how Podman's service starts: as root it is another one, and systemd is
- * missing in containers. */
+/* Adds a hint how to start Podman's service. Root has a service of its own, and
+ * containers have no systemd. */
 static int hint_podman(struct error *err)
 {
 	return error_hint(
@@ -86,8 +86,8 @@ static int hint_podman(struct error *err)
 		geteuid() ? "" : "--user ");
 }
 
-/* Says what keeps the user from this engine: his rights, or that no engine is
- * running or installed. */
+/* Adds a hint why the user cannot use this engine: missing permissions, or no
+ * engine is running or installed. */
 static int hint_engine(const struct engine *e, struct error *err)
 {
 	if (!e->socket)

@@ -238,8 +238,8 @@ static int choose_list(struct docker_box *box, const cJSON *inspected,
 	return read_list(box->docker, inspected, n, err);
 }
 
-/* Gives the box its proxy, or NULL. yields: another dcode's guards the
- * container, whose placeholders are not ours. */
+/* Sets the box's proxy, or NULL. yields: another dcode's proxy serves the
+ * container, so our placeholders have no effect. */
 static void set_proxy(struct docker_box *box, struct egress *new, bool yields)
 {
 	struct egress *old;
@@ -272,8 +272,8 @@ static int open_way(struct docker_box *box, const cJSON *inspected,
 		rc = error_set(err, ERR_SYSTEM,
 			       "the container does not run on this machine, so "
 			       "dcode cannot filter its network by host");
-	/* Busy: another dcode that uses this container serves it, or one that
-	 * has just ended did. A command does not wait for the other one. */
+	/* ERR_BUSY: another dcode serves this container, or one that has just
+	 * ended still does. A command does not wait for it. */
 	for (int try = 0;
 	     rc > 0 || (rc < 0 && err->code == ERR_BUSY && try < most &&
 			stop_sleep(stop, BUSY_MS, err) == 0);
@@ -333,7 +333,7 @@ int docker_network_renew(struct sandbox *sb, bool *guarded,
 		rc = engine_inspect(&box->docker->engine, sb->id, &inspected,
 				    stop, err);
 	pid = json_int(json_get(inspected, "State"), "Pid", 0);
-	/* one that does not run any more fails by itself */
+	/* if the container has ended, the command fails by itself */
 	if (rc == 0 && pid > 1) {
 		pthread_mutex_lock(&box->lock);
 		box->init = pid;

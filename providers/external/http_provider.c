@@ -344,7 +344,7 @@ static int copy_headers(struct rest *to, const struct rest *from,
 }
 
 /* Sets the sandbox's own server from the answer of create or ready. An attacker
- * who can forge the service's answers could name his own host, which would
+ * who can forge the service's answers could name another host, which would
  * receive the key and the commands. So only hosts in the description's "within"
  * are accepted, and the key is never sent in cleartext. */
 static int set_server(struct sandbox *sb, const cJSON *answer,

@@ -186,8 +186,9 @@ static bool is_capability(const char *word)
 	return false;
 }
 
-/* A misspelt capability would be missed only when it is needed, and one of a
- * later dcode may restrict what this one would do without asking. */
+/* Fails if a capability is unknown. A misspelt one would otherwise be noticed
+ * only when it is needed, and one of a later dcode may forbid what this dcode
+ * would do. */
 static int check_capabilities(const cJSON *list, const struct jsonrpc_ask *ask,
 			      struct error *err)
 {
@@ -222,8 +223,8 @@ static void set_abilities(struct process_client *c, const cJSON *result)
 	for (size_t i = 0; i < sizeof(abilities) / sizeof(*abilities); i++)
 		if (has_word(list, abilities[i].name))
 			flags |= abilities[i].flag;
-	/* The child cannot know what a class supports, except where that needs
-	 * a method. config.toml can. */
+	/* The child knows only those abilities of a class that need a method.
+	 * config.toml states the others. */
 	if (p->config.certain && p->config.class_path)
 		flags = (p->config.flags &
 			 (SANDBOX_ATTACH | SANDBOX_SNAPSHOT)) |

@@ -42,7 +42,7 @@ struct vendor_vault {
 /* Returns the name of the secret's object. Owned. */
 char *vault_object_name(const char *label, const struct secret *s);
 /* Creates an object. Takes ownership of body, which it zeroes. An object that
- * an earlier try has created (409) is no error. */
+ * an earlier try has created (409) is not an error. */
 int vault_create_object(struct vendor_client *c, const struct vendor_objects *o,
 			cJSON *body, const struct stop *stop,
 			struct error *err);

@@ -847,9 +847,11 @@ static int dial_host(struct sandbox *sb, unsigned port, struct port_link *link,
 
 	(void)stop;
 	if (c->isolate || box->offline)
-		return error_set(err, ERR_USAGE,
-				 "each command has a network of its own there, "
-				 "which ends with it, so it has no ports");
+		return error_set(
+			err, ERR_USAGE,
+			"each command there has its own network, which "
+			"ends with the command: dcode cannot reach "
+			"its ports");
 	return ssh_dial(c, box->name.host, port, link, err);
 }
 

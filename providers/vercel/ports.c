@@ -146,5 +146,5 @@ static int withdraw_port(struct sandbox *sb, unsigned port,
 const struct port_ops vercel_ports = {
 	.publish = publish_port,
 	.withdraw = withdraw_port,
-	.why_none = "Vercel answers for ports at public addresses alone",
+	.why_none = "Vercel opens ports only at public addresses",
 };

@@ -602,7 +602,7 @@ static void fit_summary(const struct compaction *p, struct buf *summary)
 
 /* Returns 0 with the model's summary in out, or with an excerpt if the model
  * failed. Returns -1 if the history must stay as it is: the summary failed and
- * the user had asked for the compaction, or he cancelled it. */
+ * the user had asked for the compaction, or the user cancelled it. */
 static int make_summary(struct compaction *p, struct buf *out,
 			const struct stop *stop, struct error *err)
 {

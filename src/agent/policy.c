@@ -3,8 +3,8 @@
 /*
  * First --shell-allow-list: allow_list_permits() parses a command line like a
  * shell and refuses everything that it does not understand. Then the approval
- * of a call: what the user answered, and how he has edited the call. Whether a
- * call may run is decided by run_decide() in cmd/session/policy.c.
+ * of a call: what the user answered, and how the user has edited the call.
+ * Whether a call may run is decided by run_decide() in cmd/session/policy.c.
  */
 #include "agent/policy.h"
 

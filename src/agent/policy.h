@@ -65,7 +65,7 @@ struct approval { /* A request for approval of one call. */
 	const char *mounted;
 	const struct mask *mask; /* for file contents that are shown; or NULL */
 	/* A hook allowed the call, so the user need not be asked; or a hook
-	 * demands that he is asked. */
+	 * demands that the user is asked. */
 	bool hook_allows, hook_asks;
 	bool auto_edit; /* the auto-edit mode allows this edit */
 	bool allowed;
@@ -88,7 +88,7 @@ void approval_clear(struct approval *a);
 /* Records that the user declined; why may be empty. */
 void approval_decline(struct approval *a, struct str why);
 /* Returns true if the result of a failed call says that the user declined it.
- * *why: the reason that he gave, or empty. */
+ * *why: the user's reason, or empty. */
 bool approval_read_decline(struct str result, struct str *why);
 void approval_release(struct approval *a);
 /* Returns the name of the argument that the user may edit, or NULL. */

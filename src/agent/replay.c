@@ -110,7 +110,7 @@ static void show_call(const struct replay_view *v, const struct part *call)
 	show(v, &ev);
 }
 
-/* Shows the commands that the user has run before his message. */
+/* Shows the commands that the user ran before the message. */
 static void show_commands(const struct replay_view *v, const struct message *m)
 {
 	char *text = message_with_commands(m);

@@ -254,10 +254,11 @@ static struct str last_name(struct str path)
 	return str_skip(path, at);
 }
 
-/* Rates a path as its name answers to the letters: whole, without its ending,
- * from its beginning, anywhere, and last as fuzzy_score() does. If letters has
- * a slash, the path counts instead. Equally good ones: what was chosen before,
- * then the one nearest to the top. */
+/* Scores a path by its name. Best first: the letters are the whole name, the
+ * name without its ending, its beginning, any part of it, or match as in
+ * fuzzy_score(). If letters contain a slash, the path is matched instead. Of
+ * equal matches, files that were chosen before come first, then those nearest
+ * to the top. */
 static int score_file(struct str letters, const struct fuzzy_item *item)
 {
 	struct str path = item->name;
@@ -270,7 +271,7 @@ static int score_file(struct str letters, const struct fuzzy_item *item)
 	size_t stem;
 	int found;
 
-	/* the directory that is typed offers what is in it */
+	/* do not offer the typed directory itself, only its contents */
 	if (!score || (is_dir && str_eq(letters, path)))
 		return 0;
 	if (!letters.len)
@@ -287,8 +288,8 @@ static int score_file(struct str letters, const struct fuzzy_item *item)
 	return found ? FILE_NAME + found : score;
 }
 
-/* Of commands and arguments, those that only resemble what is typed are listed
- * if there is no other one. */
+/* Ranks the choices. Commands and arguments that only resemble the letters are
+ * listed only if none contains them. */
 static void rank_tokens(struct completer *c, struct str letters)
 {
 	c->selected = 0;
@@ -435,8 +436,8 @@ static void update_choices(struct completer *c, struct editor *e)
 		if (word.ptr[i] != '\\' || is_escaped(word, i))
 			buf_addc(&path, word.ptr[i]);
 	rank_tokens(c, buf_str(&path));
-	/* Only a path that no other file has is worth a look at files that git
-	 * ignores. */
+	/* Request files that git ignores only if no other file matches the
+	 * path. */
 	if (!c->n && c->listed && !c->ignored && path.len && c->list_files) {
 		c->ignored = true;
 		c->list_files(c->context);
@@ -698,9 +699,9 @@ static bool is_complete(const struct completer *c, struct editor *e)
 	return false;
 }
 
-/* Handles Enter while a choice is not completely typed. A command acts, so that
- * a similar one is not taken for it. Returns false if Enter also sends what was
- * inserted. */
+/* Handles Enter while a choice is not completely typed. Never inserts a command
+ * that is only similar, because commands act. Returns false if Enter also sends
+ * what was inserted. */
 static bool take_choice(struct completer *c, struct editor *e)
 {
 	struct str typed = editor_before(e, c->token);

@@ -86,8 +86,8 @@ struct completer {
 			   begins */
 	bool asked;     /* the files were requested */
 	bool listed;    /* complete_set_files() was called since */
-	/* The request is for all files, also for those that git ignores: no
-	 * other one has the word. Until the next word. */
+	/* The requested list includes files that git ignores, because no other
+	 * file matches the word. False again for the next word. */
 	bool ignored;
 	/* Tab has inserted the selected choice: Tab, Up and Down replace it. */
 	bool cycles;
@@ -95,8 +95,8 @@ struct completer {
 	/* What the last Enter that complete_key() handled has done. */
 	enum complete_enter {
 		COMPLETE_TOOK,    /* inserted the choice */
-		COMPLETE_UNKNOWN, /* nothing: no command begins so */
-		COMPLETE_SEVERAL, /* nothing: several commands begin so */
+		COMPLETE_UNKNOWN, /* nothing: no command matches */
+		COMPLETE_SEVERAL, /* nothing: several commands match */
 	} enter;
 	struct buf paths;
 	struct buf recent; /* files that were chosen, the newest last */

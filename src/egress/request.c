@@ -204,7 +204,7 @@ static long read_at_head(struct request_reader *r, struct str text, size_t *n)
 		text.len = end + 4;
 		return read_head(r, text, n);
 	}
-	/* what is no request is refused before a head is complete */
+	/* refuse other data at once, not only when a head is complete */
 	if (text.len > HEAD_MAX || !is_token((struct str){ text.ptr, 1 }))
 		return REQUEST_BAD;
 	return 0;

@@ -329,7 +329,8 @@ static void *run_client(void *arg)
 	pthread_mutex_lock(&lock);
 	remove_client(c);
 	pthread_mutex_unlock(&lock);
-	/* not before: add_client() could end what gets this number next */
+	/* close it only now: before, add_client() could end a new connection
+	 * that got the same number */
 	close(fd);
 	free(c);
 	return NULL;

@@ -3,8 +3,9 @@
 /*
  * Hooks start in the session's directory. Code in the user's own hooks.json
  * must therefore be text of the line or a file with an absolute path:
- * "./check.sh", "sh check.sh", "cat x | sh" and "$(cat x)" would run whichever
- * repository he works in. Begin reading at hook_program_fault().
+ * "./check.sh", "sh check.sh", "cat x | sh" and "$(cat x)" would run code of
+ * whichever repository the user works in. Begin reading at
+ * hook_program_fault().
  *
  * base/shell_line.c splits a line into commands. find_program() skips what may
  * come before the program. Files that a program only reads ("cat ./x") may be
@@ -404,7 +405,7 @@ static bool sets_variable(const char *line, struct str name)
 	return false;
 }
 
-/* True for "}", and for ":-WORD}" with a word that is no path. */
+/* True for "}", and for ":-WORD}" with a word that is not a path. */
 static bool ends_variable(const char *at)
 {
 	if (*at == ':' && at[1] == '-')
@@ -848,7 +849,7 @@ static const char *fault_of_output(const char *text,
 	return fault;
 }
 
-/* The index of the directory that "cd" enters, or 0 if this is no "cd". */
+/* The index of the directory that "cd" enters, or 0 if this is not a "cd". */
 static size_t find_directory(const struct shell_words *w)
 {
 	size_t at = 1;

@@ -817,8 +817,8 @@ static int load_user(struct hooks *h, struct str text, struct error *err)
 
 /* Handles a file that cannot be used. Returns 0 to continue without it, -1 with
  * err. The project's file is an error only if the user has ever allowed hooks
- * of this project: a repository that he only looks at must not keep dcode from
- * starting. */
+ * of this project: a repository that the user only looks at must not keep dcode
+ * from starting. */
 static int handle_unusable_file(const struct hooks_source *src, bool project,
 				struct error *err)
 {
@@ -981,8 +981,7 @@ static cJSON *make_input(struct hooks *h, const struct hook_call *call)
 }
 
 /* Returns the environment of a hook, which is made when first needed. Hooks of
- * a project get no keys. Hooks of the user get all variables that he has
- * exported. */
+ * a project get no keys. The user's own hooks get all exported variables. */
 static char *const *environ_of(struct hooks *h, bool project)
 {
 	char ***env = project ? &h->project_env : &h->user_env;

@@ -14,8 +14,8 @@
  * File and wire format are those of the Python program and of Claude Code. A
  * hook gets JSON on standard input; it answers with exit status 0, 2 (block) or
  * another, and may print a JSON object. Hooks run on the user's machine with
- * his rights, wherever the tools run. All hooks that match an event run in
- * parallel. Each has a time limit, after which its process group is killed.
+ * the user's rights, wherever the tools run. All hooks that match an event run
+ * in parallel. Each has a time limit, after which its process group is killed.
  */
 struct hooks_source { /* borrowed until hooks_free() */
 	/* environments of hooks are made from them */

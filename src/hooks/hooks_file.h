@@ -69,16 +69,17 @@ const char *hook_event_name(enum hook_event event);
 bool hook_event_guards(enum hook_event event);
 /*
  * Adds the handlers in a file's text. A faulty handler is reported through
- * file->warn and left out; but of a guard it is added with `broken` set, so
- * that it refuses. ERR_CONFIG if nothing in the file can be used.
+ * file->warn and left out; but a faulty handler of a guard is added with
+ * `broken` set, so that it refuses. ERR_CONFIG if nothing in the file can be
+ * used.
  */
 int hook_file_parse(struct hook_list *list, struct str text,
 		    const struct hook_file *file, struct error *err);
-/* Compiles the patterns of this file's handlers. If a pattern is faulty, that
- * is reported through file->warn, and the handler never matches; but one of a
- * guard gets `broken` set. A project's patterns must not be compiled before the
- * user has allowed the project. Attack: a repository that he only looks at has
- * a pattern that takes all memory, or hours. */
+/* Compiles the patterns of this file's handlers. Reports a faulty pattern
+ * through file->warn. Its handler then never matches, but a handler of a guard
+ * gets `broken` set and refuses. A project's patterns must not be compiled
+ * before the user has allowed the project. Attack: a repository that the user
+ * only looks at has a pattern that takes all memory or hours to compile. */
 void hook_list_compile(struct hook_list *list, const struct hook_file *file);
 void hook_list_release(struct hook_list *list);
 /* True if the handler matches value: a tool's name, a cause or a trigger; NULL

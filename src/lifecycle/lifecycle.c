@@ -909,8 +909,8 @@ static void print_kept(const struct managed_sandbox *box, bool stopped,
 			      : "");
 	if (!s->vendor_ends)
 		lifecycle_say(box,
-			      "  %s has no expiry of its own: `dcode sandbox "
-			      "gc` deletes it after that date",
+			      "  %s sets no expiry: `dcode sandbox gc` "
+			      "deletes it after that date",
 			      title_of(box, room));
 	if (s->thread)
 		lifecycle_say(box, "  continue:  dcode -r %s", s->thread);

@@ -484,7 +484,7 @@ static int remove_row(struct sandbox_client *client, struct store *store,
 	int64_t age = clock_unix_ms() / 1000 - row->created;
 	struct error ignored = { 0 };
 	int rc = 0;
-	/* Of a row with INTENT nothing was made: what has its name belongs to
+	/* A row with INTENT has no snapshot: if one has its name, it belongs to
 	 * somebody else. */
 	bool requests = row->state != LEDGER_SNAPSHOT_INTENT;
 	enum ledger_snapshot_state state =

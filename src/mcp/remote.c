@@ -819,7 +819,7 @@ static int read_rest(struct mcp_exchange *x, struct http_response *res,
 	     fruitless++) {
 		int64_t wait = x->sse.retry_ms < 0 ? RETRY_MS : x->sse.retry_ms;
 
-		/* A new id means that events came: only tries without any
+		/* A new id means that events arrived. Only tries without events
 		 * count. */
 		if (strcmp(last, x->sse.id) != 0)
 			fruitless = 0;

@@ -118,7 +118,8 @@ char *message_text(const struct message *m);
 	"a question that needs no plan, without either.]\n"
 #define MESSAGE_NOTE_PLAN_OVER                                                 \
 	"[Plan mode has ended: you have all your tools again.]\n"
-/* One line each: it begins so, and ends at the first line break. */
+/* Each note is one line: it begins with this text and ends at the first line
+ * break. */
 #define MESSAGE_NOTE_UNDO "[With `dcode undo` the user has "
 #define MESSAGE_NOTE_SHELL "[The user worked in a shell in the sandbox "
 /* dcode's own prompts after a yes to the plan. The second is followed by the
@@ -128,7 +129,8 @@ char *message_text(const struct message *m);
 #define MESSAGE_PLAN_CHANGED                                                   \
 	"The user has changed the plan and accepted it. Carry out this plan "  \
 	"now:\n\n"
-/* How a command that the user has run stands before his next message. */
+/* Marks around a command that the user ran, and its result. The next message
+ * begins with them. */
 #define MESSAGE_OWN_COMMAND "<user_shell_command>\n<command>"
 #define MESSAGE_OWN_RESULT "</command>\n<result>\n"
 #define MESSAGE_OWN_END "\n</result>\n</user_shell_command>\n"
@@ -139,8 +141,8 @@ char *message_text(const struct message *m);
 const char *message_bridge(const struct message *m);
 /* Returns the user's text as it was typed, without what dcode added; owned. */
 char *message_typed(const struct message *m);
-/* Returns the user's text without notes of dcode, but with his commands; owned.
- */
+/* Returns the user's text without dcode's notes but with the user's commands;
+ * owned. */
 char *message_with_commands(const struct message *m);
 /* Takes a command and its result from the front of that text. False: there is
  * none. */

@@ -422,7 +422,7 @@ static bool is_inside(const char *path, const char *dir)
 }
 
 /* True if a link of the user may lead to this path: into one of the user's own
- * skill directories or a directory that he has allowed. */
+ * skill directories or a directory that the user has allowed. */
 static bool is_allowed(const struct skill_scan *s, const char *real)
 {
 	const struct skills_request *r = s->request;

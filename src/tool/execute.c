@@ -2,9 +2,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A command's output goes to the user as it arrives, up to LIVE_MAX bytes, and
- * into a capture for the model, which stores the beginning and the end. Both
- * are masked, and both have the text that a terminal would show in the end
- * (base/mask/mask.h). Begin reading at receive_chunk().
+ * into a capture for the model, which stores the first and the last
+ * CAPTURE_HALF bytes. Both are masked, and both have the text that a terminal
+ * would show in the end (base/mask/mask.h). A result of more than RESULT_CHARS
+ * becomes a file in the sandbox (tool/result.c). Begin reading at
+ * receive_chunk().
  */
 #include <inttypes.h>
 #include <stdio.h>

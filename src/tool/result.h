@@ -9,7 +9,8 @@
 #include "tool/tool.h"
 
 enum {
-	/* maximum code points of a result, about 20,000 tokens */
+	/* maximum code points of a result, about 20,000 tokens. Other limits:
+	 * CAPTURE_HALF and LIVE_MAX (execute.c), for the output of commands. */
 	RESULT_CHARS = 80000,
 	/* maximum bytes of a result before it is cut */
 	RESULT_RAW_BYTES = 64 << 20,

@@ -10,9 +10,9 @@
 /*
  * Attack: a repository that the user clones, pulls or reviews contains an entry
  * (a hook, an MCP server, a subagent's model). As soon as dcode opens the
- * repository, the entry starts a program on his machine, or sends exported
- * variables to a server. Or the entry is harmless when the user allows it, and
- * later the entry, or a file that it runs, is changed.
+ * repository, the entry starts a program on the user's machine, or sends
+ * exported variables to a server. Or the entry is harmless when the user allows
+ * it, and later the entry, or a file that it runs, is changed.
  *
  * So dcode must not start, connect to or request anything of that kind without
  * TRUST_ALLOWED from trust_check() immediately before. The user is asked once

@@ -186,7 +186,7 @@ void output_status(struct output_guard *g, struct str line)
 	buf_release(&text);
 }
 
-/* Returns the width of the terminal on stderr; 0: stderr is no terminal. */
+/* Returns the width of the terminal on stderr; 0: stderr is not a terminal. */
 static size_t stderr_columns(void)
 {
 	struct winsize size = { 0 };

@@ -235,7 +235,8 @@ static int run_commit(void *arg, const struct stop *stop, struct error *err)
 	buf_release(&h.out);
 	if (rc < 0)
 		return error_wrap(
-			err, "the tree is not a repository in the sandbox");
+			err,
+			"the sandbox's copy did not become a git repository");
 	if (j->terms.commits[0] && !strcmp(h.status, "ok git"))
 		return error_set(err, ERR_REMOTE,
 				 "git in the sandbox rejected the history");

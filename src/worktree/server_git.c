@@ -1,14 +1,14 @@
 /* server_git.c - a git that may reach the servers of the user's remotes. */
 /* SPDX-License-Identifier: MIT */
 /*
- * A push runs the user's own git, with his credentials, on his machine. What
- * the model could have written must not decide where it goes or what it runs.
- * So git does not start in the user's repository but in a directory that is
- * made here for one push: make_dir() writes its configuration, which has the
- * URLs of the remotes and nothing else. needed_keys lists the settings of a
- * repository without which a push would not do what its owner wants; then
- * dcode refuses it. server_git_record() stores the URLs when the tree is sent
- * to a sandbox, and server_git_find() compares them with today's.
+ * A push runs git on the user's machine, with the user's credentials. What the
+ * model could have written must not decide where it goes or what it runs. So
+ * git does not start in the user's repository but in a directory that is made
+ * here for one push: make_dir() writes its configuration, which has the URLs of
+ * the remotes and nothing else. needed_keys lists the settings of a repository
+ * without which a push would not do what its owner wants; then dcode refuses
+ * it. server_git_record() stores the URLs when the tree is sent to a sandbox,
+ * and server_git_find() compares them with today's.
  */
 #include "worktree/server_git.h"
 
@@ -172,7 +172,7 @@ static int make_dir(struct server_git *s, const struct workspace *w,
 	return rc;
 }
 
-/* Sets the user's core.sshCommand: of files that ~/.gitconfig includes for
+/* Sets the user's core.sshCommand: from files that ~/.gitconfig includes for
  * this repository, or else as git finds it. */
 static int find_ssh_command(struct server_git *s, const struct workspace *w,
 			    const char *home, const struct stop *stop,

@@ -200,10 +200,10 @@ def test_a_chat_says_at_a_later_turn_that_the_commit_failed(
     c = begin(talk, HELLO, "-r", "--sandbox", "local")
     c.say("!echo now-$((1+1))", "now-2")  # waits for the commit
     c.say("hi")
-    c.until(lambda t: "is not a repository in the sandbox" in words(t))
+    c.until(lambda t: "did not become a git repository" in words(t))
     c.until("Hello there.")
     assert "gitfailedinthesandbox" in words(c.text()).replace(" ", "")
     c.say("hi again", "Hello there.", 2)
-    assert words(c.text()).count("is not a repository in the sandbox") == 1
+    assert words(c.text()).count("did not become a git repository") == 1
     c.say("/quit", "dcode -r ")
     assert c.status() == 0

@@ -295,7 +295,7 @@ def test_vendors_stop_what_is_kept_and_start_it_for_its_thread(
         assert kept.delete_after == 7 * 24 * 60
     if name == "langsmith":
         assert kept.body["delete_after_stop_seconds"] == 7 * 86400
-    assert ("has no expiry of its own" in r.err) == (name in ("e2b", "runloop"))
+    assert ("sets no expiry" in r.err) == (name in ("e2b", "runloop"))
     r = run("-r", row["thread"], "-n", "go on")
     assert r.status == 0 and "again..." in r.err, r.err
     assert [(a["label"], a["state"]) for a in rows()] == \

@@ -96,7 +96,7 @@ def test_the_name_of_a_man_page_is_a_topic(run, word):
 def test_an_unknown_topic_names_the_nearest_and_lists_all(run):
     r = run("help", "modls")
     assert r.status == 2 and r.out == ""
-    assert "no command or topic 'modls'; did you mean 'models'?" in r.err
+    assert "unknown command or topic 'modls'; did you mean 'models'?" in r.err
     for page in PAGES:
         assert re.search(rf"\b{page.stem}\b", r.err)
     assert "did you mean" not in run("help", "xylophone").err

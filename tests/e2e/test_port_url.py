@@ -112,7 +112,7 @@ def test_agentcore_says_why_there_is_no_way_to_a_port(run, vendor, made):
     box = made("agentcore")
     for verb in ("forward", "url"):
         done = run("sandbox", verb, box, 3000)
-        assert done.status == 2 and "calls alone" in done.err
+        assert done.status == 2 and "only API calls" in done.err
 
 
 def closed_again(p):

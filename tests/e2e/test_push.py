@@ -563,7 +563,7 @@ def test_git_push_in_the_sandbox_is_refused_where_no_question_is_seen(
                "--workspace", "repo", "-y", "--on-exit", "delete")
     c.say("push it", "finished.")
     assert branches(bare) == ["main"]
-    assert "nobody can be asked" in (tmp_path / "err").read_text()
+    assert "cannot ask" in (tmp_path / "err").read_text()
     assert "git push of fix: not pushed" in results(c.server)
     if asked_by == "the user":  # whose own words are the consent
         c.say("/push fix")

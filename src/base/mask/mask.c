@@ -488,8 +488,8 @@ static void extend_shape(const struct mask *m, struct str text,
 	}
 }
 
-/* Returns the value that the first len bytes of text are, or NULL: its name
- * tells more than that of a shape. */
+/* Returns the value that fills exactly the first len bytes of text, or NULL.
+ * There it is preferred to a shape, because its name says more. */
 static const struct hidden *find_whole(const struct mask *m, struct str text,
 				       size_t len, bool *maybe)
 {

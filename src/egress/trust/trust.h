@@ -18,8 +18,8 @@
 extern const char *const trust_files[];
 
 /* Writes the bundle to an existing or a new file, in place: it may be mounted
- * in the sandbox. The same for Java is beside it: see TRUST_JAVA. certificate:
- * of the run, or NULL. */
+ * in the sandbox. Also writes the bundle for Java beside it (TRUST_JAVA).
+ * certificate: the run's, or NULL. */
 int trust_write(const char *path, const char *certificate, struct error *err);
 /* The end of the name of Java's bundle: "x.pem.jks" beside "x.pem". */
 #define TRUST_JAVA ".jks"

@@ -223,7 +223,7 @@ static int check_unisolated(const struct settings *set, struct error *err)
 	    limit.mode != NETWORK_FULL) {
 		rc = error_set(err, ERR_POLICY,
 			       "%s limits the network, and dcode cannot limit "
-			       "that of this machine",
+			       "the network of this machine",
 			       limit.source);
 		error_hint(err, "Use a sandbox: --sandbox NAME.");
 	}

@@ -361,7 +361,7 @@ static bool admit(struct passage *c, struct direction *up,
 	return greeting == GREETING_GOOD;
 }
 
-/* Tells the user what a program said that ended without an answer. */
+/* If the program ended without an answer, shows the user what it printed. */
 static void report_silent(struct passage *c)
 {
 	char said[SAID_MAX];
@@ -462,7 +462,7 @@ static int copy_web(struct passage *c, struct conn *conn, struct direction *up,
 
 		if (got > 0 &&
 		    stop_send(stop, c->client, room, (size_t)got, &left) < 0)
-			break; /* the client has left: that is no failure */
+			break; /* the client has left: not a failure */
 		if (holds_bytes(up))
 			sent = conn_try_send(conn,
 					     (struct str){ up->room + up->at,
@@ -702,14 +702,14 @@ int forward_check(const struct sandbox_client *client, struct error *err)
 	if (ops->dial || ops->url)
 		return 0;
 	error_set(err, ERR_USAGE,
-		  "dcode has no way to a port of this sandbox (%s)%s%s",
+		  "dcode cannot reach the ports of this sandbox (%s)%s%s",
 		  client->provider->name, ops->why_none ? ": " : "",
 		  ops->why_none ? ops->why_none : "");
 	return error_hint(err, ops->publish ? "`dcode sandbox url ID PORT "
 					      "--public` opens a port to "
 					      "everybody."
 					    : "`dcode help ports` names the "
-					      "providers that have one.");
+					      "providers with ports.");
 }
 
 int forward_open(struct forward **out, const struct forward_request *r,
