@@ -527,7 +527,7 @@ static bool is_in_chat(struct str rest)
 	static const char *const names[] = { "apply",   "diff",    "sync",
 					     "threads", "sandbox", "config",
 					     "auth",    "install", "help",
-					     "mcp",     "skills" };
+					     "mcp",     "skills",  "undo" };
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
 		size_t len = strlen(names[i]);

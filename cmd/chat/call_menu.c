@@ -9,6 +9,7 @@
 #include "agent/policy.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "cmd/chat/ask.h"
 #include "session/history.h"
 #include "term/rows.h"
 #include "tool/result.h"
@@ -25,11 +26,9 @@ static bool is_listed(const struct call_menu *m, size_t n, const char *id)
 	return false;
 }
 
-/* Adds a finished call of this process, without its texts. */
-static void add_logged(struct call_menu *m, const struct call_entry *e)
+/* Sets the item to a finished call of this process, without its texts. */
+static void set_logged(struct call_menu_item *item, const struct call_entry *e)
 {
-	struct call_menu_item *item = &m->calls[m->n++];
-
 	item->entry = *e;
 	item->call = (struct call_record){ .call.id = xstrdup(e->id),
 					   .call.name = xstrdup(e->name),
@@ -104,6 +103,45 @@ static int add_all_stored(struct call_menu *m, struct error *err)
 	return rc;
 }
 
+/* True if the open question is about this call. */
+static bool is_asked(const struct call_menu *m, const char *id)
+{
+	for (size_t i = 0; m->asked && i < m->asked->n; i++) {
+		const struct part *call = m->asked->list[i]->call;
+
+		if (call->id && !strcmp(call->id, id))
+			return true;
+	}
+	return false;
+}
+
+/* Reads the present state of a call that ran when the list was opened. */
+static void refresh_item(struct call_menu *m, struct call_menu_item *item,
+			 int64_t now)
+{
+	const struct call_log *log = &m->transcript->log;
+	const char *id = item->call.call.id;
+	struct call_record r;
+
+	for (size_t i = 0; transcript_running_call(m->transcript, i, now, &r);
+	     i++) {
+		if (!strcmp(r.call.id, id)) {
+			call_record_release(&item->call);
+			item->call = r;
+			return;
+		}
+		call_record_release(&r);
+	}
+	for (size_t i = log->n; i-- > 0;) {
+		if (strcmp(log->list[i].id, id) != 0)
+			continue;
+		call_record_release(&item->call);
+		set_logged(item, &log->list[i]);
+		item->runs = false;
+		return;
+	}
+}
+
 /* Writes the texts of the items, then points the items to them. */
 static void describe_items(struct call_menu *m)
 {
@@ -111,9 +149,11 @@ static void describe_items(struct call_menu *m)
 
 	for (size_t i = 0; i < m->n; i++) {
 		const struct call_record *r = &m->calls[i].call;
+		bool asked = m->calls[i].runs && is_asked(m, r->call.id);
 
-		buf_addf(&m->texts, "%s\t%zu\t", r->state, r->lines);
-		if (r->ms >= 0)
+		buf_addf(&m->texts, "%s\t%zu\t", asked ? "asked" : r->state,
+			 r->lines);
+		if (r->ms >= 0 && !asked)
 			summary_add_time(r->ms, &m->texts);
 		buf_addc(&m->texts, '\t');
 		ends[2 * i] = m->texts.len;
@@ -128,6 +168,24 @@ static void describe_items(struct call_menu *m)
 				      ends[2 * i + 1] - ends[2 * i] };
 	}
 	free(ends);
+}
+
+/* Brings the rows of the calls that ran up to date. */
+static void refresh_items(struct call_menu *m, int64_t now)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < m->n; i++) {
+		if (!m->calls[i].runs)
+			continue;
+		refresh_item(m, &m->calls[i], now);
+		any = true;
+	}
+	if (!any)
+		return;
+	buf_clear(&m->texts);
+	describe_items(m);
+	m->list.previewed = 0;
 }
 
 /* Implements list_view.preview. */
@@ -151,7 +209,7 @@ bool call_menu_open(struct call_menu *m, const struct transcript *t,
 	       transcript_running_call(t, m->n, now, &m->calls[m->n].call))
 		m->calls[m->n++].runs = true;
 	for (size_t i = t->log.n; i && m->n < SELECTION_MAX; i--)
-		add_logged(m, &t->log.list[i - 1]);
+		set_logged(&m->calls[m->n++], &t->log.list[i - 1]);
 	(void)add_all_stored(m, err);
 	if (!m->n)
 		return false;
@@ -290,6 +348,7 @@ void call_menu_render(struct call_menu *m, size_t columns, size_t max_rows,
 		      int64_t now, struct rows *rows, size_t caret[2])
 {
 	if (!m->followed) {
+		refresh_items(m, now);
 		selection_list_render(&m->list, columns, max_rows, rows,
 				      &caret[0], &caret[1]);
 		return;
@@ -311,5 +370,6 @@ void call_menu_close(struct call_menu *m)
 	*m = (struct call_menu){ .store = m->store,
 				 .thread = m->thread,
 				 .mask = m->mask,
-				 .workdir = m->workdir };
+				 .workdir = m->workdir,
+				 .asked = m->asked };
 }

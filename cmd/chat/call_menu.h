@@ -4,10 +4,10 @@
 #define CMD_CHAT_CALL_MENU_H
 
 /*
- * Newest first: the call that runs, the finished ones of this process, and
- * those that the thread had before, which are read from the database. The
- * screen's thread owns it: the agent may work meanwhile. Begin reading at
- * call_menu_open().
+ * Newest first: the calls that run or are asked about, the finished ones of
+ * this process, and those that the thread had before, which are read from the
+ * database. The screen's thread owns it: the agent may work meanwhile. Begin
+ * reading at call_menu_open().
  */
 #include "base/mask/mask.h"
 #include "editor/choices.h"
@@ -22,6 +22,8 @@ struct call_menu {
 	int64_t thread; /* row ID of the thread; 0: not stored */
 	const struct mask *mask;
 	char *workdir; /* where the tools run; owned by the caller, or NULL */
+	const struct question *asked; /* the open question, or NULL; set by the
+					 caller; borrowed */
 	bool on; /* the list or the followed call is shown and gets the keys */
 	/* private */
 	struct selection_list list;
@@ -53,8 +55,8 @@ bool call_menu_open(struct call_menu *m, const struct transcript *t,
  * call_menu_close(), or NULL. A call that still runs is followed first. */
 const struct call_record *
 call_menu_event(struct call_menu *m, const struct key_event *ev, int64_t now);
-/* Draws the list, or the end of the followed call's output. now: as for
- * transcript_live(). */
+/* Draws the list, with the present state of the calls that ran, or the end of
+ * the followed call's output. now: as for transcript_live(). */
 void call_menu_render(struct call_menu *m, size_t columns, size_t max_rows,
 		      int64_t now, struct rows *rows, size_t caret[2]);
 /* Closes the list and frees its memory, but not the store. */

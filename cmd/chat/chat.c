@@ -726,6 +726,17 @@ static int run_conversation(struct chat *c, struct str next)
 	return status;
 }
 
+/* The user does not want to leave: the chat goes on. Returns the exit status.
+ */
+static int return_to_chat(struct chat *c)
+{
+	app_signal_clear(c->run->app);
+	c->left = c->over = c->armed = false;
+	c->input.quits = c->input.ended = false;
+	c->first = NULL;
+	return run_conversation(c, STR(""));
+}
+
 /* Prints the lines that were typed but not sent, at the end of the chat. */
 static void print_unsent(struct chat *c)
 {
@@ -792,9 +803,9 @@ static int chat_in_lines(struct run *r, const char *first)
 		status = run_conversation(&c, buf_str(&next));
 	else if (app_signal())
 		status = 128 + app_signal();
+	while (rc == 0 && !status && !chat_ask_exit(c.run, true))
+		status = return_to_chat(&c);
 	r = c.run;
-	if (rc == 0 && !status)
-		chat_ask_exit(r);
 	print_unsent(&c);
 	if (run_download(r, &err) < 0 && !status)
 		status = app_fail(r->app, &err);

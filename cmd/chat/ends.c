@@ -2,8 +2,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * chat_open() opens the run behind a chat. At the end chat_ask_exit() offers a
- * choice for a sandbox with changes, and chat_close() closes the run and prints
- * what it has used. After a signal chat_ask_exit() asks nothing. run_close()
+ * choice for a sandbox with changes, or returns to the chat, and chat_close()
+ * closes the run and prints what it has used. After a signal chat_ask_exit()
+ * asks nothing. run_close()
  * in cmd/session/open.c deletes the sandbox, or leaves it if it is to be kept.
  */
 #include "cmd/chat/ends.h"
@@ -104,17 +105,32 @@ static bool apply_changes(struct run *r)
 				       words) == 0;
 }
 
-/* Asks what to do with the sandbox, and asks again if changes could not be
- * applied. Without an answer (end of input, Ctrl-C) the sandbox is deleted and
- * its work is saved as a patch. */
-static void prompt_exit(struct run *r, bool may_apply)
+/* True if Ctrl-C has ended a question. Other signals end the chat. */
+static bool is_interrupted(const struct run *r)
 {
-	enum { APPLY, DELETE, STOP, KEEP };
-	static const char *const all[] = { "apply", "delete", "stop", "keep" };
-	const char *answers[] = { NULL, NULL, NULL, NULL };
+	const struct stop stop = app_stop(r->app);
+	struct error ignored = { 0 };
+
+	return stop_check(&stop, &ignored) < 0 && !chat_ends(ERR_NONE);
+}
+
+/* Asks what to do with the sandbox, and asks again if changes could not be
+ * applied. At the end of input the sandbox is deleted and its work is saved as
+ * a patch. Ctrl-C never deletes it. Returns false if the user returns to the
+ * chat, which only a chat that ends offers. */
+static bool prompt_exit(struct run *r, bool may_apply, bool ends)
+{
+	enum { APPLY, DELETE, STOP, KEEP, BACK };
+	static const char *const all[] = { "apply", "delete", "stop", "keep",
+					   "back" };
+	const char *answers[] = { NULL, NULL, NULL, NULL, NULL };
 	bool can_stop = sandbox_can_stop(&r->client);
 	char help[256];
-	struct app_question q = { .answers = answers, .help = help };
+	char choices[64];
+	struct app_question q = { .answers = answers,
+				  .choices = choices,
+				  .help = help,
+				  .escapes = ends };
 	const struct app_asker *asker = r->app->asker;
 	struct error ignored = { 0 };
 	int answer;
@@ -127,23 +143,33 @@ static void prompt_exit(struct run *r, bool may_apply)
 		answers[q.n++] = all[STOP];
 	q.safe = q.n;
 	answers[q.n++] = all[KEEP];
-	if (may_apply) {
-		q.text = can_stop ? "Apply its changes, then delete it? Or "
-				    "just delete, stop or keep it?"
-				  : "Apply its changes, then delete it? Or "
-				    "just delete or keep it?";
-		q.choices = can_stop ? "a/D/s/k" : "a/D/k";
-	} else {
+	if (ends) {
+		q.safe = q.n;
+		answers[q.n++] = all[BACK];
+	}
+	if (may_apply)
+		q.text = can_stop ? "Apply its changes and delete it? Or "
+				    "delete, stop or keep it?"
+				  : "Apply its changes and delete it? Or "
+				    "delete or keep it?";
+	else
 		q.text = can_stop ? "Delete it, stop it, or keep it?"
 				  : "Delete it, or keep it?";
-		q.choices = can_stop ? "D/s/k" : "D/k";
-	}
-	snprintf(help, sizeof(help), "%s%s%sk keeps it.",
+	/* Only a screen reads Esc. */
+	snprintf(choices, sizeof(choices), "%sD%s/k%s", may_apply ? "a/" : "",
+		 can_stop ? "/s" : "",
+		 !ends      ? ""
+		 : r->theme ? "/Esc"
+			    : "/b");
+	snprintf(help, sizeof(help), "%s%s%sk keeps it%s.",
 		 may_apply ? "a applies its changes and deletes it; " : "",
 		 may_apply && save_is_on(r->app)
 			 ? "d or Enter saves them as a patch and deletes it; "
 			 : "d or Enter deletes it with its changes; ",
-		 can_stop ? "s stops it, its files stay; " : "");
+		 can_stop ? "s stops it, its files stay; " : "",
+		 !ends      ? ""
+		 : r->theme ? "; Esc goes back to the chat"
+			    : "; b goes back to the chat");
 	fprintf(stderr, "%s\n", help);
 	/* If the changes cannot be applied, deleting the sandbox would lose
 	 * them: let the user choose again. */
@@ -151,13 +177,19 @@ static void prompt_exit(struct run *r, bool may_apply)
 		answer = asker->choose(asker->arg, &q, &ignored);
 	} while (answer >= 0 && answers[answer] == all[APPLY] &&
 		 !apply_changes(r));
+	if (answer < 0 ? is_interrupted(r) : answers[answer] == all[BACK]) {
+		if (ends)
+			return false;
+		r->box.request.on_exit = LIFECYCLE_KEEP;
+	}
 	if (answer >= 0 && answers[answer] == all[KEEP])
 		r->box.request.on_exit = LIFECYCLE_KEEP;
 	else if (answer >= 0 && answers[answer] == all[STOP])
 		r->box.request.on_exit = LIFECYCLE_STOP;
+	return true;
 }
 
-void chat_ask_exit(struct run *r)
+bool chat_ask_exit(struct run *r, bool ends)
 {
 	size_t files;
 
@@ -166,9 +198,9 @@ void chat_ask_exit(struct run *r)
 	    app_signal() || r->box.request.on_exit != LIFECYCLE_DELETE ||
 	    !r->app->asker || !(r->client.provider->flags & SANDBOX_ATTACH) ||
 	    !isatty(STDIN_FILENO) || !run_has_unreturned_work(r, &files))
-		return;
+		return true;
 	print_work(r, files);
-	prompt_exit(r, files > 0);
+	return prompt_exit(r, files > 0, ends);
 }
 
 /* Notes in p a sandbox that is not deleted. For a deleted one, the work was

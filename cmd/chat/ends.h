@@ -17,8 +17,10 @@ int chat_open(struct run *r, bool again, const struct stop *stop,
 
 /* Call before a chat leaves its sandbox. If the sandbox has work and is to be
  * deleted, and the user has not chosen what happens to it, asks at the
- * terminal. */
-void chat_ask_exit(struct run *r);
+ * terminal. ends: the chat ends, so that the question offers to return to it.
+ * Returns false if the user chose that or pressed Ctrl-C; app_signal_clear() is
+ * left to the caller. Without ends Ctrl-C keeps the sandbox. */
+bool chat_ask_exit(struct run *r, bool ends);
 /* Calls run_close(). Then prints on stderr: a sandbox that dcode did not create
  * and so did not delete, changes that are not applied in a sandbox that stays,
  * the usage, and how to continue the thread. */

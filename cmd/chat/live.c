@@ -396,24 +396,50 @@ static void run_loop_once(struct live *l, bool *drawn, int64_t *frame)
 	*frame = now;
 }
 
+/* Asks about the sandbox, or closes the run, on the worker's thread. */
+static void run_closing(struct live *l, bool offers, bool *drawn,
+			int64_t *frame)
+{
+	l->offers = offers;
+	l->state = LIVE_CLOSING;
+	live_set_wait(l, !l->unopened && l->run->box.ours
+				 ? "leaving the sandbox"
+				 : "leaving");
+	worker_run(&l->worker, live_job_close, l);
+	while (l->state == LIVE_CLOSING)
+		run_loop_once(l, drawn, frame);
+}
+
+/* The user does not want to leave: the chat goes on. */
+static void return_to_chat(struct live *l)
+{
+	l->over = l->stays = l->left = l->leaves = false;
+	l->armed = l->stopping = false;
+	l->held = l->n_queue > 0;
+	app_signal_clear(l->run->app);
+}
+
 /* Runs until the chat is over, then closes the run on the worker's thread. */
 static void run_loop(struct live *l)
 {
 	bool drawn = false;
 	int64_t frame = 0;
 
-	while (!l->over || l->state == LIVE_OPENING || l->state == LIVE_WORKING)
-		run_loop_once(l, &drawn, &frame);
+	for (;;) {
+		while (!l->over || l->state == LIVE_OPENING ||
+		       l->state == LIVE_WORKING)
+			run_loop_once(l, &drawn, &frame);
+		side_job_end(&l->listing, true); /* it uses the run */
+		if (l->status)
+			break;
+		run_closing(l, true, &drawn, &frame);
+		/* A signal that came meanwhile ends the chat. */
+		if (!l->stays || l->status || l->gone)
+			break;
+		return_to_chat(l);
+	}
 	live_say_unsent(l);
-	side_job_end(&l->listing, true); /* it uses the run */
-	l->state = LIVE_CLOSING;
-	l->offers = !l->status;
-	live_set_wait(l, !l->unopened && l->run->box.ours
-				 ? "leaving the sandbox"
-				 : "leaving");
-	worker_run(&l->worker, live_job_close, l);
-	while (l->state == LIVE_CLOSING)
-		run_loop_once(l, &drawn, &frame);
+	run_closing(l, false, &drawn, &frame);
 }
 
 /* Reads [ui] keys. */

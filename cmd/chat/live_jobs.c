@@ -474,8 +474,10 @@ int live_job_close(void *arg)
 {
 	struct live *l = arg;
 
-	if (l->offers)
-		chat_ask_exit(l->run);
+	if (l->offers) {
+		l->stays = !chat_ask_exit(l->run, true);
+		return 0;
+	}
 	if (run_download(l->run, &l->err) < 0)
 		l->failed = app_fail(l->run->app, &l->err);
 	chat_close(l->run);

@@ -109,10 +109,13 @@ enum live_key {
 };
 
 /* An arrow key moves the focus to the question. The least harmful answer is
- * selected for Enter. If the question already had the keys and has a list, the
- * key moves in that list. */
+ * selected for Enter: of the model's choices the row next to a message below,
+ * without a message the first one. If the question already had the keys and has
+ * a list, the key moves in that list. */
 static enum live_key focus_question(struct live *l, bool letters)
 {
+	bool drafting = live_is_drafting(l);
+
 	l->focused = true;
 	l->dialog.note = NULL;
 	l->dialog.row.selected = l->dialog.row.safe;
@@ -120,7 +123,7 @@ static enum live_key focus_question(struct live *l, bool letters)
 	l->choice.row.pressed = '\0';
 	if (letters && (l->inquiry.asked || l->picking))
 		return LIVE_KEY_QUESTION;
-	if (l->inquiry.asked)
+	if (l->inquiry.asked && drafting)
 		inquiry_dialog_select_own_words(&l->inquiry);
 	if (l->picking && l->asked_pick->asks)
 		selection_list_open(&l->picker, str_of(l->asked_pick->title),
@@ -260,7 +263,10 @@ static enum live_key route_key(struct live *l, const struct key_event *ev)
 		return LIVE_KEY_QUESTION;
 	/* At the end no message can be written. */
 	if (l->over && l->choice.asked && begins_message(l, ev)) {
-		l->note = "Not an answer: press one of these letters";
+		l->note = l->choice.asked->escapes
+				  ? "Not an answer: press one of these "
+				    "letters, or Esc"
+				  : "Not an answer: press one of these letters";
 		return LIVE_KEY_TAKEN;
 	}
 	if (l->focused)
@@ -583,6 +589,7 @@ static void open_calls(struct live *l)
 {
 	struct error err = { 0 };
 
+	l->calls_menu.asked = l->asked;
 	if (!call_menu_open(&l->calls_menu, &l->transcript, clock_ms(), &err) &&
 	    !err.code)
 		live_say(l, (struct style){ 0, STYLE_MUTED },

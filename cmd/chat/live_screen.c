@@ -833,6 +833,7 @@ static void add_editor(struct live *l, size_t rows, struct rows *out,
 {
 	size_t columns = screen_columns(&l->screen);
 
+	l->calls_menu.asked = l->asked;
 	if (l->picking && live_question_keys(l) != QUESTION_DRAFT)
 		selection_list_render(&l->picker, columns, rows, out, &caret[0],
 				      &caret[1]);

@@ -147,6 +147,7 @@ struct live {
 	bool returned;
 	bool left;   /* a slash command ended the chat */
 	bool offers; /* at the end, ask what to do with the sandbox */
+	bool stays;  /* at the end, the user returned to the chat */
 	int failed;  /* exit status of the closing job; 0: success */
 };
 
@@ -224,7 +225,8 @@ void live_go_on(struct live *l);
  * call it, as clock_ms(). */
 int64_t live_cap_at(const struct live *l);
 void live_watch_cap(struct live *l);
-/* Closes the run, on the worker's thread; arg is the struct live. */
+/* Closes the run, on the worker's thread; arg is the struct live. With offers
+ * only asks before, and sets stays. */
 int live_job_close(void *arg);
 void live_on_event(void *arg, const struct agent_event *ev);
 int live_on_approve(void *arg, struct approval *a, const struct stop *stop,

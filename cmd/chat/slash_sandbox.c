@@ -258,7 +258,7 @@ static int switch_sandbox(struct run *r, const char *provider, const char *id,
 				 "tools already run on this machine");
 	if (next_open(r, words, id ? 4 : 2, true, NULL, err) < 0)
 		return -1;
-	chat_ask_exit(r);
+	(void)chat_ask_exit(r, false);
 	next_leave(r);
 	if (host)
 		fputs("This thread's tools now run on this machine.\n", stderr);
@@ -331,7 +331,7 @@ static int move_work(struct run *r, const char *provider, struct error *err)
 	print_line(r->app, "%s %zu changed file%s moved and compared.",
 		   print_sign(r->app, GLYPH_CHECK), m.files,
 		   m.files == 1 ? "" : "s");
-	chat_ask_exit(r);
+	(void)chat_ask_exit(r, false);
 	next_leave(r);
 	fprintf(stderr,
 		"This thread's tools now run in a sandbox of %s, on the same "

@@ -360,7 +360,7 @@ static int switch_to_thread(struct run *r, struct thread *t, struct error *err)
 	thread_release(t);
 	if (rc < 0)
 		return -1;
-	chat_ask_exit(r);
+	(void)chat_ask_exit(r, false);
 	print_previous_thread(session_id(r->session),
 			      session_stays(r->session));
 	next_leave(r);

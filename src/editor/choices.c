@@ -128,7 +128,6 @@ void selection_list_set_view(struct selection_list *l,
 		return;
 	l->shows_hidden = count_hidden(l) == l->n_items;
 	l->preview = BUF_INIT(PREVIEW_BYTES);
-	measure_columns(l);
 	rank_items(l);
 	l->selected = selected < l->n ? selected : 0;
 }
@@ -472,8 +471,10 @@ void selection_list_render(struct selection_list *l, size_t columns,
 		l->top = l->selected - l->page + 1;
 	add_head(l, columns, rows, caret_column);
 	*caret_row = rows->n - first - 1;
-	if (l->view)
+	if (l->view) {
+		measure_columns(l); /* the cells may have changed */
 		add_titles(l, columns, rows);
+	}
 	names = measure_names(l, columns);
 	for (size_t i = l->top; i < l->n && i < l->top + l->page; i++)
 		add_item(l, i, names, columns, rows);

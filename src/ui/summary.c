@@ -415,6 +415,35 @@ void summary_state(const struct agent_event *ev, struct buf *out)
 		buf_adds(out, "ok");
 }
 
+/* Appends the reasons of a result of args_read(), "wrong arguments: path is
+ * missing"; its first line repeats the arguments. Returns false for another
+ * result. */
+static bool add_wrong_arguments(struct str result, struct buf *out)
+{
+	static const char missing[] = ": Field required";
+	struct str rest = str_skip(result, str_find(result, '\n') + 1);
+	struct str reason;
+	size_t n = 0;
+
+	if (!str_starts(result, "Error invoking tool '") ||
+	    !str_ends((struct str){ result.ptr, str_find(result, '\n') },
+		      " with error:"))
+		return false;
+	/* The last line tells the model to try again. */
+	while (str_split(&rest, '\n', &reason) && rest.len) {
+		buf_adds(out, n++ ? "; " : "wrong arguments: ");
+		reason = str_trim(reason);
+		if (!str_ends(reason, missing)) {
+			buf_addstr(out, reason);
+			continue;
+		}
+		reason.len -= strlen(missing);
+		buf_addstr(out, reason);
+		buf_adds(out, " is missing");
+	}
+	return n > 0;
+}
+
 void summary_of_failure(struct str result, struct buf *out)
 {
 	static const struct {
@@ -434,6 +463,8 @@ void summary_of_failure(struct str result, struct buf *out)
 	struct str line = { result.ptr, str_find(result, '\n') };
 	const char *words = "";
 
+	if (add_wrong_arguments(result, out))
+		return;
 	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
 		if (!str_starts(line, "Error: ") ||
 		    !str_ends(line, known[i].code))
@@ -453,8 +484,10 @@ static void add_failure(const struct agent_event *ev, struct buf *out)
 	size_t end = str_find(result, '\n');
 	struct buf line = BUF_INIT(TOOL_RESULT_BYTES);
 
-	summary_of_failure(result, &line);
-	buf_addstr(&line, str_skip(result, end));
+	if (!add_wrong_arguments(result, &line)) {
+		summary_of_failure(result, &line);
+		buf_addstr(&line, str_skip(result, end));
+	}
 	add_line(out, buf_str(&line));
 	buf_release(&line);
 }

@@ -23,7 +23,8 @@ void summary_of_call(const struct part *call, const char *workdir,
  * an exit status that is not 0, or that the call was interrupted. */
 void summary_of_result(const struct agent_event *ev, struct buf *out);
 /* Appends the first line of a failed call's result, for the user: a code of a
- * file's error at its end, which the model gets, is in words. */
+ * file's error at its end, which the model gets, is in words. Of a call with
+ * wrong arguments appends which. */
 void summary_of_failure(struct str result, struct buf *out);
 /* Appends "interrupted after 3.2 s", or that the call did not run. */
 void summary_of_interrupt(const struct agent_event *ev, struct buf *out);

@@ -102,6 +102,26 @@ def test_a_call_that_runs_is_followed_until_escape(live, pager, tmp_path, size):
     s.until("\u276f xyz")
 
 
+def test_a_row_of_the_list_changes_when_its_call_ends(live, tmp_path):
+    s = ask(live, [execute("echo one; until [ -e end ]; do sleep 0.1; done; "
+                           "exit 3"), DONE])
+    s.until("one")
+    s.keys("C-o")
+    s.until("> runs")
+    (tmp_path / "work" / "end").touch()
+    s.until("> exit 3  ")
+
+
+def test_a_call_that_is_asked_about_does_not_run(live):
+    s = ask(live, [execute("echo one"), DONE], args=(), ready="manual")
+    s.until("y yes")
+    s.keys("C-o")
+    seen = s.until("newest first")
+    assert re.search(r"> asked +0 +execute: echo one", seen), seen
+    s.keys("Escape")
+    s.until("y yes")
+
+
 @pytest.mark.parametrize("size", [{}, {"columns": 40, "lines": 12},
                                   {"columns": 200, "lines": 50}])
 def test_a_call_that_was_shown_leaves_the_list_open(live, env, size):

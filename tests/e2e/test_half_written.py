@@ -491,15 +491,28 @@ def test_a_half_written_message_answers_no_question_of_the_model(live):
     s.until("+ at 2 o'clock")
     assert len(server.requests) == 1
     s.type("1")
-    s.keys("Down", "Enter", "Enter")  # the user's own words: none
-    time.sleep(0.3)
+    s.keys("Down")
+    s.until("> 1 Rome")
     assert len(server.requests) == 1
-    s.keys("Escape", "Up")
+    s.keys("Down")
     s.until("> 2 Oslo")
     s.keys("Enter")
     s.until("Thanks.")
     told = json.dumps(server.requests[1]["body"]["messages"][-1])
     assert "A: Oslo" in told
+
+
+def test_the_first_arrow_at_a_new_question_marks_its_first_choice(live):
+    """Also while a single key does not answer yet."""
+    s, server = live([{**ask(CITY), "delay_ms": 1200}, {"text": "Thanks."}])
+    draft_at_question(s, "x", "Which city?")
+    s.keys("BSpace")
+    s.until("Keys answer in")
+    s.keys("Down")
+    s.until("> 1 Rome")
+    s.keys("Enter")
+    s.until("Thanks.")
+    assert "A: Rome" in json.dumps(server.requests[1]["body"])
 
 
 @pytest.mark.parametrize("columns, lines", SIZES)
@@ -733,9 +746,11 @@ def test_leaving_waits_for_a_whole_answer(live, work):
     s.type("k")
     s.until("\u276f dk")
     s.keys("Down")
+    s.until("> back")
+    s.keys("Left")
     s.until("> keep")
     s.keys("Enter")
-    s.until("[D/s/k] keep")
+    s.until("[D/s/k/Esc] keep")
     assert s.status() == 0
 
 

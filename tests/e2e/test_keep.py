@@ -243,7 +243,7 @@ def test_a_chat_with_work_asks_once_at_its_end(
     t.until("done")
     t.until("> ")
     t.type("/quit\n")
-    t.until("Delete it, stop it, or keep it? [D/s/k] ")
+    t.until("Delete it, stop it, or keep it? [D/s/k/b] ")
     t.type(answer)
     assert t.end() == 0
     assert ("Stopping" in t.seen) == (answer == "s\n")

@@ -87,13 +87,13 @@ def rows(run):
 
 
 @pytest.mark.parametrize("keys, state", [
-    ("d\n", None), ("\n", None), ("\x04", None), ("\x03", None),
+    ("d\n", None), ("\n", None), ("\x04", None),
     ("s\n", "stopped"), ("k\n", "stopped")],
-    ids=["delete", "default", "end of input", "Ctrl-C", "stop", "keep"])
+    ids=["delete", "default", "end of input", "stop", "keep"])
 def test_the_question_at_the_end_of_a_chat_loses_nothing(
         chat, run, home, keys, state):
     chat.type("/quit\n")
-    chat.until("just delete, stop or keep it? [a/D/s/k] ")
+    chat.until("delete, stop or keep it? [a/D/s/k/b] ")
     chat.type(keys)
     chat.end()
     assert [row["state"] for row in rows(run)] == ([state] if state else [])
@@ -104,11 +104,60 @@ def test_the_question_at_the_end_of_a_chat_loses_nothing(
         assert is_saved(home, chat.text)
 
 
+@pytest.mark.parametrize("keys", ["b\n", "\x03"], ids=["b", "Ctrl-C"])
+def test_a_user_returns_to_the_chat_instead_of_leaving(
+        chat, run, home, keys):
+    for _ in range(2):
+        chat.type("/quit\n")
+        chat.until("b goes back to the chat.")
+        chat.until("[a/D/s/k/b] ")
+        chat.type(keys)
+        chat.until("\n> ")
+    assert len(rows(run)) == 1 and patches(home) == []
+    chat.type("/diff\n")
+    chat.until("1 + 2")
+    chat.until("> ")
+    chat.type("/quit\n")
+    chat.until("[a/D/s/k/b] ")
+    chat.type("d\n")
+    assert chat.end() == 0
+    assert rows(run) == [] and is_saved(home, chat.text)
+
+
+@pytest.mark.parametrize("keys", [["Escape"], ["C-c"], ["Down", "Enter"]],
+                         ids=["Esc", "Ctrl-C", "selected"])
+def test_a_user_returns_to_the_chat_with_a_screen(
+        live, run, work, home, box, keys):  # noqa: F811
+    s, server = live([CHANGE, DONE, {"text": "Still here."}],
+                     ("--sandbox", "local", "--workspace", "repo"),
+                     ready="tools in")
+    ask = "[a/D/s/k/Esc]"
+    for text, wanted in (("go", "done"), ("/quit", ask)):
+        s.type(text)
+        s.keys("Enter")
+        s.until(wanted)
+    s.type("x")
+    s.until("press one of these letters, or Esc")
+    s.keys(*keys)
+    s.until(lambda t: "leaving" not in t and "stopping" not in t
+            and "or Esc" not in t)
+    assert len(rows(run)) == 1 and patches(home) == []
+    s.type("and now")
+    s.keys("Enter")
+    s.until("Still here.")
+    s.keys("C-d")
+    s.until(lambda t: t.rstrip().rfind(ask) > t.rfind("Still here."))
+    s.type("k")
+    assert s.status() == 0
+    kept, = rows(run)
+    assert kept["kept"]
+
+
 def test_apply_at_the_end_of_a_chat_brings_the_work_and_deletes_the_sandbox(
         chat, run, work, home):
     chat.type("/quit\n")
-    chat.until("Apply its changes, then delete it? Or just delete, stop or "
-               "keep it? [a/D/s/k] ")
+    chat.until("Apply its changes and delete it? Or delete, stop or "
+               "keep it? [a/D/s/k/b] ")
     chat.type("a\n")
     assert chat.end() == 0, chat.text
     assert "Applied 1 file" in chat.text
@@ -120,12 +169,12 @@ def test_apply_is_an_answer_at_the_end_of_a_chat_with_a_screen_too(
         live, run, work, home, box):  # noqa: F811
     s, _ = live([CHANGE, DONE], ("--sandbox", "local", "--workspace", "repo"),
                 ready="tools in")
-    for text, wanted in (("go", "done"), ("/quit", "[a/D/s/k]")):
+    for text, wanted in (("go", "done"), ("/quit", "[a/D/s/k/Esc]")):
         s.type(text)
         s.keys("Enter")
         s.until(wanted)
     s.type("a")
-    s.until("[a/D/s/k] a")
+    s.until("[a/D/s/k/Esc] a")
     s.keys("Enter")
     s.until("Applied 1 file", scrollback=True)
     assert s.status() == 0
@@ -137,9 +186,9 @@ def test_what_cannot_be_applied_at_the_end_of_a_chat_is_asked_about_again(
         chat, run, work, home):
     (work / "src/main.c").write_text("3\n")
     chat.type("/quit\n")
-    chat.until("[a/D/s/k] ")
+    chat.until("[a/D/s/k/b] ")
     chat.type("a\n")
-    chat.until("[a/D/s/k] ")
+    chat.until("[a/D/s/k/b] ")
     assert len(rows(run)) == 1
     chat.type("d\n")
     chat.end()
@@ -157,7 +206,7 @@ def test_the_question_names_the_sandbox_and_repeats_for_other_letters(
               "--sandbox", "local", "--workspace", tree)
     c.say("go", "done")
     made, = rows(run)
-    c.say("/quit", "D/s/k]")
+    c.say("/quit", "D/s/k")
     gives = ("d or Enter saves them as a patch and deletes it; "
              if tree == "repo" else "d or Enter deletes it with its changes; ")
     assert "".join(gives.split()) in "".join(c.text().split())
@@ -169,7 +218,7 @@ def test_the_question_names_the_sandbox_and_repeats_for_other_letters(
             c.until(lambda t: "Not an answer" not in t)
             continue
         seen = c.say(other, "keep it?", n)
-        assert f"[a/D/s/k] {other}" in seen or f"[D/s/k] {other}" in seen
+        assert f"D/s/k/b] {other}" in seen
         assert f"'{other}' is not an answer. " in seen
     assert f"local dcode-{made['name']} {has}" in c.text(True)
     assert [row["name"] for row in rows(run)] == [made["name"]]
@@ -314,6 +363,6 @@ def test_removing_a_sandbox_tells_by_its_status_that_no_patch_was_saved(
 def test_a_chat_whose_patch_could_not_be_saved_ends_with_1(chat, home):
     block_patches(home)
     chat.type("/quit\n")
-    chat.until("just delete, stop or keep it? [a/D/s/k] ")
+    chat.until("delete, stop or keep it? [a/D/s/k/b] ")
     chat.type("d\n")
     assert chat.end() == 1

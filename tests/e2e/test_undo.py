@@ -130,6 +130,7 @@ def test_an_undo_can_be_undone(talk, tree, run):
     states = [(go(c, n), look(run))[1]
               for n in (1, 2)]
     c.say("/undo", "Undid turn 2: 2 files.")
+    c.until("To get the changes back: `/undo --redo`")
     c.say("/undo", "Undid turn 1: 1 file.")
     assert look(run) == BEFORE
     c.say("/undo --redo", "Restored turn 1: 1 file.")

@@ -486,6 +486,20 @@ static void a_missing_file_is_named_in_words(void **state)
 	ev.text = STR("Error: 'x: file_not_found' is odd");
 	summary_of_result(&ev, &line);
 	assert_string_equal(line.ptr, "Error: 'x: file_not_found' is odd");
+	/* wrong arguments: the reasons, without the arguments */
+	buf_clear(&line);
+	ev.text = STR("Error invoking tool 'delete' with kwargs {'path': 'a'} "
+		      "with error:\n file_path: Field required\n n: Input "
+		      "should be greater than 0\n Please fix the error and try "
+		      "again.");
+	summary_of_result(&ev, &line);
+	assert_string_equal(line.ptr,
+			    "wrong arguments: file_path is missing; n: Input "
+			    "should be greater than 0");
+	buf_clear(&line);
+	ev.text = STR("Error invoking tool 'delete' with kwargs {'path': 'a'}");
+	summary_of_result(&ev, &line);
+	assert_string_equal(line.ptr, ev.text.ptr);
 	buf_release(&line);
 	transcript_release(&t);
 }
