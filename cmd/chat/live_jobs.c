@@ -810,12 +810,16 @@ static int run_listing(void *arg, struct buf *out, const struct stop *stop,
 	return mention_list(l->run, l->lists_ignored, out, stop, err);
 }
 
-/* A listing that failed is nothing to the user. */
+/* A listing that failed is nothing to the user. One for an earlier word, with
+ * the files that git ignores or without them, is not what this word needs. */
 static void on_listing(void *arg, struct side_job *j)
 {
 	struct live *l = arg;
 
-	complete_set_files(&l->completer, buf_str(&j->out));
+	if (l->lists_ignored == l->completer.ignored)
+		complete_set_files(&l->completer, buf_str(&j->out));
+	else
+		l->completer.asked = false;
 	complete_update(&l->completer, &l->editor);
 }
 

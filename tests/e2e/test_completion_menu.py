@@ -1,11 +1,14 @@
 """test_completion_menu.py - the choices below the draft: where they show, and
 how they fit the window."""
 # SPDX-License-Identifier: MIT
+import pathlib
 import re
+import shutil
 import subprocess
 
 import pytest
 
+from lifecycle import wait_for
 from test_live_chat import DONE, execute, live, prompts  # noqa: F401
 
 # pylint: disable=redefined-outer-name
@@ -299,3 +302,43 @@ def test_arguments_of_commands_are_offered(live, work, command, typed, rows):
     s.keys("Tab")
     first = rows[0].split("  ")[0]
     s.until(lambda t: f"\u276f {command} {first}" in t)
+
+
+@pytest.fixture
+def gate(tmp_path, env):
+    """A file: while it exists, no listing of files ends."""
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    gate = tmp_path / "gate"
+    find = programs / "find"
+    find.write_text(f"#!/bin/sh\n[ ! -e {gate} ] || echo >>{gate}.waits\n"
+                    f"while [ -e {gate} ]; do sleep 0.05; done\n"
+                    f"exec {shutil.which('find')} \"$@\"\n")
+    find.chmod(0o755)
+    env["PATH"] = f"{programs}:{env['PATH']}"
+    yield gate
+    gate.unlink(missing_ok=True)
+
+
+def test_a_late_list_of_ignored_files_is_not_for_the_next_word(live, work,
+                                                               gate):
+    subprocess.run(["git", "init", "-q", work], check=True)
+    (work / ".gitignore").write_text("*.log\n")
+    (work / "apples.log").write_text("x\n")
+    s, _ = live([DONE], ready="this machine")
+    s.type("see @appl")
+    s.until("\n  apples.txt")
+    gate.touch()
+    s.type("es.log")
+    s.until("see @apples.log")
+    wait_for(pathlib.Path(f"{gate}.waits").exists)
+    s.type(" or")
+    s.until("see @apples.log or")
+    s.type(" @app")
+    seen = s.until("see @apples.log or @app")
+    assert "\n  apples" not in seen
+    gate.unlink()
+    seen = s.until("\n  apples.txt")
+    assert "\n  apples.log" not in seen
+    s.type("les.log")  # the control: it is found where nothing else is
+    s.until("\n  apples.log")
