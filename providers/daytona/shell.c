@@ -139,7 +139,8 @@ static int resize_shell(void *arg, const struct exec_terminal *size,
 	return ask_shell(arg, "POST", "/resize", size_object(size), stop, err);
 }
 
-/* Sends what send_keys() has queued. */
+/* Sends what send_keys() has queued. After a failure it stays in the queue, for
+ * the next connection. */
 static int flush_keys(struct daytona_shell *s, struct ws *ws,
 		      const struct stop *stop, struct error *err)
 {
@@ -150,10 +151,14 @@ static int flush_keys(struct daytona_shell *s, struct ws *ws,
 	pthread_mutex_lock(&s->lock);
 	cancel_reset(&queued);
 	buf_addstr(&keys, buf_str(&s->keys));
-	buf_clear(&s->keys);
 	pthread_mutex_unlock(&s->lock);
 	if (keys.len)
 		rc = ws_send(ws, WS_BINARY, buf_str(&keys), stop, err);
+	if (rc == 0) {
+		pthread_mutex_lock(&s->lock);
+		buf_consume(&s->keys, keys.len);
+		pthread_mutex_unlock(&s->lock);
+	}
 	buf_release(&keys);
 	return rc;
 }
@@ -263,13 +268,13 @@ static int run_shell(void *arg, struct shell_link *link,
 	s->wakes = true;
 	pthread_mutex_unlock(&s->lock);
 	rc = create_shell(s, size, &stop, err);
-	if (rc < 0)
-		return -1;
-	do {
-		rc = connect_shell(s, link, &retry, err);
-	} while (rc < 0 && shell_retry(&retry, link, err));
+	if (rc == 0) {
+		do {
+			rc = connect_shell(s, link, &retry, err);
+		} while (rc < 0 && shell_retry(&retry, link, err));
+	}
 	res->exit_code = s->exit_code;
-	if (rc < 0) {
+	if (rc < 0) { /* it may also exist if only the answer was lost */
 		ends = stop_cleanup(SHELL_END_MS);
 		(void)ask_shell(s, "DELETE", "", NULL, &ends, &ignored);
 	}

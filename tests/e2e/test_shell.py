@@ -416,6 +416,15 @@ def test_a_lost_connection_comes_back(shell, cloud, name):
     assert t.end() == 8
 
 
+def test_a_daytona_shell_whose_answer_was_lost_is_ended(cloud, shell):
+    place = cloud("daytona")
+    place.vendor.fault("POST .*/process/pty$", times=9, truncate=1)
+    t = shell(place.name, ready=False)
+    assert t.end() != 0
+    kept, = place.vendor.boxes.values()
+    assert not kept.terminals
+
+
 @pytest.mark.parametrize("name", ["langsmith", "runloop", "vercel"])
 def test_a_shell_outlives_lost_requests(shell, cloud, name):
     place = cloud(name)
