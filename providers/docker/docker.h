@@ -84,8 +84,9 @@ struct docker_box {
 	char notice[SANDBOX_NOTICE];
 	/* owned: the way to the listed hosts; NULL: another dcode's, or none */
 	struct egress *egress;
-	/* the way was another dcode's at the last try: the next command tries
-	 * again, because that dcode may have ended */
+	/* egress is NULL, although the container was made with a list: at the
+	 * last try another dcode served it, whose placeholders are not ours,
+	 * or the try failed. The next command tries again. */
 	bool yields;
 	/* what it puts into requests; borrowed, set before it starts */
 	struct secrets secrets;
@@ -132,8 +133,9 @@ int docker_network_add(const struct docker *d, const struct network *n,
 int docker_network_open(struct docker_box *box, const cJSON *inspected,
 			const struct stop *stop, struct error *err);
 /* Call before a command: opens the way again if somebody else has restarted the
- * container. *guarded: a proxy of this process guards it, so that its
- * placeholders are of use. */
+ * container, or if the last try failed. *guarded: a proxy of this process
+ * guards it, so that its placeholders are of use. After a failure the container
+ * has no network; a command can still run. */
 int docker_network_renew(struct sandbox *sb, bool *guarded,
 			 const struct stop *stop, struct error *err);
 /* Call after a container was removed: deletes what is stored about the lists of

@@ -690,16 +690,30 @@ static int finish_result(struct exec_session *r, int rc, bool late,
 	return rc;
 }
 
+/* The command runs all the same: it can need no network, and repair what is in
+ * the way. */
+static void tell_failure(struct exec_result *res, const struct error *why)
+{
+	snprintf(res->notice, sizeof(res->notice),
+		 "network: dcode could not connect this container, which has "
+		 "no network until the next command tries again: %s",
+		 why->message);
+}
+
 /* Another dcode connected the container when the command began. If that one has
  * ended, connects it and says so: the command may have lost its network. */
 static void take_over(struct sandbox *sb, struct exec_result *res,
 		      const struct stop *stop)
 {
-	struct error ignored = { 0 };
+	struct error why = { 0 };
 	bool guarded = false;
+	int rc = docker_network_renew(sb, &guarded, stop, &why);
 
-	if (docker_network_renew(sb, &guarded, stop, &ignored) == 0 &&
-	    guarded && !res->notice[0])
+	if (res->notice[0])
+		return;
+	if (rc < 0 && why.code != ERR_CANCELLED)
+		tell_failure(res, &why);
+	else if (guarded)
 		snprintf(res->notice, sizeof(res->notice),
 			 "network: another dcode connected this container, and "
 			 "ended before the command did. From now on this one "
@@ -719,9 +733,11 @@ int docker_execute(struct sandbox *sb, const struct exec_request *req,
 	bool own_time = within.deadline < stop->deadline;
 	struct error why = { 0 };
 	bool guarded;
-	int rc = docker_network_renew(sb, &guarded, &within, err);
+	struct error lost = { 0 }; /* why there is no network */
+	int rc = docker_network_renew(sb, &guarded, &within, &lost);
+	bool is_lost = rc < 0;
 
-	if (rc < 0) {
+	if (is_lost && stop_check(&within, err) < 0) {
 		free(r);
 		return -1;
 	}
@@ -743,6 +759,8 @@ int docker_execute(struct sandbox *sb, const struct exec_request *req,
 	if (rc < 0)
 		*err = why;
 	/* nobody sees what is said below dcode's own commands */
+	if (!req->plain && is_lost)
+		tell_failure(res, &lost);
 	if (!req->plain && (rc == 0 || why.code != ERR_CANCELLED))
 		docker_box_take_notice(box, res->notice);
 	if (!req->plain && rc == 0 && !guarded)

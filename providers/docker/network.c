@@ -238,8 +238,7 @@ static int choose_list(struct docker_box *box, const cJSON *inspected,
 	return read_list(box->docker, inspected, n, err);
 }
 
-/* Sets the box's proxy, or NULL. yields: another dcode's proxy serves the
- * container, so our placeholders have no effect. */
+/* Sets the box's proxy, or NULL. yields: see struct docker_box. */
 static void set_proxy(struct docker_box *box, struct egress *new, bool yields)
 {
 	struct egress *old;
@@ -263,7 +262,7 @@ static int open_way(struct docker_box *box, const cJSON *inspected,
 	const struct egress_policy policy = { &n, &box->secrets };
 	struct egress *new = NULL;
 	int most = box->yields ? 0 : BUSY_TRIES;
-	bool yields;
+	bool yields; /* also after a failure: the next command tries again */
 	int rc = choose_list(box, inspected, pid, &n, err);
 
 	if (rc == 0)
@@ -279,18 +278,16 @@ static int open_way(struct docker_box *box, const cJSON *inspected,
 			stop_sleep(stop, BUSY_MS, err) == 0);
 	     try++)
 		rc = egress_start(&new, &policy, pid, stop, err);
-	yields = rc < 0 && err->code == ERR_BUSY;
-	if (yields)
-		rc = 0;
-	else if (rc == 0)
+	if (rc == 0)
 		rc = egress_write_trust_inside(new, pid, err);
-	if (rc < 0) {
+	yields = rc < 0;
+	if (yields) {
 		egress_end(new);
 		new = NULL;
 	}
 	set_proxy(box, new, yields);
 	network_release(&n);
-	return rc < 0 ? -1 : 0;
+	return yields && err->code != ERR_BUSY ? -1 : 0;
 }
 
 int docker_network_open(struct docker_box *box, const cJSON *inspected,
@@ -304,8 +301,8 @@ int docker_network_open(struct docker_box *box, const cJSON *inspected,
 	return rc;
 }
 
-/* True if the container's first process is not the one that the proxy serves,
- * or if another dcode's proxy served it. */
+/* True if no proxy of this process serves the container's first process,
+ * although one should. */
 static bool is_stale(struct docker_box *box)
 {
 	bool stale;

@@ -719,14 +719,19 @@ void egress_copy_list(struct egress *e, struct network *out)
 	pthread_mutex_unlock(&e->lock);
 }
 
-bool egress_serves(const struct egress *e, pid_t inside)
+bool egress_serves(struct egress *e, pid_t inside)
 {
 	char path[64];
 	struct stat theirs;
 	struct stat ours;
+	bool started;
+
+	pthread_mutex_lock(&e->lock);
+	started = e->pid > 0;
+	pthread_mutex_unlock(&e->lock);
 
 	snprintf(path, sizeof(path), "/proc/%d/ns/net", (int)inside);
-	return inside > 1 && stat(path, &theirs) == 0 &&
+	return started && inside > 1 && stat(path, &theirs) == 0 &&
 	       fstat(e->namespace_fd, &ours) == 0 &&
 	       theirs.st_dev == ours.st_dev && theirs.st_ino == ours.st_ino;
 }

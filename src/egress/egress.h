@@ -73,8 +73,9 @@ int egress_change(struct egress *e, const struct network *n,
 		  const struct stop *stop, struct error *err);
 /* Copies the list that the proxy enforces. Any thread. */
 void egress_copy_list(struct egress *e, struct network *out);
-/* True if the process is in the network that the proxy serves. */
-bool egress_serves(const struct egress *e, pid_t inside);
+/* True if the process is in the network that the proxy serves. False after an
+ * egress_change() that left no proxy. Any thread. */
+bool egress_serves(struct egress *e, pid_t inside);
 /* From now on connections to names that the list neither allows nor denies wait
  * for the gate, a minute at most. Its ask may call egress_change(). Borrowed
  * until egress_end(). Not NULL. */

@@ -185,15 +185,109 @@ def test_when_the_other_dcode_ends_the_next_command_is_guarded_again(
             s.close()
 
 
+def restart(place, name):
+    status, _ = docker_rig.request(place.rig.docker_host, "POST",
+                                   f"/containers/{name}/restart?t=0")
+    assert status in (200, 204)
+
+
+@contextlib.contextmanager
+def attached(place, *flags):
+    """say(line, wanted) in a chat with the place's container, or with flags, in
+    one with a container of its own."""
+    s = test_egress.screen(place.box, "--sandbox", "docker", *(
+        flags or ("--sandbox-id", place.box.id)))
+
+    def say(line, wanted=""):
+        s.type(line)
+        s.keys("Enter")
+        s.until(wanted)
+    say.until = s.until
+    try:
+        s.until("tools in")
+        yield say
+    finally:
+        s.close()
+
+
+BLOCK = "rm -rf /etc/dcode-trust.pem; mkdir /etc/dcode-trust.pem; "
+FAILED = "dcode could not connect this container"
+TOKENS = "echo tokens: $(env | grep -c ^TOKEN=)"
+
+
+def repair(place, say):
+    """A command still runs, and removes the cause: then there is a network."""
+    say(f"!{TOKENS}", "tokens: 0")
+    say("!rmdir /etc/dcode-trust.pem; echo r''epaired", "repaired")
+    say(f"!{ASK}; echo thr''ough", "through")
+    assert place.heads().count(VALUE) == 1
+
+
+def test_a_take_over_that_fails_is_said_and_tried_again(made, tmp_path):
+    shared = open_to_all(tmp_path / "shared")
+    place = made(mounts=[f"{shared}:/shared"])
+    with guarded_by_another(place, shared) as end, attached(place) as say:
+        say(f"!{BLOCK} touch /shared/blocked; until [ -e /shared/free ]; do "
+            "sleep 0.1; done")
+        wait_for((shared / "blocked").exists, seconds=60)
+        end()
+        (shared / "free").touch()
+        say.until(FAILED)
+        repair(place, say)
+
+
+def test_a_failed_opening_after_a_restart_is_said_and_tried_again(made):
+    place = made()
+    with attached(place) as say:
+        say(f"!{BLOCK} {TOKENS}", "tokens: 1")
+        restart(place, place.box.id)
+        say("!echo st''ill", FAILED)
+        repair(place, say)
+
+
+# Takes the port of the proxy's DNS server between two proxies, as another
+# dcode can.
+TAKER = """import os, socket, time
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+while not os.path.exists("/shared/taken"):
+    try:
+        s.bind(("127.0.0.1", 53))
+        open("/shared/taken", "w").close()
+    except OSError:
+        pass
+while not os.path.exists("/shared/go"):
+    time.sleep(0.1)
+s.close()
+open("/shared/gone", "w").close()
+"""
+
+
+def test_a_dcode_that_loses_the_way_in_a_change_takes_it_again(made, tmp_path):
+    shared = open_to_all(tmp_path / "shared")
+    (shared / "taker.py").write_text(TAKER)
+    place = made(mounts=[f"{shared}:/shared"])
+    with attached(place, "--on-exit", "delete") as say:
+        # with a program on port 3000 each change fails
+        say("!setsid python3 -m http.server 3000 >/dev/null 2>&1 & "
+            "setsid python3 /shared/taker.py >/dev/null 2>&1 & "
+            f"until {CURL} 127.0.0.1:3000 >/dev/null; do sleep 0.1; done; "
+            + TOKENS,
+            "tokens: 1")
+
+        def change():
+            say("/network allow bad.example:3000", "uses a port of")
+            return (shared / "taken").exists()
+        wait_for(change, seconds=60)
+        say(f"!{TOKENS}", "tokens: 0")
+        (shared / "go").touch()
+        wait_for((shared / "gone").exists, seconds=60)
+        say(f"!{ASK}; echo thr''ough", "through")
+        assert place.heads().count(VALUE) == 1
+
+
 def test_a_restart_by_somebody_else_keeps_the_list_in_force(made):
     place = made()
     box = place.box
-
-    def restart(name):
-        status, _ = docker_rig.request(place.rig.docker_host, "POST",
-                                       f"/containers/{name}/restart?t=0")
-        assert status in (200, 204)
-
     before = set(place.rig.containers())
     s = test_egress.screen(box, "--sandbox", "docker", "--on-exit", "keep")
     try:
@@ -208,7 +302,7 @@ def test_a_restart_by_somebody_else_keeps_the_list_in_force(made):
         say(reach, "evil-good.example refused")
         say("/network allow evil-good.example", "may now reach")
         say(reach + " && echo o''nce", "once")
-        restart(name)
+        restart(place, name)
         say(reach + " && echo a''gain", "again")
         say(f"!{ASK} && echo w''ith", "with")
         assert VALUE in place.heads()
