@@ -155,9 +155,10 @@ enum rewind_kind { REWIND_BOTH, REWIND_TALK, REWIND_FILES, REWIND_NOTHING };
 /* Asks which, if turns from the prompt on have changed files. */
 static enum rewind_kind choose_kind(struct run *r, int64_t turns)
 {
-	char *both = xasprintf("Conversation and files of the sandbox "
-			       "(undoes %" PRId64 " turn%s)",
-			       turns, turns == 1 ? "" : "s");
+	char *both = xasprintf(
+		"Conversation and files %s (undoes %" PRId64 " turn%s)",
+		run_has_sandbox(r) ? "of the sandbox" : "that file tools wrote",
+		turns, turns == 1 ? "" : "s");
 	const struct fuzzy_item items[] = {
 		[REWIND_BOTH] = { .name = str_of(both) },
 		[REWIND_TALK] = { .name = STR("Conversation; files stay") },
@@ -181,7 +182,7 @@ static int fork_thread(struct run *r, const struct thread *t,
 	struct stop stop = app_stop(r->app);
 
 	if (conversation_rewind(r, t, p->before, err) < 0 ||
-	    undo_forked(r, p->turn, kind == REWIND_BOTH, err) < 0)
+	    undo_forked(r, t->id, p->turn, kind == REWIND_BOTH, err) < 0)
 		return -1;
 	fprintf(stderr,
 		"Went back to before this prompt, in a new thread: %s\n"

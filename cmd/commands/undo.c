@@ -3,12 +3,15 @@
 #include "cmd/session/undo.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "base/json.h"
+#include "base/mem.h"
 #include "base/str.h"
 #include "cmd/command.h"
 #include "cmd/commands/tree_session.h"
 #include "cmd/print.h"
+#include "session/thread.h"
 
 enum { JSON_MAX = 64 << 20 };
 
@@ -60,6 +63,57 @@ static int parse_turn(const struct args *args, int64_t *turn, struct error *err)
 			 "--turn: not the number of a turn: '%s'", text);
 }
 
+/* Opens the files of a thread without a sandbox. 1: the thread has one, or none
+ * of its tools has written a file. */
+static int open_local(struct tree_session *t, struct app *app, const char *name,
+		      const struct stop *stop, struct error *err)
+{
+	const struct app_chat *chat = name ? NULL : app->chat;
+	struct error ignored = { 0 };
+	struct thread found = { 0 };
+	struct settings *set;
+	struct store *store;
+	int rc = 1;
+
+	if (app_settings(app, &set, err) < 0 || app_store(app, &store, err) < 0)
+		return -1;
+	if (chat && chat->sandbox->client->provider->flags & SANDBOX_UNISOLATED)
+		rc = undo_open_local(&t->workspace, app, settings_cwd(set),
+				     chat->thread, stop, err);
+	else if (!chat &&
+		 thread_find(store, name, settings_cwd(set), &found,
+			     &ignored) == 0 &&
+		 !found.label[0])
+		rc = undo_open_local(&t->workspace, app, found.cwd, found.id,
+				     stop, err);
+	if (rc == 0)
+		t->thread = xstrdup(chat ? chat->thread : found.id);
+	else if (rc > 0 && chat &&
+		 chat->sandbox->client->provider->flags & SANDBOX_UNISOLATED)
+		rc = error_set(err, ERR_NOT_FOUND,
+			       "nothing to undo: no file tool has written a "
+			       "file in this thread (what commands change on "
+			       "this machine cannot be undone)");
+	thread_release(&found);
+	return rc;
+}
+
+/* Opens the tree that the command line names, in a sandbox or here. */
+static int open_tree(struct tree_session *t, struct app *app, const char *name,
+		     const struct stop *stop, struct error *err)
+{
+	int rc = open_local(t, app, name, stop, err);
+
+	if (rc <= 0)
+		return rc;
+	if (tree_open(t, app, name, stop, err) < 0)
+		return error_wrap(err, "nothing can be undone");
+	if (t->sandbox)
+		return 0;
+	*err = t->gone;
+	return error_wrap(err, "cannot reach the sandbox");
+}
+
 static int run(struct app *app, const struct args *args)
 {
 	struct stop stop = app_stop(app);
@@ -69,13 +123,9 @@ static int run(struct app *app, const struct args *args)
 	int64_t turn = 0;
 	int rc = parse_turn(args, &turn, &err);
 
-	if (rc == 0 && tree_open(&t, app, args->argc ? args->argv[0] : NULL,
-				 &stop, &err) < 0)
-		rc = error_wrap(&err, "nothing can be undone");
-	if (rc == 0 && !t.sandbox) {
-		err = t.gone;
-		rc = error_wrap(&err, "cannot reach the sandbox");
-	}
+	if (rc == 0)
+		rc = open_tree(&t, app, args->argc ? args->argv[0] : NULL,
+			       &stop, &err);
 	if (rc == 0)
 		rc = undo_files(&(struct undo_target){ app, &t.workspace,
 						       t.sandbox, t.thread },
@@ -110,6 +160,6 @@ static const struct subcommand subs[] = {
 
 const struct command command_undo = {
 	.name = "undo",
-	.summary = "Undo the file changes of turns in a sandbox",
+	.summary = "Undo the file changes of turns",
 	.subs = subs,
 };

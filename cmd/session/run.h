@@ -62,6 +62,7 @@ struct model_offer {
 struct mcp;           /* declared in mcp/mcp.h */
 struct move;          /* declared in cmd/session/move.h */
 struct pick;          /* declared in cmd/chat/slash_cmd.h */
+struct run_files;     /* defined in undo.c */
 struct promise;       /* defined in sandbox.c */
 struct run_skills;    /* declared in cmd/session/skills.h */
 struct run_subagents; /* declared in cmd/subagents/run_subagents.h */
@@ -118,6 +119,7 @@ struct run {
 	/* Called with the run on the thread that waits, before opened; or
 	 * NULL. */
 	void (*sandbox_ready)(struct run *r);
+	struct run_files *files; /* owned, or NULL: undo.c */
 	/* Owned: what the next prompt tells the model about undone changes;
 	 * NULL: nothing. */
 	char *undone;

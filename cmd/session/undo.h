@@ -25,9 +25,14 @@ void undo_end_turn(struct run *r, int rc);
 struct undo_target {
 	struct app *app;
 	struct workspace *workspace;
-	struct sandbox *sandbox;
+	struct sandbox *sandbox; /* NULL: files of this machine */
 	const char *thread;
 };
+/* Opens what is stored of the files that tools have written in a thread without
+ * a sandbox. 1: nothing. */
+int undo_open_local(struct workspace *w, struct app *app, const char *cwd,
+		    const char *thread, const struct stop *stop,
+		    struct error *err);
 /* Restores files as checkpoint_undo() does, and stores a text for the model in
  * LABEL.undone of the workspace, which goes before the next prompt.
  * turn and redo as in struct undo_request. Release u in any case. */
@@ -41,11 +46,12 @@ void undo_print(const struct app *app, const char *thread,
 /* For a chat that goes back to before a turn of its thread. undo_count() sets
  * *n to the number of turns whose changes undo_in_chat() undoes, which also
  * prints the result. undo_forked() is called once the run's thread is the copy:
- * its first turn is `turn`. with_files: undo_in_chat() was called, so that the
- * model has seen nothing of what was undone. */
+ * its first turn is `turn`. from: the thread that was copied. with_files:
+ * undo_in_chat() was called, so that the model has seen nothing of what was
+ * undone. */
 int undo_count(struct run *r, int64_t turn, int64_t *n, struct error *err);
 int undo_in_chat(struct run *r, int64_t turn, struct error *err);
-int undo_forked(struct run *r, int64_t turn, bool with_files,
+int undo_forked(struct run *r, const char *from, int64_t turn, bool with_files,
 		struct error *err);
 
 /* The stored states of one thread's sandbox; initialise with { 0 }. */

@@ -640,6 +640,8 @@ static int open_child(struct child *c, struct error *err)
 		.prepare_arg = c,
 		.ran = parent->ran,
 		.ran_arg = parent->ran_arg,
+		.writes = parent->writes,
+		.writes_arg = parent->writes_arg,
 		.more = parent->more,
 		.web = parent->web,
 		.hooks = parent->hooks,

@@ -277,6 +277,11 @@ struct agent {
 	 * it has changed in the user's tree. NULL: they are not named. */
 	void (*watch)(void *arg, struct buf *changed, const struct stop *stop);
 	void *watch_arg;
+	/* Called before and after each call of a tool that writes or deletes a
+	 * file of this machine, without a sandbox, on the thread that runs it,
+	 * with the file's absolute path. NULL: nobody wants to know. */
+	void (*writes)(void *arg, const char *path, bool after);
+	void *writes_arg;
 	/* tells the user on which ports commands begin to listen */
 	bool names_ports;
 	/* Called when a command wanted to push this branch with git: asks the

@@ -663,25 +663,69 @@ static bool on_offers(void *arg, const char *tool)
 	return model_offers(job->batch->agent->model, tool);
 }
 
+/* Returns the path that the call acts on, absolute; owned, or NULL. */
+static char *path_of(const struct tool_job *job)
+{
+	const struct tool *tool = tool_of(job);
+	struct error ignored = { 0 };
+	cJSON *args = json_parse(str_of(job->call->args));
+	char *path = NULL;
+
+	if (tool && tool->path_arg)
+		(void)paths_resolve(job->batch->agent->sandbox->workdir,
+				    json_string(args, tool->path_arg, ""),
+				    &path, &ignored);
+	cJSON_Delete(args);
+	return path;
+}
+
+/* Returns the file that the call writes; owned, or NULL: it writes none, or
+ * agent.writes is not set. */
+static char *written_path(const struct tool_job *job)
+{
+	const struct agent *a = job->batch->agent;
+	const struct tool *tool = tool_of(job);
+	char *path;
+	char *real;
+
+	if (!a->writes || !tool || !tool->path_arg ||
+	    tool->flags & (TOOL_READS | TOOL_RUNS | TOOL_SESSION) ||
+	    !(a->sandbox->client->provider->flags & SANDBOX_UNISOLATED))
+		return NULL;
+	if (job->real_path)
+		return xstrdup(job->real_path);
+	path = path_of(job);
+	real = path && !(tool->flags & TOOL_DELETES) ? realpath(path, NULL)
+						     : NULL;
+	if (!real) /* it is new, or the link itself is deleted */
+		return path;
+	free(path);
+	return real;
+}
+
+static void tell_write(const struct tool_job *job, const char *path, bool after)
+{
+	const struct agent *a = job->batch->agent;
+
+	if (path)
+		a->writes(a->writes_arg, path, after);
+}
+
 /* True if the call reads a file that a pattern of agent.exempt names: relative
  * to the working directory, or absolute. */
 static bool is_exempt(const struct tool_job *job)
 {
 	const struct agent *a = job->batch->agent;
 	const struct tool *tool = tool_of(job);
-	cJSON *args;
-	char *path = NULL;
-	struct error ignored = { 0 };
+	char *path;
 	bool is = false;
 	size_t dir;
 
 	if (!a->n_exempt || !tool || !tool->path_arg ||
 	    strcmp(tool->spec.name, "read_file") != 0)
 		return false;
-	args = json_parse(str_of(job->call->args));
-	if (paths_resolve(a->sandbox->workdir,
-			  json_string(args, tool->path_arg, ""), &path,
-			  &ignored) == 0) {
+	path = path_of(job);
+	if (path) {
 		dir = strlen(a->sandbox->workdir);
 		for (size_t i = 0; i < a->n_exempt; i++)
 			is |= fnmatch(a->exempt[i], path, 0) == 0 ||
@@ -690,7 +734,6 @@ static bool is_exempt(const struct tool_job *job)
 			       fnmatch(a->exempt[i], path + dir + 1, 0) == 0);
 	}
 	free(path);
-	cJSON_Delete(args);
 	return is;
 }
 
@@ -698,6 +741,7 @@ static bool is_exempt(const struct tool_job *job)
 static void *run_job(void *arg)
 {
 	struct tool_job *job = arg;
+	char *path;
 	int64_t began;
 	struct tool_env env = {
 		.more = job->batch->agent->more,
@@ -742,10 +786,14 @@ static void *run_job(void *arg)
 	if (job->exempt)
 		env.mask = mask_values(env.mask);
 	begin_watch(job->batch->agent, tool_of(job), job->batch->stop);
+	path = written_path(job);
+	tell_write(job, path, false);
 	began = clock_ms();
 	job->rc =
 		tool_call(&env, job->call, &job->out, &job->failed, &job->err);
 	job->ran_ms = clock_ms() - began;
+	tell_write(job, path, true);
+	free(path);
 	end_watch(job->batch->agent, tool_of(job), job->call, &job->changed,
 		  job->batch->stop);
 	job->interrupted = job->rc < 0 && job->err.code == ERR_CANCELLED;

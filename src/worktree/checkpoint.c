@@ -68,19 +68,31 @@ static bool parse_name(struct checkpoint *c, struct str name)
 	return true;
 }
 
-/* Parses "REF OID TIME". */
+static bool is_local(const struct workspace *w)
+{
+	return str_starts(str_of(w->label), CHECKPOINT_LOCAL);
+}
+
+/* Parses "REF OID TIME PARENT...". */
 static void add_checkpoint(struct checkpoints *all, const char *prefix,
 			   struct str line)
 {
 	struct checkpoint c = { 0 };
 	struct str ref = { 0 };
 	struct str oid = { 0 };
+	struct str time = { 0 };
+	struct str parent = { 0 };
 
 	if (!str_split(&line, ' ', &ref) || !str_split(&line, ' ', &oid) ||
 	    !str_starts(ref, prefix) || oid.len >= GIT_OID ||
 	    !parse_name(&c, str_skip(ref, strlen(prefix))))
 		return;
-	(void)str_to_int(line, &c.time);
+	(void)str_split(&line, ' ', &time);
+	(void)str_to_int(time, &c.time);
+	while (str_split(&line, ' ', &parent))
+		if (parent.len < GIT_OID)
+			snprintf(c.parent, sizeof(c.parent), "%.*s",
+				 (int)parent.len, parent.ptr);
 	snprintf(c.oid, sizeof(c.oid), "%.*s", (int)oid.len, oid.ptr);
 	c.ref = xstrndup(ref.ptr, ref.len);
 	if (!(all->n & (all->n - 1)))
@@ -126,7 +138,8 @@ int checkpoints_read(struct checkpoints *c, const struct workspace *w,
 	char *prefix = turns_prefix(w);
 	const char *argv[] = {
 		"for-each-ref",
-		"--format=%(refname) %(objectname) %(committerdate:unix)",
+		"--format=%(refname) %(objectname) %(committerdate:unix) "
+		"%(parent)",
 		prefix, NULL
 	};
 	struct buf out = BUF_INIT(REFS_MAX);
@@ -298,13 +311,16 @@ bool checkpoint_of_turn(const struct checkpoints *c,
 {
 	const char *thread = t->thread;
 
-	for (size_t i = c->n; i > 1; i--) {
+	for (size_t i = c->n; i > 0; i--) {
 		const struct checkpoint *one = &c->list[i - 1];
+		bool local = strstr(one->ref, "/" CHECKPOINT_LOCAL) != NULL;
 
+		if (!local && i == 1)
+			break;
 		if (one->kind != CHECKPOINT_TURN ||
 		    !is_in_thread(c, one, t, &thread) || one->turn != t->turn)
 			continue;
-		*before = c->list[i - 2].oid;
+		*before = local ? one->parent : c->list[i - 2].oid;
 		*after = one->oid;
 		return true;
 	}
@@ -430,6 +446,47 @@ int checkpoint_take(struct workspace *w, const struct checkpoint_request *r,
 	return rc;
 }
 
+int checkpoint_name_turn(const struct workspace *w, struct turn_files *t,
+			 int64_t most, const struct stop *stop,
+			 struct error *err)
+{
+	const struct checkpoint one = { .kind = CHECKPOINT_TURN,
+					.turn = t->turn.turn,
+					.count = t->bytes >> 10,
+					.thread = (char *)t->turn.thread };
+	struct buf lines = BUF_INIT(REFS_MAX);
+	struct checkpoints c = { 0 };
+	char *intent = label_path(w, "undoing");
+	char *ref = NULL;
+	int lock = lock_turns(w, stop, err);
+	int rc = lock < 0 ? -1 : checkpoints_read(&c, w, stop, err);
+
+	t->unnamed = false;
+	if (!t->number)
+		t->number = next_number(&c);
+	ref = make_ref(w, t->number, &one);
+	if (t->ref && strcmp(ref, t->ref) != 0)
+		buf_addf(&lines, "delete %s\n", t->ref);
+	buf_addf(&lines, "update %s %s\n", ref, t->after);
+	if (!t->ref)
+		add_trim(&lines, &c, most - 1);
+	if (rc == 0)
+		rc = update_refs(w, &lines, stop, err);
+	if (rc == 0) {
+		/* the agent has worked with what a killed undo has left */
+		(void)unlink(intent);
+		free(t->ref);
+		t->ref = xstrdup(ref);
+	}
+	if (lock >= 0)
+		close(lock);
+	checkpoints_release(&c);
+	buf_release(&lines);
+	free(intent);
+	free(ref);
+	return rc;
+}
+
 /* An odb_sink: copies a difference to a commit. */
 static int copy_record(void *arg, const struct odb_record *r, struct error *err)
 {
@@ -526,7 +583,7 @@ int checkpoints_copy(const struct workspace *to, const struct workspace *from,
 	for (size_t i = 0; i < c.n && rc == 0; i++)
 		add_create(&lines, to, c.list[i].number, &c.list[i],
 			   c.list[i].oid);
-	if (rc == 0 && c.n)
+	if (rc == 0 && c.n && now)
 		rc = odb_tree_diff(
 			&to->git, c.list[c.n - 1].oid, now,
 			&(struct odb_sink){ see_difference, &differs }, stop,
@@ -618,6 +675,119 @@ static void set_intent(struct undoing *u, const struct checkpoint *from,
 	memcpy(u->to, to->oid, sizeof(u->to));
 }
 
+static const char *where_of(const struct workspace *w)
+{
+	return is_local(w) ? "with a file tool" : "in this sandbox";
+}
+
+/* What the undone turns have left at a path, and what was there before. */
+struct local_step {
+	char *path; /* owned */
+	unsigned from_mode, to_mode;
+	char from[GIT_OID], to[GIT_OID];
+};
+
+struct local_steps { /* initialise with { .undoing } */
+	struct undoing *undoing;
+	struct local_step *list; /* owned */
+	size_t n;
+};
+
+static struct local_step *find_step(const struct local_steps *s,
+				    const char *path)
+{
+	for (size_t i = 0; i < s->n; i++)
+		if (!strcmp(s->list[i].path, path))
+			return &s->list[i];
+	return NULL;
+}
+
+static void add_step(struct local_steps *s, const struct odb_record *r)
+{
+	struct local_step *one;
+
+	if (!(s->n & (s->n - 1)))
+		s->list = xrealloc(s->list, s->n ? 2 * s->n : 1,
+				   sizeof(*s->list));
+	one = &s->list[s->n++];
+	*one = (struct local_step){ .path = xstrdup(r->path),
+				    .from_mode = r->new_mode };
+	snprintf(one->from, GIT_OID, "%s", r->new_oid);
+}
+
+/* An odb_sink for the turns from the last to the first. A file that is not as
+ * the earlier turn left it was changed in between, and stays. */
+static int see_step(void *arg, const struct odb_record *r, struct error *err)
+{
+	struct local_steps *s = arg;
+	struct local_step *one = find_step(s, r->path);
+
+	(void)err;
+	if (!one) {
+		add_step(s, r);
+		one = &s->list[s->n - 1];
+	} else if (one->to_mode != r->new_mode ||
+		   strcmp(one->to, r->new_oid) != 0) {
+		add_to_set(&s->undoing->skip, str_of(r->path));
+	}
+	one->to_mode = r->old_mode;
+	snprintf(one->to, GIT_OID, "%s", r->old_oid);
+	return 0;
+}
+
+/* Makes a commit of what the steps lead to, or come from. */
+static int commit_steps(const struct local_steps *s, bool to, char oid[GIT_OID],
+			struct error *err)
+{
+	struct undoing *u = s->undoing;
+	struct error ignored = { 0 };
+	struct odb_commit *commit = NULL;
+	char *ref = scratch_ref(u->w);
+	const struct odb_commit_info info = { .ref = ref, .message = "undo\n" };
+	int rc = odb_commit_begin(&commit, &u->w->git, &info, u->stop, err);
+
+	for (size_t i = 0; i < s->n && rc == 0; i++) {
+		const struct local_step *one = &s->list[i];
+		unsigned mode = to ? one->to_mode : one->from_mode;
+
+		if (mode)
+			rc = odb_commit_blob(commit, mode, str_of(one->path),
+					     to ? one->to : one->from, err);
+	}
+	if (rc == 0)
+		rc = odb_commit_end(commit, oid, err);
+	else
+		odb_commit_abort(commit);
+	(void)odb_ref_set(&u->w->git, ref, NULL, u->stop, &ignored);
+	free(ref);
+	return rc;
+}
+
+/* Plans to undo the turns from index `at` on of files without a sandbox. */
+static int plan_local(struct undoing *u, const struct checkpoints *c, size_t at,
+		      struct error *err)
+{
+	struct local_steps s = { .undoing = u };
+	const struct odb_sink sink = { see_step, &s };
+	int rc = 0;
+
+	for (size_t i = c->n_turns; i > at && rc == 0; i--) {
+		const struct checkpoint *one = &c->list[c->turns[i - 1]];
+
+		rc = odb_tree_diff(&u->w->git, one->parent, one->oid, &sink,
+				   u->stop, err);
+	}
+	sort_set(&u->skip);
+	if (rc == 0)
+		rc = commit_steps(&s, false, u->from, err);
+	if (rc == 0)
+		rc = commit_steps(&s, true, u->to, err);
+	for (size_t i = 0; i < s.n; i++)
+		free(s.list[i].path);
+	free(s.list);
+	return rc;
+}
+
 /* Finds the two checkpoints for an undo. */
 static int plan_undo(struct undoing *u, const struct checkpoints *c,
 		     const struct undo_request *r, struct error *err)
@@ -630,26 +800,29 @@ static int plan_undo(struct undoing *u, const struct checkpoints *c,
 	if (at == c->n_turns && r->turn)
 		return error_set(err, ERR_NOT_FOUND,
 				 "nothing to undo: no turn from %" PRId64
-				 " on has changed files in this sandbox",
-				 r->turn);
+				 " on has changed files %s",
+				 r->turn, where_of(u->w));
 	if (at == c->n_turns)
 		return error_set(err, ERR_NOT_FOUND,
 				 "nothing to undo: no turn has changed files "
-				 "in this sandbox, or all are undone");
+				 "%s, or all are undone",
+				 where_of(u->w));
 	first = c->turns[at];
 	last = c->turns[c->n_turns - 1];
-	if (!first)
+	if (!first && !is_local(u->w))
 		return error_set(err, ERR_NOT_FOUND,
 				 "the files from before turn %" PRId64
 				 " are not stored (any more)",
 				 c->list[first].turn);
-	set_intent(u, &c->list[last], &c->list[first - 1]);
+	if (!is_local(u->w))
+		set_intent(u, &c->list[last], &c->list[first - 1]);
 	u->entry = (struct checkpoint){ .kind = CHECKPOINT_UNDO,
 					.turn = c->list[first].turn,
 					.count = (int64_t)(c->n_turns - at),
 					.thread = xstrdup(
 						r->checkpoint.turn.thread) };
-	return skip_others(u, c, first, last, err);
+	return is_local(u->w) ? plan_local(u, c, at, err)
+			      : skip_others(u, c, first, last, err);
 }
 
 static int plan_redo(struct undoing *u, const struct checkpoints *c,
@@ -657,11 +830,16 @@ static int plan_redo(struct undoing *u, const struct checkpoints *c,
 {
 	size_t at = c->n_undone ? c->undone[c->n_undone - 1] : 0;
 
-	if (!at)
+	if (!c->n_undone || (!at && !is_local(u->w)))
 		return error_set(err, ERR_NOT_FOUND,
 				 "nothing to redo: no undo since the last turn "
 				 "that changed files");
-	set_intent(u, &c->list[at], &c->list[at - 1]);
+	if (is_local(u->w)) {
+		memcpy(u->from, c->list[at].oid, GIT_OID);
+		memcpy(u->to, c->list[at].parent, GIT_OID);
+	} else {
+		set_intent(u, &c->list[at], &c->list[at - 1]);
+	}
 	u->entry = (struct checkpoint){ .kind = CHECKPOINT_REDO,
 					.turn = c->list[at].turn,
 					.count = (int64_t)c->popped[at],
@@ -761,7 +939,7 @@ static int add_entry(struct undoing *u, struct error *err)
 	if (rc == 0) {
 		ref = make_ref(w, u->entry.number, &u->entry);
 		info.ref = ref;
-		info.parent = c.list[c.n - 1].oid;
+		info.parent = is_local(w) ? u->from : c.list[c.n - 1].oid;
 		rc = odb_commit_begin(&commit, &w->git, &info, u->stop, err);
 	}
 	for (int gone = 1; gone >= 0; gone--)
@@ -839,7 +1017,9 @@ static int intend(struct undoing *u, const struct undo_request *r,
 		  const char *file, struct error *err)
 {
 	struct checkpoints c = { 0 };
-	int rc = take_locked(u->w, &r->checkpoint, u->stop, err);
+	int rc = is_local(u->w)
+			 ? 0
+			 : take_locked(u->w, &r->checkpoint, u->stop, err);
 
 	if (rc == 0)
 		rc = checkpoints_read(&c, u->w, u->stop, err);

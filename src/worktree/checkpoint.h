@@ -10,6 +10,7 @@
  * THREAD, counted from 1. Begin reading at checkpoint_undo().
  */
 #include "worktree/fetched.h"
+#include "worktree/treefile.h"
 
 enum checkpoint_kind {
 	CHECKPOINT_FIRST = 'b', /* before the first turn */
@@ -40,6 +41,7 @@ struct checkpoint {
 	char *thread;  /* owned */
 	char *ref;     /* owned */
 	char oid[GIT_OID];
+	char parent[GIT_OID]; /* the last one, or "" */
 };
 
 struct checkpoints { /* initialise with { 0 } */
@@ -104,10 +106,47 @@ int checkpoint_fork(const struct workspace *w,
 
 /* Gives the workspace `to`, of another sandbox of the same tree, the
  * checkpoints of `from`, and one more of the commit `now` if that differs from
- * the last. */
+ * the last. now may be NULL. */
 int checkpoints_copy(const struct workspace *to, const struct workspace *from,
 		     const char *now, const struct stop *stop,
 		     struct error *err);
+
+/*
+ * Without a sandbox there is no tree to fetch: tools write into the user's own.
+ * A label that begins with CHECKPOINT_LOCAL has only the files that these tools
+ * have written. A turn is then a commit of what they left; its last parent is a
+ * commit of the same files before the turn.
+ */
+#define CHECKPOINT_LOCAL WORKSPACE_NO_SANDBOX "-"
+struct turn_files { /* of one turn; initialise with { .turn } */
+	struct checkpoint_turn turn;
+	struct turn_file {
+		char *path;            /* owned; relative to the tree's root */
+		struct treefile after; /* what the last call has left */
+	} * list;
+	size_t n;
+	int64_t bytes;                        /* stored so far */
+	char before[GIT_OID], after[GIT_OID]; /* commits, or "" */
+	bool unnamed;         /* `after` is newer than the checkpoint */
+	unsigned long number; /* of the checkpoint; 0: none */
+	char *ref;            /* its name; owned, or NULL */
+};
+/* Call before a tool writes or deletes path, and after it. Not stored, so that
+ * an undo does not touch it: a directory, a file over CHECKPOINT_FILE, more
+ * than CHECKPOINT_BYTES in the turn, a path through a link: the result is 1.
+ * most as in struct checkpoint_request. w is the tree itself. */
+int checkpoint_before_write(struct workspace *w, struct turn_files *t,
+			    const char *path, const struct stop *stop,
+			    struct error *err);
+int checkpoint_after_write(struct workspace *w, struct turn_files *t,
+			   const char *path, const struct stop *stop,
+			   struct error *err);
+/* Call after that: makes a new t->after the checkpoint of the turn. most as in
+ * struct checkpoint_request. */
+int checkpoint_name_turn(const struct workspace *w, struct turn_files *t,
+			 int64_t most, const struct stop *stop,
+			 struct error *err);
+void turn_files_release(struct turn_files *t); /* keeps turn */
 
 struct undo_result { /* initialise with { 0 }; release */
 	bool redo;

@@ -12,6 +12,7 @@
  */
 #include "worktree/restore.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,12 +26,14 @@
 #include "base/str.h"
 #include "worktree/odb.h"
 #include "worktree/stream_files.h"
+#include "worktree/treefile.h"
 
 enum {
 	/* bytes of the names in one request, whose answer names them again */
 	BATCH_BYTES = 128 << 10,
 	LINE_BYTES = 2 * (6 + 1 + 64) + 2 + 1, /* without the path */
 	LINK_MAX = 4096,
+	PERMS_MAX = 2 << 20,
 };
 
 #define NO_HASH                                                                \
@@ -161,7 +164,7 @@ static int write_scratch(struct restore *u, struct error *err)
 	if (rc == 0)
 		rc = write_files(u, err);
 	for (size_t i = 0; i < u->n && rc == 0; i++)
-		if (u->lines[i].new.mode == LISTING_LINK)
+		if (u->sandbox && u->lines[i].new.mode == LISTING_LINK)
 			rc = make_link(u, &u->lines[i], err);
 	return rc;
 }
@@ -327,13 +330,135 @@ static int send_lines(struct restore *u, struct error *err)
 	return rc == 0 && u->n_batch ? send_batch(u, err) : rc;
 }
 
+/* Sets the permissions that a deleted file had (turn_files.c). */
+static void find_perm(const struct restore *u, const char *path,
+		      struct treefile *t)
+{
+	char *file = xasprintf("%s/%s.perms", u->w->directory, u->w->label);
+	struct buf text = BUF_INIT(PERMS_MAX);
+	struct error ignored = { 0 };
+	struct str rest;
+	struct str line;
+
+	t->perm = t->mode == NAME_PROGRAM ? 0755 : 0644;
+	if (access(file, F_OK) == 0)
+		(void)path_read(file, &text, &ignored);
+	rest = buf_str(&text);
+	while (str_split(&rest, '\0', &line)) {
+		struct str perm = { 0 };
+
+		if (str_split(&line, ' ', &perm) &&
+		    str_eq(line, str_of(path)) && perm.len < 6)
+			t->perm = (mode_t)strtoul(perm.ptr, NULL, 8) & 0777;
+	}
+	buf_release(&text);
+	free(file);
+}
+
+static struct treefile treefile_of(const struct restore_side *s)
+{
+	struct treefile t = { .mode = s->mode,
+			      .mtime = { .tv_nsec = UTIME_OMIT } };
+
+	if (s->mode)
+		(void)sodium_hex2bin(t.hash, sizeof(t.hash), s->hash,
+				     sizeof(s->hash), NULL, NULL, NULL);
+	return t;
+}
+
+/* Creates the directories above a path that are missing. */
+static int make_directories(int root, const char *path, struct error *err)
+{
+	char *part = xstrdup(path);
+	int rc = 0;
+
+	for (char *p = part; rc == 0 && (p = strchr(p, '/')); *p++ = '/') {
+		struct treefile now;
+
+		*p = '\0';
+		rc = treefile_stat(root, part, &now, err);
+		if (rc == 0 && !now.mode)
+			rc = treefile_mkdir(root, part, 0755, err);
+	}
+	free(part);
+	return rc;
+}
+
+/* Replaces one file of the user's tree, without following a link. */
+static int write_line(const struct restore *u, int root,
+		      const struct restore_line *l, struct error *err)
+{
+	char *scratch = scratch_path(u, l->path);
+	const struct treefile from = treefile_of(&l->old);
+	struct treefile to = treefile_of(&l->new);
+	struct treefile_write write = { root, l->path, &from, &to, -1, "undo" };
+	struct treefile now = { 0 };
+	bool saved;
+	int rc = treefile_clean(&write, &saved, err);
+
+	if (rc == 0)
+		rc = treefile_stat(root, l->path, &now, err);
+	if (rc == 0 && treefile_equal(&now, &to))
+		goto done; /* an interrupted undo has written it */
+	if (rc == 0 &&
+	    (now.mode == TREEFILE_BLOCKED || !treefile_equal(&now, &from)))
+		rc = error_set(err, ERR_BUSY, "%s has changed", l->path);
+	if (rc < 0)
+		goto done;
+	if (!to.mode) {
+		rc = treefile_remove(&write, err);
+		goto done;
+	}
+	find_perm(u, l->path, &to);
+	if (now.mode == to.mode)
+		to.perm = now.perm;
+	write.source = open(scratch, O_RDONLY | O_CLOEXEC);
+	rc = write.source < 0 ? error_errno(err, "%s", scratch)
+			      : make_directories(root, l->path, err);
+	if (rc == 0)
+		rc = treefile_stage(&write, err);
+	if (rc == 0)
+		rc = treefile_sync(&write, err);
+	if (rc == 0)
+		rc = treefile_put(&write, err);
+	if (write.source >= 0)
+		close(write.source);
+done:
+	free(scratch);
+	return rc;
+}
+
+/* Writes all lines to the user's tree, deletions first. */
+static int write_tree(struct restore *u, struct error *err)
+{
+	int root = open(u->w->root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int rc = root < 0 ? error_errno(err, "%s", u->w->root) : 0;
+
+	for (int gone = 1; gone >= 0; gone--)
+		for (size_t i = 0; i < u->n && rc == 0; i++) {
+			struct restore_line *l = &u->lines[i];
+
+			if ((l->new.mode == 0) != (gone == 1))
+				continue;
+			rc = write_line(u, root, l, err);
+			l->taken = rc == 0;
+			if (rc < 0 && err->code == ERR_BUSY) {
+				*err = (struct error){ 0 };
+				rc = 0;
+			}
+		}
+	if (root >= 0)
+		close(root);
+	return rc;
+}
+
 int restore_run(struct restore *u, struct error *err)
 {
 	struct error ignored = { 0 };
 	int rc = prepare(u, err);
 
 	if (rc == 0 && u->n)
-		rc = send_lines(u, err);
+		rc = u->sandbox ? send_lines(u, err) : write_tree(u, err);
 	if (u->scratch)
 		(void)path_remove_tree(u->scratch, &ignored);
 	return rc;

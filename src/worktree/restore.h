@@ -22,7 +22,7 @@ struct restore_line {
  */
 struct restore { /* borrowed, if not said otherwise */
 	struct workspace *w;
-	struct sandbox *sandbox;
+	struct sandbox *sandbox; /* NULL: the files are the user's own, in w */
 	const struct stop *stop;
 	/* Commits in w. A file is only replaced if it is as in `from`. */
 	const char *from, *to;

@@ -26,6 +26,8 @@
  *   LABEL.turns    locked while a checkpoint is made or restored
  *   LABEL.undoing  an undo that has begun (checkpoint.h)
  *   LABEL.undone   text about undone changes that the model is not told yet
+ *   LABEL.perms    permissions of files that a tool has written without a
+ *                  sandbox (turn_files.c)
  *   LABEL.acting   a turn has no checkpoint yet
  *   LABEL.unsent   names of all files that were not sent, if there were too
  *                  many to print

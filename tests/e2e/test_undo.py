@@ -386,7 +386,7 @@ def test_a_checkpoint_is_one_request(vendor, start, model, tree, config, run,
 def test_without_a_copy_of_the_tree_it_says_why(talk, tree):
     c = talk(turns("echo 2 >2"), "-y", "-M", "anthropic:m", columns=100)
     go(c, 1)
-    c.say("/undo", "nothing can be undone: this chat runs on this machine")
+    c.say("/undo", "nothing to undo: no file tool has written a file")
     assert (tree / "2").exists()
     c.say("/undo --turn x", "not the number of a turn: 'x'")
     c.say("/undo --turn 1 --redo", "--turn cannot be combined with --redo")
