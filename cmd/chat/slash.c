@@ -254,8 +254,9 @@ static void update_model_notes(const struct run *r, unsigned switched,
 	if (r->switched != switched)
 		buf_clear(told);
 	else if (r->made)
-		buf_adds(told, r->moved ? MESSAGE_NOTE_MOVED_WORK
-					: MESSAGE_NOTE_MOVED);
+		buf_adds(told, !r->moved            ? MESSAGE_NOTE_MOVED
+			       : run_has_sandbox(r) ? MESSAGE_NOTE_MOVED_WORK
+						    : MESSAGE_NOTE_MOVED_HERE);
 }
 
 static bool run_command(struct run *r, const struct slash_command *s, int n,

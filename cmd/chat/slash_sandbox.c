@@ -20,6 +20,7 @@
 #include "cmd/session/run.h"
 #include "cmd/session/sandbox.h"
 #include "cmd/session/target.h"
+#include "cmd/session/tree.h"
 #include "cmd/subagents/run_subagents.h"
 #include "providers/registry.h"
 #include "sandbox/jobs/jobs.h"
@@ -269,17 +270,51 @@ static int switch_sandbox(struct run *r, const char *provider, const char *id,
 	return 0;
 }
 
+/* 1: the run's sandbox has a copy of this directory. */
+static int has_tree(struct run *r, struct error *err)
+{
+	struct stop stop = app_stop(r->app);
+	struct workspace w = { 0 };
+	int rc = run_await(r, err);
+
+	if (rc == 0)
+		rc = r->box.label[0] ? tree_find(&w, r->app,
+						 settings_cwd(r->app->settings),
+						 r->box.label, &stop, err)
+				     : 1;
+	workspace_close(&w);
+	return rc < 0 ? -1 : !rc;
+}
+
+/* Goes on without a sandbox that has no changes to apply. */
+static int leave_for_here(struct run *r, struct error *err)
+{
+	int rc;
+
+	fputs("The sandbox has no copy of this directory, so nothing is "
+	      "applied. After that, tools act on this machine.\n",
+	      stderr);
+	rc = secret_confirm(r->app, "Move this thread to this machine? [y/N] ",
+			    err);
+	return rc > 0 ? switch_sandbox(r, "none", NULL, err) : rc;
+}
+
 /* Merges the sandbox's changes into the user's tree, and goes on without a
  * sandbox. */
 static int move_here(struct run *r, struct error *err)
 {
 	char *none[] = { NULL };
 	const struct command *apply = chat_shell_command(r->app, "/apply");
+	int applies;
 	int rc;
 
 	if (!run_has_sandbox(r))
 		return error_set(err, ERR_USAGE,
 				 "tools already run on this machine");
+	if (run_is_late(r) || (applies = has_tree(r, err)) == 0)
+		return leave_for_here(r, err);
+	if (applies < 0)
+		return -1;
 	fputs("dcode applies the sandbox's changes to your working tree. After "
 	      "that, tools act on this machine.\n",
 	      stderr);
@@ -287,8 +322,6 @@ static int move_here(struct run *r, struct error *err)
 			    err);
 	if (rc <= 0)
 		return rc;
-	if (run_await(r, err) < 0)
-		return -1;
 	if (command_run_at_terminal(r->app, apply, 0, none) != 0) {
 		error_set(err, ERR_REMOTE,
 			  "the changes could not all be applied, so the thread "
@@ -296,7 +329,13 @@ static int move_here(struct run *r, struct error *err)
 		return error_hint(err, "/sandbox switch none goes on without "
 				       "them.");
 	}
-	return switch_sandbox(r, "none", NULL, err);
+	r->box.request.thread = NULL; /* it does not continue there */
+	if (switch_sandbox(r, "none", NULL, err) < 0) {
+		r->box.request.thread = session_id(r->session);
+		return -1;
+	}
+	r->next->moved = true;
+	return 0;
 }
 
 /* Opens a run whose sandbox gets the files of the current one, then leaves the
@@ -331,6 +370,7 @@ static int move_work(struct run *r, const char *provider, struct error *err)
 	print_line(r->app, "%s %zu changed file%s moved and compared.",
 		   print_sign(r->app, GLYPH_CHECK), m.files,
 		   m.files == 1 ? "" : "s");
+	r->box.request.thread = NULL; /* it does not continue there */
 	(void)chat_ask_exit(r, false);
 	next_leave(r);
 	fprintf(stderr,

@@ -141,13 +141,14 @@ static int write_list(const struct workspace *w, const char *kind,
 	return rc;
 }
 
-/* Copies the lists of the old sandbox: of uploads, and of the paths that are
- * sent again without --include. */
+/* Copies what is stored for the old sandbox: the list of uploads, the paths
+ * that are sent again without --include, and what the model is not told yet. */
 static int copy_lists(const struct move *m, const struct workspace *to,
 		      struct error *err)
 {
 	struct buf uploaded = BUF_INIT(LIST_MAX);
 	struct buf included = BUF_INIT(LIST_MAX);
+	struct buf undone = BUF_INIT(LIST_MAX);
 	struct buf old = BUF_INIT(LIST_MAX);
 	struct str path;
 	struct str rest;
@@ -155,6 +156,10 @@ static int copy_lists(const struct move *m, const struct workspace *to,
 
 	if (rc == 0)
 		rc = write_list(to, "uploaded", &uploaded, err);
+	if (rc == 0)
+		rc = read_list(&m->from, "undone", &undone, err);
+	if (rc == 0)
+		rc = write_list(to, "undone", &undone, err);
 	if (rc == 0)
 		rc = read_list(to, "included", &included, err);
 	if (rc == 0)
@@ -171,6 +176,7 @@ static int copy_lists(const struct move *m, const struct workspace *to,
 		rc = write_list(to, "included", &included, err);
 	buf_release(&uploaded);
 	buf_release(&included);
+	buf_release(&undone);
 	buf_release(&old);
 	return rc;
 }

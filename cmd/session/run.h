@@ -178,7 +178,8 @@ struct run {
 	/* Borrowed while the run is opened: the work that a new sandbox gets;
 	 * NULL: none. */
 	struct move *move;
-	bool moved;       /* it got it, and the model is told */
+	bool moved;       /* it has the work of the run before, and the model
+			     is told */
 	struct run *next; /* owned: the run that replaces this one in the chat
 			     (open.h) */
 	/* Owned list, linked by `leaving`: runs that next_open() failed to open

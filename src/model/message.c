@@ -195,10 +195,10 @@ const char *message_bridge(const struct message *m)
 /* Drops one note of dcode from the front. False: there is none. */
 static bool drop_note(struct str *text)
 {
-	static const char *const notes[] = { MESSAGE_NOTE_PLAN,
-					     MESSAGE_NOTE_PLAN_OVER,
-					     MESSAGE_NOTE_MOVED,
-					     MESSAGE_NOTE_MOVED_WORK };
+	static const char *const notes[] = {
+		MESSAGE_NOTE_PLAN, MESSAGE_NOTE_PLAN_OVER, MESSAGE_NOTE_MOVED,
+		MESSAGE_NOTE_MOVED_WORK, MESSAGE_NOTE_MOVED_HERE
+	};
 	size_t len = 0;
 
 	for (size_t i = 0; i < sizeof(notes) / sizeof(*notes); i++)

@@ -104,8 +104,16 @@ char *message_text(const struct message *m);
 #define MESSAGE_NOTE_MOVED_WORK                                                \
 	"[The tools act in another sandbox than before, as the system prompt " \
 	"says. The files of the working directory were moved there as they "   \
-	"were. Files that git ignores, files elsewhere and running commands "  \
-	"were not.]\n"
+	"were. Not moved: files that git ignores, files elsewhere, running "   \
+	"commands and, unless the user agreed, files that may hold "           \
+	"secrets.]\n"
+#define MESSAGE_NOTE_MOVED_HERE                                                \
+	"[The tools act on the user's machine now, as the system prompt "      \
+	"says, "                                                               \
+	"and no longer in a sandbox. The changes to the working directory "    \
+	"were "                                                                \
+	"applied here. Not here: files that git ignores, files elsewhere and " \
+	"running commands.]\n"
 #define MESSAGE_NOTE_PLAN                                                      \
 	"[Plan mode: read, search and ask, but change nothing. Calls that "    \
 	"write files, run commands or use MCP servers are refused, in "        \

@@ -320,7 +320,7 @@ def test_a_provider_that_cannot_work_is_named_before_anything_starts(
 
 @lines
 def test_a_move_to_this_machine_applies_the_changes_first(talk, tree, run):
-    c = begin(talk, EDIT, "true")
+    c = begin(talk, EDIT)
     go(c, 1)
     c.say("/move none", "[y/N]")
     c.say("n")
@@ -329,7 +329,37 @@ def test_a_move_to_this_machine_applies_the_changes_first(talk, tree, run):
     c.say("y", "now run on this machine")
     assert (tree / "a.c").read_text() == "two\n"
     assert (tree / "d" / "l").is_symlink()
+    assert "continue:" not in c.text(True)
     c.say("/sandbox", "Tools run on this machine")
+    c.say("what now?")
+    c.until(lambda _: len(c.server.requests) > 2)
+    asked = prompt(c, "what now?")
+    assert "were applied here" in asked and "are not here" not in asked
+
+
+@lines
+def test_a_move_here_creates_no_sandbox_to_leave_it(talk, tree, vendor):
+    cloud = vendor("e2b")
+    c = talk(turns("true"), "--sandbox", "e2b", "--workspace", "none", "-y",
+             "-M", "anthropic:m", columns=100, lines=50)
+    c.say("/move none", "[y/N]")
+    c.say("y", "now run on this machine")
+    assert not [r for r in cloud.requests if r["method"] == "POST"]
+
+
+@lines
+def test_the_model_is_told_of_an_undo_after_a_move(talk, tree, vendor):
+    vendor("e2b")
+    c = begin(talk, EDIT, "echo x >>a.c", "cat a.c")
+    go(c, 1)
+    go(c, 2)
+    c.say("/undo", "Undid turn 2")
+    c.say("/move e2b", "[y/N]")
+    c.say("y", "on the same files")
+    assert "continue:" not in c.text(True)
+    go(c, 3)
+    asked = prompt(c, "go 3")
+    assert "were moved there" in asked and "undone the changes" in asked
 
 
 def wild(seed):
