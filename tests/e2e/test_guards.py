@@ -200,7 +200,7 @@ def test_the_cap_on_money_holds(guarded, way):
     r = guarded(way, config="[limits]\nmax_usd = 0.0001\n",
                 keys=("of $0.0001",
                       [("Enter",) if "--plain" in WAYS[way].words
-                       else ("Down", "Enter")]))
+                       else ("Up", "Enter")]))
     assert r.server.requests == [], r.text
     assert "--max-usd" in r.text or "$0.0001" in r.text, r.text
 
