@@ -443,8 +443,14 @@ static bool set_gate(struct sandbox *sb, const struct network_gate *gate)
 /* Implements reach_ops.report. */
 static void report(struct sandbox *sb, char notice[SANDBOX_NOTICE])
 {
-	if (sb->priv)
-		docker_box_take_notice(sb->priv, notice);
+	struct docker_box *box = sb->priv;
+
+	if (!box)
+		return;
+	pthread_mutex_lock(&box->lock);
+	if (box->egress)
+		egress_report(box->egress, notice, SANDBOX_NOTICE);
+	pthread_mutex_unlock(&box->lock);
 }
 
 const struct reach_ops docker_reach = { widen_network, take_contacts, set_gate,

@@ -35,27 +35,7 @@ enum {
 	WAIT_MS = 180000,
 	CREATE_MS = 120000,
 	SNAPSHOT_MS = 300000,
-	/* The first versions of envd that have a feature; 400 means 0.4.0. */
-	USER_OPTIONAL = 400, /* has a default user, so none need be named */
-	RAW_SINCE = 507,     /* accepts a body that is the file itself */
-};
-
-struct e2b { /* sandbox_client.priv points to it */
-	struct vendor_client kit;
-	char *domain;     /* owned */
-	char *envd;       /* owned: one address for all sandboxes, or NULL */
-	const char *user; /* borrowed; NULL: the template's user */
-};
-
-struct e2b_box { /* sandbox.priv points to it */
-	struct vendor_box kit;
-	/* owned; NULL: e2b.domain. kit.lock guards these fields */
-	char *domain;
-	char *token; /* owned, or NULL */
-	/* owned: what requests to its ports need; NULL: nothing, anybody who
-	 * knows the id reaches them */
-	char *traffic;
-	int version; /* envd's version: 0.6.4 is 604; 0 unknown */
+	RAW_SINCE = 507, /* envd 0.5.7 accepts a body that is the file itself */
 };
 
 static const struct setting settings[] = {
@@ -558,26 +538,6 @@ static int extend_life(struct sandbox *sb, int64_t lifetime_s,
 
 	free(path);
 	return rc;
-}
-
-int e2b_envd_version(struct sandbox *sb)
-{
-	struct e2b_box *b = (struct e2b_box *)vendor_box(sb);
-	int version;
-
-	pthread_mutex_lock(&b->kit.lock);
-	version = b->version;
-	pthread_mutex_unlock(&b->kit.lock);
-	return version;
-}
-
-const char *e2b_envd_user(struct sandbox *sb)
-{
-	const struct e2b *e = sb->client->priv;
-	int version = e2b_envd_version(sb);
-
-	return e->user || !version || version >= USER_OPTIONAL ? e->user
-							       : "user";
 }
 
 /* Creates the configured directory, unless it is the default one. */

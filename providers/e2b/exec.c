@@ -23,7 +23,9 @@ enum {
 	/* added to the time for which the server may hold a request */
 	SLACK_MS = 8000,
 	USER_MAX = 256,
-	STDIN_SINCE = 300, /* first version of envd with the field "stdin" */
+	/* The first versions of envd that have a feature; 400 means 0.4.0. */
+	STDIN_SINCE = 300,   /* the field "stdin" */
+	USER_OPTIONAL = 400, /* has a default user, so none need be named */
 	/* Constants for a shell: */
 	SHELL_TAG = 16,
 	SHELL_BODY_MAX = 16 << 10,
@@ -31,6 +33,26 @@ enum {
 	SHELL_IDLE_MS = 120000, /* envd sends something every 50 s */
 	SHELL_END_MS = 5000,
 };
+
+int e2b_envd_version(struct sandbox *sb)
+{
+	struct e2b_box *b = (struct e2b_box *)vendor_box(sb);
+	int version;
+
+	pthread_mutex_lock(&b->kit.lock);
+	version = b->version;
+	pthread_mutex_unlock(&b->kit.lock);
+	return version;
+}
+
+const char *e2b_envd_user(struct sandbox *sb)
+{
+	const struct e2b *e = sb->client->priv;
+	int version = e2b_envd_version(sb);
+
+	return e->user || !version || version >= USER_OPTIONAL ? e->user
+							       : "user";
+}
 
 /* Parser of the event stream that answers process.Process/Start. Initialise
  * with { .out = ... }. */

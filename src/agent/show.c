@@ -41,14 +41,15 @@ static void mask_call(const struct mask *mask, struct shown_event *s)
 
 static void mask_change(const struct mask *mask, struct shown_event *s)
 {
+	enum { TEXTS = 3 };
 	struct tool_change *c = &s->change;
-	struct buf *const texts[] = { &c->before, &c->after, &c->stored };
+	struct buf *const texts[TEXTS] = { &c->before, &c->after, &c->stored };
 
 	if (!tool_change_copy(c, s->event.change)) {
 		s->event.change = NULL;
 		return;
 	}
-	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
+	for (int i = 0; i < TEXTS; i++)
 		(void)mask_buf(mask, texts[i]);
 	s->event.change = c;
 }

@@ -1026,7 +1026,7 @@ static void prepare_process(struct hooks *h, const struct hook_handler *x,
 		error_set(&p->run.failed, ERR_CONFIG, "%s", x->broken);
 	else if (!p->program)
 		error_set(&p->run.failed, ERR_NOT_FOUND, "not found: %s",
-			  x->argv[0]);
+			  p->run.argv[0]);
 }
 
 /* Selects the handlers that match and may run. Returns their number. If hooks
