@@ -284,7 +284,7 @@ static int fill(struct move *m, struct workspace *to, struct sandbox *sb,
 		rc = set_base(m, to, err);
 	if (rc == 0)
 		rc = copy_lists(m, to, err);
-	if (rc == 0)
+	if (rc == 0 && !m->old_held && (!m->n_held || m->takes_held))
 		rc = checkpoints_copy(to, &m->from, m->commit, m->stop, err);
 	if (rc == 0)
 		rc = compare_trees(m, to, sb, err);
@@ -310,6 +310,8 @@ static int add_path(void *arg, const struct odb_record *r, struct error *err)
 	struct held_search *s = arg;
 
 	(void)err;
+	if (!r->new_mode)
+		return 0;
 	if (!(s->n & (s->n - 1)))
 		s->paths = xrealloc(s->paths, s->n ? 2 * s->n : 1,
 				    sizeof(*s->paths));
@@ -363,7 +365,8 @@ static int add_head(void *arg, struct str bytes, struct error *err)
 
 /* Finds the files that are not sent without --include, with the rules for the
  * user's tree (worktree/select.h). */
-static int find_held(struct move *m, struct error *err)
+static int find_held(struct move *m, const char *before, const char *commit,
+		     struct error *err)
 {
 	struct held_search s = { .m = m,
 				 .include = xcalloc(m->n_include + 1,
@@ -380,7 +383,7 @@ static int find_held(struct move *m, struct error *err)
 		rc = glob_new(&s.include[i], str_of(m->include[i]), GLOB_HIDDEN,
 			      err);
 	if (rc == 0)
-		rc = odb_tree_diff(&m->from.git, NULL, m->commit,
+		rc = odb_tree_diff(&m->from.git, before, commit,
 				   &(struct odb_sink){ add_path, &s }, m->stop,
 				   err);
 	if (rc == 0)
@@ -398,6 +401,34 @@ static int find_held(struct move *m, struct error *err)
 	free(s.paths);
 	buf_release(&s.oids);
 	buf_wipe(&s.head);
+	return rc;
+}
+
+static void release_held(struct move *m)
+{
+	for (size_t i = 0; i < m->n_held; i++)
+		free(m->held[i].path);
+	free(m->held);
+	m->held = NULL;
+	m->n_held = 0;
+}
+
+/* Sets old_held, from what checkpoints have that the files of now do not. */
+static int find_old_held(struct move *m, struct error *err)
+{
+	struct checkpoints c = { 0 };
+	int rc = checkpoints_read(&c, &m->from, m->stop, err);
+
+	for (size_t i = 0; i < c.n && rc == 0 && !m->old_held; i++) {
+		struct move old = *m;
+
+		old.held = NULL;
+		old.n_held = 0;
+		rc = find_held(&old, m->commit, c.list[i].oid, err);
+		m->old_held = old.n_held > 0;
+		release_held(&old);
+	}
+	checkpoints_release(&c);
 	return rc;
 }
 
@@ -428,7 +459,9 @@ int move_open(struct move *m, const char *cwd, struct error *err)
 	if (rc == 0)
 		rc = count_files(m, err);
 	if (rc == 0)
-		rc = find_held(m, err);
+		rc = find_held(m, NULL, m->commit, err);
+	if (rc == 0)
+		rc = find_old_held(m, err);
 	return rc;
 }
 
@@ -442,11 +475,7 @@ void move_close(struct move *m)
 		(void)odb_ref_set(&m->from.git, ref, NULL, m->stop, &ignored);
 		free(ref);
 	}
-	for (size_t i = 0; i < m->n_held; i++)
-		free(m->held[i].path);
-	free(m->held);
-	m->held = NULL;
-	m->n_held = 0;
+	release_held(m);
 	workspace_close(&m->from);
 }
 
@@ -483,6 +512,11 @@ static int confirm_held(struct move *m, const char *to, struct error *err)
 
 void move_print_left(const struct move *m, const char *from)
 {
+	if (m->old_held || (m->n_held && !m->takes_held))
+		print_text(m->app,
+			   "Undo of earlier turns stays with the old sandbox: "
+			   "their files may hold secrets.",
+			   "", "");
 	if (!m->n_held || m->takes_held)
 		return;
 	print_text(m->app, "Left in the old sandbox, of ", from, ":");

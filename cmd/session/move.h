@@ -29,6 +29,9 @@ struct move { /* borrowed, if not said otherwise */
 	struct move_held *held;
 	size_t n_held;
 	bool takes_held; /* the user wants them in the new sandbox */
+	/* Earlier states of the files have such files, so that /undo would send
+	 * them: these states stay. */
+	bool old_held;
 	/*
 	 * Gives a new sandbox, to which the user's tree was sent as the
 	 * workspace `to`, the files, the base and the checkpoints of the old

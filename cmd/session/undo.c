@@ -716,7 +716,7 @@ void undo_print(const struct app *app, const char *thread,
 	print_names(app, u->kept, u->n_kept,
 		    " stays as it is: it was changed since");
 	fprintf(stderr, "%s %s turn %" PRId64, print_sign(app, GLYPH_CHECK),
-		u->finished ? "Finished an interrupted undo: turn"
+		u->finished ? "Finished an interrupted undo:"
 		: u->redo   ? "Restored"
 			    : "Undid",
 		u->turn);

@@ -792,8 +792,6 @@ static void *run_job(void *arg)
 	job->rc =
 		tool_call(&env, job->call, &job->out, &job->failed, &job->err);
 	job->ran_ms = clock_ms() - began;
-	tell_write(job, path, true);
-	free(path);
 	end_watch(job->batch->agent, tool_of(job), job->call, &job->changed,
 		  job->batch->stop);
 	job->interrupted = job->rc < 0 && job->err.code == ERR_CANCELLED;
@@ -802,6 +800,9 @@ static void *run_job(void *arg)
 			job->batch->agent, job->call,
 			&(struct hooked_result){ job->failed, &job->out },
 			&job->hooked, job->batch->stop, &job->err);
+	tell_write(job, path,
+		   true); /* after hooks, which may format the file */
+	free(path);
 	return NULL;
 }
 

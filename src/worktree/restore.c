@@ -21,19 +21,21 @@
 
 #include <sodium.h>
 
+#include "base/io.h"
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
 #include "worktree/odb.h"
 #include "worktree/stream_files.h"
-#include "worktree/treefile.h"
 
 enum {
 	/* bytes of the names in one request, whose answer names them again */
 	BATCH_BYTES = 128 << 10,
 	LINE_BYTES = 2 * (6 + 1 + 64) + 2 + 1, /* without the path */
 	LINK_MAX = 4096,
-	PERMS_MAX = 2 << 20,
+	PERMS_MAX = 2 << 20,  /* bytes of LABEL.perms that are read */
+	PERMS_MOST = 1 << 20, /* that are written */
+	TOKEN = sizeof("undo-") + 2 * crypto_generichash_BYTES_MIN,
 };
 
 #define NO_HASH                                                                \
@@ -330,7 +332,57 @@ static int send_lines(struct restore *u, struct error *err)
 	return rc == 0 && u->n_batch ? send_batch(u, err) : rc;
 }
 
-/* Sets the permissions that a deleted file had (turn_files.c). */
+/* Git knows only the executable bit: LABEL.perms has the permissions of other
+ * files, "OCTAL PATH\0", for one that was deleted. */
+int restore_note_perm(const struct workspace *w, const char *path,
+		      const struct treefile *t, struct error *err)
+{
+	mode_t usual = t->mode == NAME_PROGRAM ? 0755 : 0644;
+	char *file;
+	char *line;
+	struct stat st;
+	int fd;
+	int rc = 0;
+
+	if (!t->mode || t->mode == NAME_LINK || t->perm == usual)
+		return 0;
+	file = xasprintf("%s/%s.perms", w->directory, w->label);
+	fd = open(file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+	line = xasprintf("%o %s", (unsigned)t->perm, path);
+	if (fd < 0 || fstat(fd, &st) < 0)
+		rc = error_errno(err, "opening %s", file);
+	else if (st.st_size + (off_t)strlen(line) >= PERMS_MOST)
+		rc = error_set(err, ERR_LIMIT, "%s is full", file);
+	else if (io_write_all(fd, line, strlen(line) + 1) < 0)
+		rc = error_errno(err, "writing %s", file);
+	if (fd >= 0)
+		close(fd);
+	free(line);
+	free(file);
+	return rc;
+}
+
+/* What new files and directories of the user's do not allow. umask() itself
+ * would change it for a moment, also for other threads. */
+static mode_t read_umask(void)
+{
+	struct buf text = BUF_INIT(1 << 16);
+	struct error ignored = { 0 };
+	mode_t mask = 077;
+	struct str rest;
+
+	if (path_read("/proc/self/status", &text, &ignored) == 0) {
+		rest = buf_str(&text);
+		rest = str_skip(rest, str_search(rest, STR("\nUmask:")));
+		rest = str_trim(str_skip(rest, strlen("\nUmask:")));
+		if (rest.len)
+			mask = (mode_t)strtoul(rest.ptr, NULL, 8) & 0777;
+	}
+	buf_release(&text);
+	return mask;
+}
+
+/* Sets the permissions that a deleted file had. */
 static void find_perm(const struct restore *u, const char *path,
 		      struct treefile *t)
 {
@@ -340,7 +392,7 @@ static void find_perm(const struct restore *u, const char *path,
 	struct str rest;
 	struct str line;
 
-	t->perm = t->mode == NAME_PROGRAM ? 0755 : 0644;
+	t->perm = (t->mode == NAME_PROGRAM ? 0755 : 0644) & ~read_umask();
 	if (access(file, F_OK) == 0)
 		(void)path_read(file, &text, &ignored);
 	rest = buf_str(&text);
@@ -378,10 +430,29 @@ static int make_directories(int root, const char *path, struct error *err)
 		*p = '\0';
 		rc = treefile_stat(root, part, &now, err);
 		if (rc == 0 && !now.mode)
-			rc = treefile_mkdir(root, part, 0755, err);
+			rc = treefile_mkdir(root, part, 0777 & ~read_umask(),
+					    err);
 	}
 	free(part);
 	return rc;
+}
+
+/*
+ * Names the temporary files beside a path: the same ones after a kill, other
+ * ones for each path. Attack: a repository that has a file or link of that name
+ * would get it put in the place of the path. It cannot know the commits.
+ */
+static void make_token(const struct restore *u, const char *path,
+		       char out[TOKEN])
+{
+	unsigned char hash[crypto_generichash_BYTES_MIN];
+	char *text = xasprintf("%s %s %s", u->from, u->to, path);
+
+	crypto_generichash(hash, sizeof(hash), (unsigned char *)text,
+			   strlen(text), NULL, 0);
+	memcpy(out, "undo-", 5);
+	sodium_bin2hex(out + 5, TOKEN - 5, hash, sizeof(hash));
+	free(text);
 }
 
 /* Replaces one file of the user's tree, without following a link. */
@@ -391,11 +462,14 @@ static int write_line(const struct restore *u, int root,
 	char *scratch = scratch_path(u, l->path);
 	const struct treefile from = treefile_of(&l->old);
 	struct treefile to = treefile_of(&l->new);
-	struct treefile_write write = { root, l->path, &from, &to, -1, "undo" };
+	char token[TOKEN];
+	struct treefile_write write = { root, l->path, &from, &to, -1, token };
 	struct treefile now = { 0 };
 	bool saved;
-	int rc = treefile_clean(&write, &saved, err);
+	int rc;
 
+	make_token(u, l->path, token);
+	rc = treefile_clean(&write, &saved, err);
 	if (rc == 0)
 		rc = treefile_stat(root, l->path, &now, err);
 	if (rc == 0 && treefile_equal(&now, &to))
@@ -406,7 +480,9 @@ static int write_line(const struct restore *u, int root,
 	if (rc < 0)
 		goto done;
 	if (!to.mode) {
-		rc = treefile_remove(&write, err);
+		rc = restore_note_perm(u->w, l->path, &now, err);
+		if (rc == 0)
+			rc = treefile_remove(&write, err);
 		goto done;
 	}
 	find_perm(u, l->path, &to);

@@ -4,6 +4,7 @@
 #define WORKTREE_RESTORE_H
 
 #include "sandbox/sandbox.h"
+#include "worktree/treefile.h"
 #include "worktree/workspace.h"
 
 struct restore_side {
@@ -43,5 +44,9 @@ struct restore { /* borrowed, if not said otherwise */
  */
 int restore_run(struct restore *u, struct error *err);
 void restore_release(struct restore *u);
+/* Records the permissions of a file of the user's that is about to be deleted.
+ * -1 with err if they could not be recorded. */
+int restore_note_perm(const struct workspace *w, const char *path,
+		      const struct treefile *t, struct error *err);
 
 #endif

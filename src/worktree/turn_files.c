@@ -23,8 +23,9 @@
 #include "base/str.h"
 #include "worktree/checkpoint.h"
 #include "worktree/odb.h"
+#include "worktree/restore.h"
 
-enum { PERMS_MAX = 1 << 20, CHUNK = 64 << 10 };
+enum { CHUNK = 64 << 10 };
 
 static int read_content(int dir, const char *name, mode_t type, struct buf *out)
 {
@@ -164,31 +165,6 @@ static int note_use(struct workspace *w, const char *commit,
 	return rc < 0 ? -1 : workspace_write_listing(w, &none, w->base, err);
 }
 
-/* Git knows only the executable bit: LABEL.perms has the permissions of other
- * files, "OCTAL PATH\0", for one that was deleted. */
-static void note_perm(const struct workspace *w, const char *path,
-		      const struct treefile *t)
-{
-	mode_t usual = t->mode == NAME_PROGRAM ? 0755 : 0644;
-	char *file;
-	char *line;
-	struct stat st;
-	int fd;
-
-	if (!t->mode || t->mode == NAME_LINK || t->perm == usual)
-		return;
-	file = xasprintf("%s/%s.perms", w->directory, w->label);
-	fd = open(file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-	line = xasprintf("%o %s", (unsigned)t->perm, path);
-	if (fd >= 0 && fstat(fd, &st) == 0 &&
-	    st.st_size + (off_t)strlen(line) < PERMS_MAX)
-		(void)io_write_all(fd, line, strlen(line) + 1);
-	if (fd >= 0)
-		close(fd);
-	free(line);
-	free(file);
-}
-
 /* Adds a file that this turn has not written before. */
 static int store_before(struct workspace *w, struct turn_files *t,
 			struct stored_state *s, const struct stop *stop,
@@ -205,10 +181,11 @@ static int store_before(struct workspace *w, struct turn_files *t,
 		s->second = oid;
 		rc = commit_file(w, s, t->after, stop, err);
 	}
+	if (rc == 0)
+		rc = restore_note_perm(w, s->path, s->state, err);
 	if (rc < 0)
 		return -1;
 	memcpy(t->before, oid, GIT_OID);
-	note_perm(w, s->path, s->state);
 	add_file(t, s->path, s->state);
 	t->bytes += (int64_t)s->content.len;
 	return 0;

@@ -443,3 +443,21 @@ def test_a_killed_move_leaves_the_thread_in_one_place(
         rows = json.loads(run("sandbox", "list", "--json").out)["data"]
         assert place["id"] in [r["id"] for r in rows], n
         assert len(folders(home)) == len(rows), n
+
+
+@lines
+@pytest.mark.parametrize("second, sends", [
+    ("echo KEY=sEcReTvTwo >.env; echo 2 >n", "n"), ("rm .env; echo 2 >n", "")])
+def test_undo_after_a_move_sends_no_secret_that_was_left(
+        talk, tree, vendor, run, second, sends):
+    vendor("e2b")
+    c = begin(talk, "echo KEY=sEcReTvOne >.env; echo 1 >n", second, "true")
+    go(c, 1)
+    go(c, 2)
+    c.say("/move e2b", "Move this thread to e2b? [y/N]")
+    c.say("y", "too? [y/N]" if sends else "on the same files")
+    if sends:
+        c.say(sends, "on the same files")
+    assert "Undo of earlier turns stays with the old" in c.text(True)
+    c.say("/undo", "othing")
+    assert ".env" not in look(run, boxes(run)["e2b"])

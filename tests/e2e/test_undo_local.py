@@ -218,3 +218,61 @@ def test_what_is_stored_is_private(talk, tree, home):
     assert store.stat().st_mode & 0o77 == 0
     for path in store.glob("here-*"):
         assert path.stat().st_mode & 0o77 == 0, path
+
+
+def test_a_killed_undo_touches_no_other_file(talk, tree, run, start, model,
+                                             dcode, env):
+    """A temporary file of one path was taken for that of another."""
+    (tree / "b.c").write_text("uno\n")
+    before = look(tree)
+    model(turns([edit("a.c", "one", "two"), edit("b.c", "uno", "dos")]))
+    r = start("-n", "go", *HERE, cwd=tree).wait()
+    assert r.status == 0, r.err
+    subprocess.run(["strace", "-f", "-o", "/dev/null", "-e",
+                    "trace=renameat2", "-e",
+                    "inject=renameat2:signal=KILL:when=2", dcode, "undo"],
+                   cwd=tree, env=env, capture_output=True, timeout=60)
+    r = run("undo", cwd=tree)
+    assert r.status == 0, r.err
+    assert look(tree) == before
+    assert not list(tree.glob(".dcode-*"))
+
+
+@pytest.mark.parametrize("name", [".dcode-undo.swap", ".dcode-undo.new"])
+def test_a_file_of_the_repository_is_not_put_in_anothers_place(
+        talk, tree, name):
+    (tree / name).symlink_to("/etc/passwd")
+    c = begin(talk, [edit("a.c", "one", "two")])
+    go(c, 1)
+    c.say("/undo", "Undid turn")
+    assert not (tree / "a.c").is_symlink()
+    assert (tree / "a.c").read_text() == "one\n"
+    assert os.readlink(tree / name) == "/etc/passwd"
+
+
+def test_private_files_come_back_private(talk, tree):
+    old = os.umask(0o077)
+    try:
+        c = begin(talk, [write("secret", "x\n"), write("d/secret", "x\n")])
+    finally:
+        os.umask(old)
+    go(c, 1)
+    c.say("/undo", "Undid turn")
+    if (tree / "d").exists():
+        (tree / "d").rmdir()
+    c.say("/undo --redo", "Restored turn")
+    for name in ("secret", "d", "d/secret"):
+        assert (tree / name).stat().st_mode & 0o077 == 0, name
+    assert (tree / "d" / "secret").read_text() == "x\n"
+
+
+def test_a_formatter_as_a_hook_belongs_to_the_write(talk, tree, home):
+    (home / ".deepagents").mkdir(exist_ok=True)
+    (home / ".deepagents" / "hooks.json").write_text(json.dumps(
+        {"hooks": {"PostToolUse": [{"matcher": "Write|Edit", "hooks": [
+            {"type": "command", "command": f"echo fmt >>{tree}/a.c"}]}]}}))
+    c = begin(talk, [edit("a.c", "one", "two")])
+    go(c, 1)
+    assert (tree / "a.c").read_text() == "two\nfmt\n"
+    c.say("/undo", "Undid turn")
+    assert (tree / "a.c").read_text() == "one\n"
