@@ -284,8 +284,11 @@ static int fill(struct move *m, struct workspace *to, struct sandbox *sb,
 		rc = set_base(m, to, err);
 	if (rc == 0)
 		rc = copy_lists(m, to, err);
-	if (rc == 0 && !m->old_held && (!m->n_held || m->takes_held))
-		rc = checkpoints_copy(to, &m->from, m->commit, m->stop, err);
+	if (rc == 0)
+		rc = checkpoints_copy(to, &m->from, m->commit,
+				      m->old_held ||
+					      (m->n_held && !m->takes_held),
+				      m->stop, err);
 	if (rc == 0)
 		rc = compare_trees(m, to, sb, err);
 	m->filled = rc == 0;

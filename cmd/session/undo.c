@@ -827,7 +827,7 @@ static int fork_local(struct run *r, const char *from,
 	if (rc == 0)
 		rc = workspace_write_listing(&new, &none, new.base, err);
 	if (rc == 0)
-		rc = checkpoints_copy(&new, &old, NULL, stop, err);
+		rc = checkpoints_copy(&new, &old, NULL, false, stop, err);
 	if (rc == 0)
 		rc = checkpoint_fork(&new, t, stop, err);
 	if (rc == 0) {

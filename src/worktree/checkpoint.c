@@ -570,25 +570,25 @@ int checkpoint_fork(const struct workspace *w,
 }
 
 int checkpoints_copy(const struct workspace *to, const struct workspace *from,
-		     const char *now, const struct stop *stop,
+		     const char *now, bool only_now, const struct stop *stop,
 		     struct error *err)
 {
 	static const struct checkpoint other = { .kind = CHECKPOINT_OTHER,
 						 .thread = (char *)"-" };
 	struct buf lines = BUF_INIT(REFS_MAX);
 	struct checkpoints c = { 0 };
-	bool differs = false;
+	bool differs = only_now;
 	int rc = checkpoints_read(&c, from, stop, err);
 
-	for (size_t i = 0; i < c.n && rc == 0; i++)
+	for (size_t i = 0; i < c.n && rc == 0 && !only_now; i++)
 		add_create(&lines, to, c.list[i].number, &c.list[i],
 			   c.list[i].oid);
-	if (rc == 0 && c.n && now)
+	if (rc == 0 && c.n && now && !only_now)
 		rc = odb_tree_diff(
 			&to->git, c.list[c.n - 1].oid, now,
 			&(struct odb_sink){ see_difference, &differs }, stop,
 			err);
-	if (rc == 0 && differs)
+	if (rc == 0 && differs && c.n)
 		add_create(&lines, to, next_number(&c), &other, now);
 	if (rc == 0 && lines.len)
 		rc = update_refs(to, &lines, stop, err);

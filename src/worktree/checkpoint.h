@@ -106,9 +106,9 @@ int checkpoint_fork(const struct workspace *w,
 
 /* Gives the workspace `to`, of another sandbox of the same tree, the
  * checkpoints of `from`, and one more of the commit `now` if that differs from
- * the last. now may be NULL. */
+ * the last. now may be NULL. only_now: none of the earlier ones. */
 int checkpoints_copy(const struct workspace *to, const struct workspace *from,
-		     const char *now, const struct stop *stop,
+		     const char *now, bool only_now, const struct stop *stop,
 		     struct error *err);
 
 /*
