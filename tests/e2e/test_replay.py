@@ -19,8 +19,9 @@ TURNS = {"turns": [
 
 def between(seen, prompt):
     """What is on the screen from a prompt to the line about the thread,
-    without the time of the turn, which is not stored."""
+    without the time of the turn, which is not stored, and the hint."""
     seen = seen[seen.rindex("❯ " + prompt):]
+    seen = re.sub(r"/undo takes back[^.]*\.\n", "", seen)
     return [line.rstrip() for line in
             seen.split("Resumed thread")[0].split("Started new")[0]
             .splitlines() if line.strip() and not line.startswith("Done in")]

@@ -166,12 +166,12 @@ def shown(p):
 def answer_all(p):
     """No to each question at the start, until the chat is there."""
     for n in range(40):
-        assert wait_for(lambda: shown(p).rstrip(b"\r").endswith(b"[y/N] ") or
+        assert wait_for(lambda: shown(p).rstrip(b"\r\n\a ").endswith(b"[y/N]") or
                         "manual · claude".encode() in shown(p))
         if "manual · claude".encode() in shown(p):
             return
         p.quiet()
-        p.send(b"n\r")
+        p.send(b"n")
         wait_for(lambda: shown(p).count(b"[y/N] no") > n)
     raise AssertionError(bytes(p.seen[-2000:]))
 
