@@ -166,8 +166,9 @@ def shown(p):
 def answer_all(p):
     """No to each question at the start, until the chat is there."""
     for n in range(40):
-        assert wait_for(lambda: shown(p).rstrip(b"\r\n\a ").endswith(b"[y/N]") or
-                        "manual · claude".encode() in shown(p))
+        assert wait_for(
+            lambda: shown(p).rstrip(b"\r\n\a ").endswith(b"[y/N]") or
+            "manual · claude".encode() in shown(p))
         if "manual · claude".encode() in shown(p):
             return
         p.quiet()
